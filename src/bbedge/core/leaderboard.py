@@ -1,0 +1,203 @@
+"""The certifier, which takes in panels, and the leaderboard that is read off it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bbedge.core.design import Design
+from bbedge.core.eholm import e_holm, log_threshold
+from bbedge.core.evidence import Evidence
+from bbedge.core.graph import Graph
+from bbedge.core.scores import Scores
+from bbedge.errors import DesignError, DomainError
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look at the evidence showed."""
+
+    replicate: int
+    """The replicate after which the look was taken."""
+    log_e: Matrix
+    """Evidence of every tested direction, row against column; NaN elsewhere."""
+    edges: NDArray[np.bool_]
+    """The directions certified at this look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookCount:
+    """One line of the history of looks."""
+
+    replicate: int
+    """The replicate after which the look was taken."""
+    edges: int
+    """Edges certified at this look."""
+    resolved_pairs: int
+    """Pairs decided by this look's edges and the paths they form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """All that may be concluded after some replicates.
+
+    **Guarantee:** with probability at least ``1 - alpha`` every edge of ``standing`` is true, and with it every
+    path, rank interval, tier and Top-k set of ``current`` and ``standing``, at this and all other looks. The
+    lower bounds hold together with probability at least ``1 - alpha``, likewise.
+    """
+
+    design: Design
+    """The frozen design."""
+    replicates: int
+    """Number of replicates in the evidence."""
+    means: Matrix
+    """Mean score of each model on the [0, 1] scale; NaN before the first replicate."""
+    log_e: Matrix
+    """Evidence of every tested direction, row against column; NaN elsewhere."""
+    log_threshold: float
+    """The evidence (as a logarithm) that direct e-Holm asked for at the last look."""
+    lower_bounds: Matrix
+    """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
+    current: Graph
+    """The graph certified at the last look."""
+    standing: Graph
+    """Everything certified at any look so far. A certificate, once issued, stands."""
+    first_certified: NDArray[np.int64]
+    """The replicate at which each direction was first certified; 0 if it never was."""
+    looks: tuple[LookCount, ...]
+    """The history of looks."""
+
+    @property
+    def contradictions(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of models certified above each other. Any such group means a false edge or a broken assumption."""
+        return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
+
+    def order(self) -> tuple[int, ...]:
+        """Models as a reader expects them: by tier, then by mean, then by name."""
+        tier = {model: t for t, members in enumerate(self.current.tiers) for model in members}
+        means = np.nan_to_num(self.means, nan=-1.0)
+        return tuple(
+            sorted(range(len(means)), key=lambda i: (tier[i], -float(means[i]), self.design.models[i]))
+        )
+
+    def is_certified(self, better: str, worse: str) -> bool:
+        """Whether an edge or a path of the standing graph puts one model above the other."""
+        places = {name: i for i, name in enumerate(self.design.models)}
+        return bool(self.standing.above[places[better], places[worse]])
+
+
+class Certifier:
+    """Takes in panels one by one, looks after each, and remembers what was certified.
+
+    **Needs:** what :class:`bbedge.core.evidence.Evidence` needs.
+
+    >>> certifier = Certifier(Design.make(["a", "b"], ["q1", "q2", "q3", "q4"], method="bb-edge-x"))
+    >>> for _ in range(4):
+    ...     look = certifier.update([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    >>> certifier.leaderboard().current.rank_intervals
+    ((1, 1), (2, 2))
+    """
+
+    def __init__(self, design: Design) -> None:
+        n_models = len(design.models)
+        self._design = design
+        self._evidence = Evidence(design)
+        self._first_certified = np.zeros((n_models, n_models), dtype=np.int64)
+        self._looks: list[LookCount] = []
+        self._current = Graph(np.zeros((n_models, n_models), dtype=np.bool_))
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence so far."""
+        return self._evidence
+
+    def update(self, panel: ArrayLike) -> Look:
+        """Take in the next replicate and look."""
+        self._evidence.update(panel)
+        log_e = self._evidence.log_e()
+        edges = e_holm(log_e, alpha=self._design.alpha)
+        replicate = self._evidence.replicates
+        self._first_certified[edges & (self._first_certified == 0)] = replicate
+        self._current = Graph(edges)
+        self._looks.append(
+            LookCount(
+                replicate=replicate,
+                edges=self._current.n_edges,
+                resolved_pairs=self._current.n_resolved,
+            )
+        )
+        return Look(replicate=replicate, log_e=log_e, edges=edges)
+
+    def stop(self, models: Sequence[str]) -> None:
+        """Freeze these models: see :meth:`Evidence.stop`."""
+        self._evidence.stop(models)
+
+    def leaderboard(self) -> Leaderboard:
+        """Everything that may be concluded now."""
+        log_e = self._evidence.log_e()
+        return Leaderboard(
+            design=self._design,
+            replicates=self._evidence.replicates,
+            means=self._evidence.means,
+            log_e=log_e,
+            log_threshold=log_threshold(log_e, self._design.alpha),
+            lower_bounds=self._evidence.lower_bounds(),
+            current=self._current,
+            standing=Graph(self._first_certified > 0),
+            first_certified=self._first_certified.copy(),
+            looks=tuple(self._looks),
+        )
+
+
+def run(design: Design, panels: Iterable[ArrayLike]) -> Leaderboard:
+    """Feed panels to a fresh certifier and read the leaderboard."""
+    certifier = Certifier(design)
+    for panel in panels:
+        certifier.update(panel)
+    return certifier.leaderboard()
+
+
+def certify(scores: Scores, **options: Any) -> Leaderboard:  # noqa: ANN401 - Design.make is typed
+    """Certify scores in one go; options as in :meth:`bbedge.Design.make`.
+
+    **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
+
+    >>> scores = Scores.of(np.eye(2)[None], models=["a", "b"], items=["q1", "q2"])
+    >>> certify(scores, tau=0.01).current.n_edges
+    0
+    """
+    return run(scores.design(**options), scores.panels())
+
+
+def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -> Leaderboard:  # noqa: ANN401
+    """Pilot-targeted Top-k: the first ``pilot`` replicates pick the candidate, the others test it.
+
+    Only the ``k (L - k)`` directions from the candidate to the other models are tested, which certifies sooner than
+    the full graph. The pilot's panels choose the candidate and never enter the evidence. Equal pilot means go to
+    the model that comes first.
+
+    **Guarantee:** whatever the pilot picked, the probability of any false edge at any look is at most ``alpha``.
+
+    **Needs:** ``k`` and ``pilot`` fixed beforehand, besides what :func:`certify` needs.
+    """
+    n_models, n_replicates = len(scores.models), len(scores.replicates)
+    if not 1 <= k < n_models:
+        raise DomainError(f"k = {k} is not allowed; with {n_models} models choose 1 <= k <= {n_models - 1}")
+    if not 1 <= pilot < n_replicates:
+        raise DesignError(
+            f"a pilot of {pilot} replicates is not possible with {n_replicates} in all; "
+            "at least one replicate is needed for the pilot and one for the evidence"
+        )
+    return run(scores.design(candidate=pilot_candidate(scores, k=k, pilot=pilot), **options), scores.values[pilot:])
+
+
+def pilot_candidate(scores: Scores, *, k: int, pilot: int) -> tuple[str, ...]:
+    """The ``k`` models with the highest means over the first ``pilot`` replicates."""
+    means = scores.values[:pilot].mean(axis=(0, 2))
+    return tuple(scores.models[i] for i in np.argsort(-means, kind="stable")[:k])

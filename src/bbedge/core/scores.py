@@ -1,0 +1,97 @@
+"""Panels of scores: one models x items matrix per replicate, complete, in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bbedge.core.design import Design
+from bbedge.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Complete panels in replicate order, with the names of their rows and columns.
+
+    >>> scores = Scores.of(np.array([[[1.0, 0.0], [0.0, 0.0]]]), models=["a", "b"], items=["q1", "q2"])
+    >>> scores.replicates, scores.design().models
+    (('1',), ('a', 'b'))
+    """
+
+    models: tuple[str, ...]
+    """Names of the models."""
+    items: tuple[str, ...]
+    """Names of the items."""
+    blocks: tuple[str, ...]
+    """Label of the block of each item."""
+    replicates: tuple[str, ...]
+    """Labels of the replicates, in the order in which they are processed."""
+    values: NDArray[np.float64]
+    """Scores mapped to [0, 1]: replicates x models x items."""
+    score_range: tuple[float, float] = (0.0, 1.0)
+    """The scale that the scores had before they were mapped to [0, 1]."""
+    notes: tuple[str, ...] = ()
+    """What a reader noticed and a user should know."""
+
+    @classmethod
+    def of(
+        cls,
+        values: ArrayLike,
+        *,
+        models: Sequence[str],
+        items: Sequence[str],
+        blocks: Sequence[str] | Literal["item", "one"] = "item",
+    ) -> Scores:
+        """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate)."""
+        array = np.array(values, dtype=np.float64)
+        if array.ndim == 2:
+            array = array[None]
+        if array.ndim != 3 or array.shape[1:] != (len(models), len(items)):
+            raise DataError(
+                f"scores of shape {array.shape} do not fit {len(models)} models and {len(items)} items; "
+                "expected replicates x models x items"
+            )
+        if isinstance(blocks, str):
+            blocks = tuple(items) if blocks == "item" else ("one",) * len(items)
+        return cls(
+            models=tuple(models),
+            items=tuple(items),
+            blocks=tuple(blocks),
+            replicates=tuple(str(r + 1) for r in range(len(array))),
+            values=array,
+        )
+
+    def design(self, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed
+        """A design for these models, items and blocks; options as in :meth:`Design.make`.
+
+        **Needs:** options chosen before the scores were seen.
+        """
+        options.setdefault("blocks", self.blocks)
+        return Design.make(self.models, self.items, score_range=self.score_range, **options)
+
+    def panels(self) -> Iterator[NDArray[np.float64]]:
+        """The panels, replicate by replicate."""
+        yield from self.values
+
+
+def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
+    """Return the panel as contiguous float64, or say which cell makes it unusable."""
+    scores = np.ascontiguousarray(panel, dtype=np.float64)
+    shape = (len(models), len(items))
+    if scores.shape != shape:
+        raise DataError(
+            f"panel of shape {scores.shape}; expected {shape[0]} models x {shape[1]} items, every score present"
+        )
+    # Written so that NaN fails: a comparison with NaN is false.
+    bad = ~((scores >= 0.0) & (scores <= 1.0))
+    if bad.any():
+        row, column = map(int, np.argwhere(bad)[0])
+        raise DataError(
+            f"score {scores[row, column]} of model {models[row]!r} on item {items[column]!r} is not in [0, 1]; "
+            "a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
+        )
+    return scores
