@@ -48,7 +48,8 @@ class BlockLayout:
     @property
     def relative_sizes(self) -> NDArray[np.float64]:
         """``w_m / w_max``: the share of a stake that each block carries."""
-        return self.sizes / self.sizes.max()
+        relative: NDArray[np.float64] = self.sizes / self.sizes.max()
+        return relative
 
     @property
     def effective_count(self) -> float:
@@ -59,4 +60,5 @@ class BlockLayout:
         """Block means of a models x items panel, as models x blocks."""
         if self.largest == 1:
             return panel[:, self.order]
-        return np.add.reduceat(panel[:, self.order], self.starts, axis=1) / self.sizes
+        means: NDArray[np.float64] = np.add.reduceat(panel[:, self.order], self.starts, axis=1) / self.sizes
+        return means

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +99,7 @@ class Design:
         if not 0.0 < self.alpha < 1.0:
             raise DomainError(f"alpha = {self.alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
         if not 0.0 <= self.tau < 1.0:
-            raise DomainError(
-                f"tau = {self.tau} is not allowed; choose 0 <= tau < 1 as a fraction of the score range"
-            )
+            raise DomainError(f"tau = {self.tau} is not allowed; choose 0 <= tau < 1 as a fraction of the score range")
         low, high = self.score_range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise DomainError(f"score range {low} to {high} is not allowed; give two finite numbers, lower first")
@@ -198,7 +196,7 @@ class Design:
         if isinstance(rule, Stakes):
             return rule
         if not isinstance(rule, str):
-            return given_stakes(tuple(cast("Sequence[float]", rule)))
+            return given_stakes(tuple(rule))
         _check_choice("stake rule", rule, ("paper", "design"))
         if rule == "paper":
             return paper_stakes()

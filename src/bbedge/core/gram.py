@@ -80,12 +80,13 @@ class _Polynomial:
         self._residual_error = (largest + 8) * 2 * UNIT
 
     def _halves(self, residuals: Array) -> Array:
-        return (residuals - residuals.mean(axis=0)) / 2
+        halves: Array = (residuals - residuals.mean(axis=0)) / 2
+        return halves
 
     def _accumulation_error(self) -> float:
-        n_blocks = len(self._of_block)
+        n_blocks, n_sizes = len(self._of_block), int(self._coefficients[2].shape[1])
         terms = min(_CHUNK, n_blocks) + n_blocks / _CHUNK + self._count
-        return (terms + len(self._powers) * 8 + self._coefficients[2].shape[1] + 64) * UNIT
+        return (terms + len(self._powers) * 8 + n_sizes + 64) * UNIT
 
     def _finish(self, penalty: Array, slack: Array, rows: slice) -> Array:
         # Every block's penalty is nonnegative, so a negative sum can only be rounding.
@@ -146,14 +147,16 @@ class PenaltyBySize(_Polynomial):
 
     def values(self, rows: slice) -> Array:
         """See :class:`Penalty`."""
-        penalty, slack = np.float64(0.0), np.float64(0.0)
+        n_stakes, n_sizes = self._coefficients[2].shape
+        n_rows, n_models = self._arrays["sums2"][0, rows].shape
+        penalty, slack = np.zeros((n_stakes, n_rows, n_models)), np.zeros((n_stakes, n_models))
         for j in self._powers:
             coefficient = self._coefficients[j]
-            sums = self._arrays[f"sums{j}"][:, rows]
-            penalty = penalty + (coefficient @ sums.reshape(len(sums), -1)).reshape(-1, *sums.shape[1:])
+            sums = self._arrays[f"sums{j}"][:, rows].reshape(n_sizes, -1)
+            penalty += (coefficient @ sums).reshape(penalty.shape)
             error = self._accumulation_error() * self._arrays[f"mass{j}"]
             error = error + 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
-            slack = slack + np.abs(coefficient) @ error
+            slack += np.abs(coefficient) @ error
         return self._finish(penalty, slack, rows)
 
 
@@ -176,7 +179,9 @@ class PenaltyByStake(_Polynomial):
         for chunk in _chunks(np.arange(v.shape[1])):
             for stake in range(len(self._arrays["sums"])):
                 of_block = self._of_block[chunk]
-                self._add_chunk(stake, {j: c[stake, of_block] for j, c in self._coefficients.items()}, v[:, chunk], shift)
+                self._add_chunk(
+                    stake, {j: c[stake, of_block] for j, c in self._coefficients.items()}, v[:, chunk], shift
+                )
 
     def _add_chunk(self, stake: int, coefficients: Mapping[int, Array], v: Array, shift: float) -> None:
         # sum_j coefficient_j (d - shift)^j, rewritten in powers of d by the binomial theorem.

@@ -82,9 +82,7 @@ class Leaderboard:
         """Models as a reader expects them: by tier, then by mean, then by name."""
         tier = {model: t for t, members in enumerate(self.current.tiers) for model in members}
         means = np.nan_to_num(self.means, nan=-1.0)
-        return tuple(
-            sorted(range(len(means)), key=lambda i: (tier[i], -float(means[i]), self.design.models[i]))
-        )
+        return tuple(sorted(range(len(means)), key=lambda i: (tier[i], -float(means[i]), self.design.models[i])))
 
     def is_certified(self, better: str, worse: str) -> bool:
         """Whether an edge or a path of the standing graph puts one model above the other."""

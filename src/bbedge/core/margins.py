@@ -22,8 +22,8 @@ _RESOLUTION = 1e-13  # a step this small moves no digit that anybody prints
 def lower_bounds(exponents: Array, slopes: Array, *, tau: float, log_threshold: float) -> Array:
     """Lower bounds of the differences of a batch of directions, in [-1, 1].
 
-    ``exponents`` (stakes x directions) holds ``A_g``, the log of weight times evidence at ``tau``, rounded down; ``slopes`` holds
-    ``s_g >= 0``; ``log_threshold`` is ``log(H / alpha)``.
+    ``exponents`` (stakes x directions) holds ``A_g``, the log of weight times evidence at ``tau``, rounded down;
+    ``slopes`` holds ``s_g >= 0``; ``log_threshold`` is ``log(H / alpha)``.
 
     **Guarantee:** the returned value never exceeds the exact root. Newton's method on a convex falling function,
     started to the left of the root, approaches it from the left, so every iterate is already a valid bound; the

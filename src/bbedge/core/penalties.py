@@ -89,7 +89,7 @@ class HoeffdingPenalty:
         self._n_models = n_models
         self._count = 0
 
-    def add(self, residuals: Array, shift: float) -> None:  # noqa: ARG002
+    def add(self, residuals: Array, shift: float) -> None:
         """See :class:`Penalty`."""
         self._count += 1
 
