@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.blocks import BlockLayout
+from bbedge.core.kinds import EvidenceKind, FamilyKind, Method, PredictionRule, StakeRule
 from bbedge.core.stakes import (
     CENTRED_MAX,
     Stakes,
@@ -23,11 +24,6 @@ from bbedge.core.stakes import (
     wide_max,
 )
 from bbedge.errors import DesignError, DomainError
-
-EvidenceKind = Literal["bernstein", "hoeffding", "sharp", "betting"]
-PredictionRule = Literal["running-mean", "two-way"]
-Method = Literal["bb-edge", "bb-edge-x"]
-FamilyKind = Literal["all", "cross-set"]
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
@@ -142,7 +138,7 @@ class Design:
         method: Method = "bb-edge",
         evidence: EvidenceKind | None = None,
         prediction: PredictionRule | None = None,
-        stakes: Literal["paper", "design"] | Stakes | Sequence[float] | None = None,
+        stakes: StakeRule | Stakes | Sequence[float] | None = None,
         candidate: Sequence[str] | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
     ) -> Design:
@@ -197,7 +193,7 @@ class Design:
             return rule
         if not isinstance(rule, str):
             return given_stakes(tuple(rule))
-        _check_choice("stake rule", rule, ("paper", "design"))
+        _check_choice("stake rule", rule, get_args(StakeRule))
         if rule == "paper":
             return paper_stakes()
         return design_stakes(

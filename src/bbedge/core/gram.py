@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import UNIT, Array, Penalty, Rows, State, bernstein_psi, sharp_tail
 
 _CHUNK = 1024  # blocks per matrix product: a short accumulation for the error bound, and small temporaries
 
 
 def gram_penalty(
-    kind: str, stakes: Array, relative_sizes: Array, *, largest: int, n_models: int, reach: float
+    kind: EvidenceKind, stakes: Array, relative_sizes: Array, *, largest: int, n_models: int, reach: float
 ) -> Penalty:
     """The bernstein or sharp penalty, kept in the smaller of its two forms.
 

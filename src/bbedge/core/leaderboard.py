@@ -184,6 +184,11 @@ def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -
 
     **Needs:** ``k`` and ``pilot`` fixed beforehand, besides what :func:`certify` needs.
     """
+    return run(pilot_design(scores, k=k, pilot=pilot, **options), scores.values[pilot:])
+
+
+def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Any) -> Design:  # noqa: ANN401
+    """The design that tests the ``k`` models with the highest means over the first ``pilot`` replicates."""
     n_models, n_replicates = len(scores.models), len(scores.replicates)
     if not 1 <= k < n_models:
         raise DomainError(f"k = {k} is not allowed; with {n_models} models choose 1 <= k <= {n_models - 1}")
@@ -192,10 +197,6 @@ def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -
             f"a pilot of {pilot} replicates is not possible with {n_replicates} in all; "
             "at least one replicate is needed for the pilot and one for the evidence"
         )
-    return run(scores.design(candidate=pilot_candidate(scores, k=k, pilot=pilot), **options), scores.values[pilot:])
-
-
-def pilot_candidate(scores: Scores, *, k: int, pilot: int) -> tuple[str, ...]:
-    """The ``k`` models with the highest means over the first ``pilot`` replicates."""
     means = scores.values[:pilot].mean(axis=(0, 2))
-    return tuple(scores.models[i] for i in np.argsort(-means, kind="stable")[:k])
+    candidate = [scores.models[i] for i in np.argsort(-means, kind="stable")[:k]]
+    return scores.design(candidate=candidate, **options)

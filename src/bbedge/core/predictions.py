@@ -12,7 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.design import Design, PredictionRule
+from bbedge.core.design import Design
+from bbedge.core.kinds import PredictionRule
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from bbedge.core.kinds import StakeRule
 from bbedge.errors import DomainError
-
-StakeRule = Literal["paper", "design", "given"]
 
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""
@@ -35,7 +34,7 @@ class Stakes:
     0.95
     """
 
-    rule: StakeRule
+    rule: StakeRule | Literal["given"]
     """Where the grid comes from. A named rule together with the rest of the design determines the values."""
     values: tuple[float, ...]
     """The stakes, each at least 0."""

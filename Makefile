@@ -1,0 +1,47 @@
+# `make demo` and `make test` set everything up by themselves, in .venv.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format check calibration build clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY)  ## Make the virtual environment
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "bbedge needs Python 3.11 or newer; say where it is with make PYTHON=/path/to/python3"; exit 1; }
+	@echo "setting up .venv with $(PYTHON)"
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## Certify the leaderboard of the demo data
+	@$(BIN)/bbedge certify demo/scores.csv --method bb-edge-x
+
+test: $(READY)  ## Run the tests (a few minutes)
+	$(BIN)/pytest -n auto -m 'not slow'
+
+lint: $(READY)  ## Check style, types and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## Rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+check: lint test  ## What CI runs
+
+calibration: $(READY)  ## The long statistical checks
+	$(BIN)/pytest -n auto -m slow
+
+build: $(READY)  ## Build the wheel and the source archive
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+clean:  ## Remove everything that was made
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

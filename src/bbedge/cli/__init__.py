@@ -1,0 +1,20 @@
+"""The command line: the only composer, the only printer, the only place where an error becomes an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run ``bbedge``. Bad input ends with a message and exit code 2; a bug keeps its traceback."""
+    from bbedge.cli.app import app
+    from bbedge.errors import BbedgeError
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a name must not stop us
+    try:
+        app()
+    except BbedgeError as error:
+        sys.stderr.write(f"bbedge: {error}\n")
+        sys.exit(2)

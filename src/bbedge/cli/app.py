@@ -1,0 +1,37 @@
+"""The commands of ``bbedge``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bbedge._version import __version__
+from bbedge.cli.certify import certify
+
+app = typer.Typer(
+    name="bbedge",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Which model is really better? Leaderboards with a guarantee that survives looking after every run.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"bbedge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
+app.command()(certify)

@@ -1,0 +1,237 @@
+"""``bbedge certify``: from score files to a certified leaderboard."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.errors import DataError, DomainError
+from bbedge.formats import Incomplete
+from bbedge.naming import listed, quoted, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from bbedge.core.leaderboard import Leaderboard
+    from bbedge.core.scores import Scores
+
+
+NOT_CERTIFIED = 3
+"""Exit code when an expectation is not certified."""
+
+
+def certify(
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Score tables: CSV, JSONL or Parquet with columns model, item, score and, if there are any, "
+            "replicate and block. Several files are joined.",
+            show_default=False,
+        ),
+    ],
+    alpha: Annotated[
+        float, typer.Option(help="Largest allowed probability of any false certificate, over all pairs and all looks.")
+    ] = 0.05,
+    tau: Annotated[
+        float,
+        typer.Option(
+            help="Margin that an advantage must exceed, as a fraction of the score range (0.02 = two points of 100)."
+        ),
+    ] = 0.0,
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|item|one",
+            help="Items that may depend on each other: a column that names their block, item if none do, one if "
+            "all may. Default: the block column if there is one, else item.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
+    ] = "bb-edge",
+    evidence: Annotated[
+        EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
+    ] = None,
+    prediction: Annotated[
+        PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
+    ] = None,
+    stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None,
+    score_range: Annotated[
+        tuple[float, float],
+        typer.Option(metavar="LO HI", help="The scale of the scores, for instance 0 10."),
+    ] = (0.0, 1.0),
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Say which K models are certified above all others.", show_default=False),
+    ] = None,
+    pilot: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R",
+            help="With --top-k: the first R replicates only choose the candidate set, the others test it alone. "
+            "Certifies sooner than the full graph.",
+            show_default=False,
+        ),
+    ] = None,
+    incomplete: Annotated[
+        Incomplete,
+        typer.Option(help="What to do about missing cells. Dropping changes what is claimed: decide before you look."),
+    ] = "refuse",
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME", help="Which column holds model, item, replicate, block or score.", show_default=False
+        ),
+    ] = None,
+    json_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="OUT",
+            help="Write the certificate as JSON; -` for standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='"A > B"',
+            help="Exit with code 3 unless this is certified. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Certify which models are better, from tables of scores.
+
+    Every claim holds with probability 1 - alpha, for all pairs of models and all looks together.
+
+    [bold]Examples[/bold]
+
+    [cyan]bbedge certify scores.csv[/cyan]
+    Certify with the published method.
+
+    [cyan]bbedge certify run1.jsonl run2.jsonl --blocks dialogue --method bb-edge-x[/cyan]
+    Join two files, treat the items of a dialogue as dependent, certify sooner.
+
+    [cyan]bbedge certify scores.parquet --score-range 0 10 --json certificate.json[/cyan]
+    Scores from 0 to 10; keep the certificate for programs.
+
+    [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
+    Exit with 3 unless new is certified above old, for CI.
+
+    [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
+    """
+    from rich.console import Console
+
+    from bbedge.formats import read_scores
+    from bbedge.report.document import certificate, to_json
+    from bbedge.report.terminal import show_expectations, show_leaderboard
+
+    if pilot is not None and top_k is None:
+        raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
+    status = Console(stderr=True)
+    with status.status("reading", spinner="dots") as spinner:
+        table = read_scores(
+            *scores,
+            blocks=blocks,
+            score_range=score_range,
+            columns=_columns(column or []),
+            incomplete=incomplete,
+            progress=lambda text: spinner.update(text),
+        )
+    if top_k is not None and not 1 <= top_k < len(table.models):
+        raise DomainError(
+            f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
+        )
+    expectations = [_expectation(text, table.models) for text in expect or []]
+    leaderboard = _run(
+        table,
+        {
+            "alpha": alpha,
+            "tau": tau,
+            "method": method,
+            "evidence": evidence,
+            "prediction": prediction,
+            "stakes": stakes,
+        },
+        top_k=top_k,
+        pilot=pilot,
+        status=status,
+    )
+
+    text = to_json(certificate(leaderboard, notes=table.notes, pilot_replicates=pilot)) if json_out else ""
+    out = Console(stderr=json_out == Path("-"))
+    if not out.is_terminal and "COLUMNS" not in os.environ:
+        out.width = 120  # a file or a CI log has no width of its own
+    if json_out == Path("-"):
+        typer.echo(text, nl=False)
+    show_leaderboard(out, leaderboard, notes=table.notes, top_k=top_k, pilot_replicates=pilot)
+    if json_out is not None and json_out != Path("-"):
+        _write(json_out, text)
+        out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
+    if expectations:
+        results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
+        show_expectations(out, results)
+        if not all(certified for _, _, certified in results):
+            raise typer.Exit(NOT_CERTIFIED)
+
+
+def _run(
+    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, status: Console
+) -> Leaderboard:
+    from rich.progress import Progress
+
+    from bbedge.core.leaderboard import Certifier, pilot_design
+
+    if pilot is not None:
+        design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
+    else:
+        design = table.design(**options)
+    certifier = Certifier(design)
+    with Progress(console=status, transient=True) as progress:
+        for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
+            certifier.update(panel)
+    return certifier.leaderboard()
+
+
+def _columns(given: Sequence[str]) -> dict[str, str]:
+    columns = {}
+    for text in given:
+        role, equals, name = text.partition("=")
+        if not equals or not name or role not in ("model", "item", "replicate", "block", "score"):
+            raise DomainError(
+                f"--column {quoted(text)} is not ROLE=NAME with ROLE one of model, item, replicate, block, score"
+            )
+        columns[role] = name
+    return columns
+
+
+def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:
+    """Split ``A > B``; names may contain ``>`` themselves, so every split is tried against the known models."""
+    known = set(models)
+    parts = text.split(">")
+    for i in range(1, len(parts)):
+        better, worse = ">".join(parts[:i]).strip(), ">".join(parts[i:]).strip()
+        if better in known and worse in known and better != worse:
+            return better, worse
+    raise DomainError(f'--expect {quoted(text)} does not name two models as "A > B"; the models are {listed(models)}')
+
+
+def _write(path: Path, text: str) -> None:
+    """Write beside the target and move into place, so that a crash leaves the old file or the new one."""
+    beside = path.with_name(path.name + ".part")
+    try:
+        beside.write_text(text, encoding="ascii")
+        beside.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"{shown_path(path)}: cannot be written ({error.strerror}); choose another place for --json"
+        ) from error

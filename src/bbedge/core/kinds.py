@@ -1,0 +1,20 @@
+"""The choices that make up a method, by name."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Method = Literal["bb-edge", "bb-edge-x"]
+"""The published method, and the one that certifies sooner with the same guarantee."""
+
+EvidenceKind = Literal["bernstein", "hoeffding", "sharp", "betting"]
+"""How a block's outcome is turned into evidence."""
+
+PredictionRule = Literal["running-mean", "two-way"]
+"""How the next block score is guessed from earlier replicates."""
+
+StakeRule = Literal["paper", "design"]
+"""Where the stake grid comes from."""
+
+FamilyKind = Literal["all", "cross-set"]
+"""Which directions are tested."""

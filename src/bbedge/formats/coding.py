@@ -1,0 +1,185 @@
+"""Tables as codes: every name once, every row three or four integers and a score.
+
+Thirty million rows of names are gigabytes of text; as codes they are a few hundred megabytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from bbedge.errors import DataError, FormatError
+from bbedge.formats.columns import Role
+from bbedge.formats.values import mixed, scores_from_text
+
+Codes = NDArray[np.int32]
+
+
+class Table(Protocol):
+    """A table that can be read in batches and can tell where a row stands."""
+
+    @property
+    def name(self) -> str:
+        """What to call the table in messages."""
+
+    @property
+    def text_scores(self) -> bool:
+        """Whether scores come as text."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """Frames with one column per role, together all rows in order."""
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` (from 0) stands, for a message."""
+
+
+class Vocabulary:
+    """The different names of one role, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._names = pl.Series("names", [], dtype=pl.String)
+        self._codes = pl.Enum(self._names)
+
+    def names(self) -> list[str]:
+        """All names; the position of a name is its code."""
+        return self._names.to_list()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def has_blank(self, *, since: int) -> bool:
+        """Whether one of the names from code ``since`` on is empty or white space only."""
+        return bool((self._names[since:].str.strip_chars() == "").any())
+
+    def encode(self, column: pl.Series) -> Codes:
+        """The codes of a column without nulls; names that are new get new codes."""
+        coded = column.cast(self._codes, strict=False)
+        if coded.null_count():
+            self._names = self._names.append(column.filter(coded.is_null()).unique(maintain_order=True))
+            self._codes = pl.Enum(self._names)
+            coded = column.cast(self._codes)
+        return coded.to_physical().cast(pl.Int32).to_numpy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some consecutive rows of one table."""
+
+    table: Table
+    """The table they are from."""
+    first_row: int
+    """The row of the table with which they begin."""
+    codes: Mapping[Role, Codes]
+    """The codes of the names; a role that the table does not have is absent."""
+    scores: NDArray[np.float64]
+    """Scores mapped to [0, 1]; NaN where there is none."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Coder:
+    """Collects the rows of all tables as codes."""
+
+    score_range: tuple[float, float]
+    """The scale of the scores."""
+    vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
+    """The names of each role."""
+    chunks: list[Chunk] = field(default_factory=list)
+    """The rows so far."""
+
+    def read(self, table: Table, roles: Mapping[Role, str]) -> Iterator[int]:
+        """Read a table; yields the number of rows read so far."""
+        row, kind = 0, None
+        for batch in table.batches(roles):
+            if not batch.height:
+                continue
+            codes: dict[Role, Codes] = {
+                role: self._codes(batch[role], role, table, row) for role in roles if role != "score"
+            }
+            scores = self._scores(batch["score"], table, row)
+            if scores.dtype != pl.Null:
+                this = "true and false" if scores.dtype == pl.Boolean else "numbers"
+                if kind is not None and this != kind:
+                    first = int(scores.is_not_null().arg_max() or 0)
+                    raise DataError(f"{table.place(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
+                kind = this
+            self.chunks.append(Chunk(table=table, first_row=row, codes=codes, scores=self._mapped(scores, table, row)))
+            row += batch.height
+            yield row
+        if not row:
+            raise FormatError(f"{table.name}: a header but no rows; expected one row for every score")
+
+    def names(self, role: Role) -> list[str]:
+        """The names of a role; the position of a name is its code."""
+        return self.vocabularies[role].names()
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` of all tables together stands."""
+        for chunk in self.chunks:
+            if row < len(chunk.scores):
+                return chunk.table.place(chunk.first_row + row)
+            row -= len(chunk.scores)
+        raise IndexError(row)
+
+    def _codes(self, column: pl.Series, role: Role, table: Table, first_row: int) -> Codes:
+        vocabulary = self.vocabularies.setdefault(role, Vocabulary())
+        known = len(vocabulary)
+        codes = None if column.null_count() else vocabulary.encode(column)
+        if codes is None or vocabulary.has_blank(since=known):
+            blank = column.is_null() | (column.str.strip_chars() == "")
+            place = table.place(first_row + int(blank.arg_max() or 0))
+            raise DataError(f"{place}: no {role} in this row; every row needs one: fill it in or remove the row")
+        return codes
+
+    def _scores(self, column: pl.Series, table: Table, first_row: int) -> pl.Series:
+        def fail(row: int, problem: str) -> NoReturn:
+            raise DataError(f"{table.place(first_row + row)}: {problem}")
+
+        scores = scores_from_text(column, fail=fail) if table.text_scores else column
+        if scores.null_count() == len(scores):
+            # Neither kind: the next batch decides.
+            return pl.Series("score", [None] * len(scores), dtype=pl.Null)
+        return scores
+
+    def _mapped(self, column: pl.Series, table: Table, first_row: int) -> NDArray[np.float64]:
+        low, high = self.score_range
+        if column.dtype == pl.Boolean and (low, high) != (0.0, 1.0):
+            first = int(column.is_not_null().arg_max() or 0)
+            raise DataError(
+                f"{table.place(first_row + first)}: score {str(column[first]).lower()} has no place on the scale "
+                f"{low:g} to {high:g}; leave --score-range out for true and false, or write numbers"
+            )
+        numbers = column.cast(pl.Float64)
+        scores = np.array(numbers.to_numpy(), dtype=np.float64)
+        # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
+        bad = ~((scores >= low) & (scores <= high))
+        if bad.any():
+            bad &= numbers.is_not_null().to_numpy()
+            if bad.any():
+                row = int(bad.argmax())
+                raise DataError(f"{table.place(first_row + row)}: {_range_problem(float(scores[row]), low, high)}")
+        # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
+        scores -= low
+        scores /= high - low
+        scores += 0.0
+        return scores
+
+
+def _range_problem(score: float, low: float, high: float) -> str:
+    if math.isnan(score):
+        return "score NaN is not a number; leave the score empty where the sample failed, or repeat the sample"
+    if math.isinf(score):
+        return f"score {score} is infinite; expected a number in [{low:g}, {high:g}]: check the metric"
+    wider = (f"0 {top}" for top in (1, 10, 100) if top >= high and (low, high) != (0, top) and 0 <= score <= top)
+    return (
+        f"score {score!r} is outside [{low:g}, {high:g}]; "
+        f"pass --score-range {next(wider, 'LOW HIGH')} if the metric is on that scale"
+    )

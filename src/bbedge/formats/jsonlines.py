@@ -1,0 +1,155 @@
+"""JSON lines: one object per line.
+
+polars parses pieces of whole lines against a fixed schema, which makes it refuse a value of another type instead of
+converting it. Whatever it refuses is parsed again by the json module, which finds the line.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NoReturn
+
+import polars as pl
+
+from bbedge.errors import DataError, FormatError
+from bbedge.formats.columns import Role
+from bbedge.formats.naming import listed, quoted, shown_path
+from bbedge.formats.opening import decoded, lines, pieces
+from bbedge.formats.values import names_from_objects, scores_from_objects
+
+# Objects need not all have the same keys: the columns are those of the first lines.
+_LINES_FOR_COLUMNS = 1000
+ScoreType = type[pl.Float64] | type[pl.Boolean]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonLinesFile:
+    """A file with a JSON object on every line."""
+
+    path: str
+    """Where it is."""
+    text_scores: bool = False
+    """Scores are JSON numbers or JSON truth values, never text."""
+
+    @property
+    def name(self) -> str:
+        """The path for messages."""
+        return shown_path(self.path)
+
+    def columns(self) -> tuple[str, ...]:
+        """The keys of the first objects."""
+        found: dict[str, None] = {}
+        filled = ((line, text) for line, text in enumerate(lines(self.path), start=1) if text.strip())
+        for line, text in islice(filled, _LINES_FOR_COLUMNS):
+            found.update(dict.fromkeys(self._object(text, line)))
+        if not found:
+            raise FormatError(f"{self.name}: no rows; expected one JSON object with model, item and score per line")
+        return tuple(found)
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The columns of the roles, piece by piece."""
+        line = 1
+        kind: ScoreType = pl.Float64
+        other: ScoreType = pl.Boolean
+        for chunk in self._whole_lines():
+            table = _parsed(chunk, roles, kind)
+            if table is None:
+                # The next piece most likely holds scores of the same kind as this one.
+                kind, other = other, kind
+                table = _parsed(chunk, roles, kind)
+            yield self._parsed_slowly(chunk, roles, line) if table is None else table
+            line += chunk.count(b"\n")
+
+    def place(self, row: int) -> str:
+        """The path and the line of object ``row`` (from 0)."""
+        filled = (line for line, text in enumerate(lines(self.path), start=1) if text.strip())
+        return f"{self.name}:{next(islice(filled, row, None))}"
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        rest = b""
+        for piece in pieces(self.path):
+            cut = piece.rfind(b"\n") + 1
+            if cut:
+                yield rest + piece[:cut]
+                rest = piece[cut:]
+            else:
+                rest += piece
+        if rest.strip():
+            yield rest
+
+    def _parsed_slowly(self, chunk: bytes, roles: Mapping[Role, str], first_line: int) -> pl.DataFrame:
+        at: list[int] = []
+        values: dict[Role, list[Any]] = {role: [] for role in roles}
+        for line, text in enumerate(chunk.split(b"\n"), start=first_line):
+            if text.strip():
+                row = self._object(text, line)
+                at.append(line)
+                for role, key in roles.items():
+                    values[role].append(row.get(key))
+
+        def fail(row: int, problem: str) -> NoReturn:
+            raise DataError(f"{self.name}:{at[row]}: {problem}")
+
+        return pl.DataFrame(
+            {
+                role: scores_from_objects(column, fail=fail)
+                if role == "score"
+                else names_from_objects(column, role=role, fail=fail)
+                for role, column in values.items()
+            }
+        )
+
+    def _object(self, text: bytes, line: int) -> dict[str, Any]:
+        place = f"{self.name}:{line}"
+
+        def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            keys = [key for key, _ in pairs]
+            repeated = {key for key in keys if keys.count(key) > 1} if len(set(keys)) < len(keys) else set()
+            if repeated:
+                raise FormatError(f"{place}: key {listed(sorted(repeated))} appears more than once; remove one of them")
+            return dict(pairs)
+
+        try:
+            value = json.loads(decoded(text, place=place), object_pairs_hook=unique)
+        except json.JSONDecodeError as error:
+            raise FormatError(
+                f"{place}: not valid JSON ({error.msg} at character {error.colno}); expected one object per line: "
+                "write the line again, or remove it if the run was cut off and treat its score as missing"
+            ) from None
+        except RecursionError:
+            raise FormatError(f"{place}: JSON nested too deeply; expected one flat object per line") from None
+        except FormatError:
+            raise
+        except ValueError as error:
+            # Integers of thousands of digits, which Python refuses to convert.
+            raise FormatError(f"{place}: not readable JSON ({error}); expected one flat object per line") from None
+        if not isinstance(value, dict):
+            raise FormatError(
+                f"{place}: a JSON {type(value).__name__}, {quoted(repr(value))}; expected one object per line, such as "
+                '{"model": "a", "item": "q1", "score": 1}'
+            )
+        return value
+
+
+def _parsed(chunk: bytes, roles: Mapping[Role, str], kind: ScoreType) -> pl.DataFrame | None:
+    """The piece as polars reads it, or None where it refuses or may have converted something."""
+    schema = {key: kind if role == "score" else pl.String for role, key in roles.items()}
+    try:
+        table = pl.read_ndjson(io.BytesIO(chunk), schema=schema)
+    except pl.exceptions.PolarsError:
+        return None
+    table = table.select(pl.col(key).alias(role) for role, key in roles.items())
+    for role in roles:
+        if role != "score" and _may_be_converted(table[role]):
+            return None
+    return table
+
+
+def _may_be_converted(names: pl.Series) -> bool:
+    """Whether polars may have made text of a list or an object, or a NUL of half a surrogate pair."""
+    doubtful = names.str.starts_with("[") | names.str.starts_with("{") | names.str.contains("\0", literal=True)
+    return bool(doubtful.any())

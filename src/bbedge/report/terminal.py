@@ -1,0 +1,258 @@
+"""The leaderboard in a terminal: a table, what is still open, Top-k sets, and what the certificate means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.naming import display_names
+
+_MOST_ROWS = 60
+_MOST_OPEN = 10
+_WIDEST_BAR = 40
+
+
+def show_leaderboard(
+    console: Console,
+    leaderboard: Leaderboard,
+    *,
+    notes: Sequence[str] = (),
+    top_k: int | None = None,
+    pilot_replicates: int | None = None,
+) -> None:
+    """Print a leaderboard for a person. Names are treated as hostile: escaped, shortened, never as markup."""
+    names = display_names(leaderboard.design.models)
+    _print(console, Text.assemble(("\n" + _heading(leaderboard), "bold")))
+    _show_contradictions(console, leaderboard)
+    if pilot_replicates is None:
+        console.print(Padding(_ranking(leaderboard, names), (0, 0, 1, 0)))
+        _print(console, Text(_certified_line(leaderboard)))
+        _show_open(console, leaderboard, names, top_k)
+        _print(console, _top_k_line(leaderboard, names, top_k))
+    else:
+        _print(console, _pilot_lines(leaderboard, names, pilot_replicates))
+    for note in notes:
+        _print(console, Text.assemble(("Note  ", "bold yellow"), note))
+    console.print(_meaning(leaderboard))
+
+
+def show_expectations(console: Console, results: Sequence[tuple[str, str, bool]]) -> None:
+    """Print which expectations are certified."""
+    for better, worse, certified in results:
+        first, second = display_names([better, worse])
+        mark = ("certified      ", "bold green") if certified else ("not certified  ", "bold red")
+        console.print(Text.assemble(mark, f"{first} > {second}"))
+
+
+def _print(console: Console, text: Text) -> None:
+    if text.plain.strip():
+        console.print(text, highlight=False)
+        console.print()
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _heading(leaderboard: Leaderboard) -> str:
+    design = leaderboard.design
+    layout = design.layout
+    items = _count(len(design.items), "item")
+    if layout.largest > 1:
+        items += f" in {_count(layout.count, 'block')}"
+    return " · ".join(
+        [design.method, _count(len(design.models), "model"), items, _count(leaderboard.replicates, "replicate")]
+    )
+
+
+def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
+    design, graph = leaderboard.design, leaderboard.current
+    low, high = design.score_range
+    n_models = len(design.models)
+    tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("rank", justify="right")
+    with_bar = n_models <= _WIDEST_BAR
+    if with_bar:
+        table.add_column(Text("1" + str(n_models).rjust(n_models - 1), style="dim"), no_wrap=True)
+    table.add_column("model", overflow="fold")
+    table.add_column("mean", justify="right")
+    table.add_column("over next", justify="right")
+    table.add_column("above", justify="right")
+    table.add_column("below", justify="right")
+    table.add_column("tier", justify="right")
+    order = leaderboard.order()
+    for i, below in zip_longest(order[:_MOST_ROWS], order[1 : _MOST_ROWS + 1]):
+        best, worst = graph.rank_intervals[i]
+        cells = [Text(str(best) if best == worst else f"{best}-{worst}", style="bold")]
+        if with_bar:
+            bar = "·" * (best - 1) + "█" * (worst - best + 1) + "·" * (n_models - worst)
+            cells.append(Text(bar, style="cyan"))
+        cells += [
+            Text(names[i]),
+            Text(f"{low + float(leaderboard.means[i]) * (high - low):.4g}"),
+            _lead(leaderboard, i, below),
+            Text(str(int(graph.above[i].sum()))),
+            Text(str(int(graph.above[:, i].sum()))),
+            Text(str(tiers[i])),
+        ]
+        table.add_row(*cells)
+    if n_models > _MOST_ROWS:
+        table.caption = f"{n_models - _MOST_ROWS} more models are in the JSON"
+    return table
+
+
+def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
+    """By how much a model is certified above the next one in the table."""
+    if below is None:
+        return Text("")
+    if not leaderboard.current.above[model, below]:
+        return Text("open", style="yellow")
+    low, high = leaderboard.design.score_range
+    margin, tau = float(leaderboard.lower_bounds[model, below]), leaderboard.design.tau
+    # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
+    return Text(f"≥ {margin * (high - low):.3g}" if margin > tau else f"> {tau * (high - low):.3g}", style="green")
+
+
+def _certified_line(leaderboard: Leaderboard) -> str:
+    n_models = len(leaderboard.design.models)
+    pairs = n_models * (n_models - 1) // 2
+    line = f"{leaderboard.current.n_resolved:,} of {_count(pairs, 'pair')} certified"
+    more = leaderboard.standing.n_edges - leaderboard.current.n_edges
+    if more:
+        line += f"; {_count(more, 'edge')} certified at earlier looks also stand (in the JSON)"
+    return line + "."
+
+
+def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str], top_k: int | None) -> None:
+    """The unresolved pairs that keep neighbours, or the Top-k cut, from being told apart."""
+    order = leaderboard.order()
+    above = leaderboard.current.above
+    pairs = list(pairwise(order))
+    if top_k is not None:
+        pairs = [(a, b) for a in order[:top_k] for b in order[top_k:]]
+    open_pairs = [(a, b) for a, b in pairs if not (above[a, b] or above[b, a])]
+    if not open_pairs:
+        return
+    low, high = leaderboard.design.score_range
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("still open" if top_k is None else f"open across the Top-{top_k} cut", overflow="fold")
+    table.add_column("and", overflow="fold")
+    table.add_column("difference", justify="right")
+    table.add_column("lies within", justify="right")
+    table.add_column("evidence so far", justify="right")
+    for a, b in open_pairs[:_MOST_OPEN]:
+        if leaderboard.means[a] < leaderboard.means[b]:
+            a, b = b, a
+        difference = float(leaderboard.means[a] - leaderboard.means[b]) * (high - low)
+        at_least = float(leaderboard.lower_bounds[a, b]) * (high - low)
+        at_most = -float(leaderboard.lower_bounds[b, a]) * (high - low)
+        share = max(0.0, float(leaderboard.log_e[a, b])) / leaderboard.log_threshold
+        table.add_row(
+            Text(names[a]),
+            Text(names[b]),
+            Text(f"{difference:+.3g}"),
+            Text(f"{at_least:+.3g} to {at_most:+.3g}"),
+            Text(f"{min(share, 0.99):.0%} of the way"),
+        )
+    console.print(Padding(table, (0, 0, 1, 0)))
+    n_open = len(leaderboard.current.unresolved)
+    if n_open > min(len(open_pairs), _MOST_OPEN):
+        kind = "neighbours" if top_k is None else "across the cut"
+        _print(console, Text(f"{n_open:,} pairs are open in all; shown are the first {kind}.", style="dim"))
+
+
+def _top_k_line(leaderboard: Leaderboard, names: Sequence[str], top_k: int | None) -> Text:
+    line = Text()
+    for k in range(1, len(names)) if top_k is None else (top_k,):
+        members = leaderboard.current.top_k(k)
+        if members is None:
+            if top_k is not None:
+                line.append(f"Top-{k}  ", style="bold").append("not certified yet")
+            continue
+        place = {model: position for position, model in enumerate(leaderboard.order())}
+        listed = [names[i] for i in sorted(members, key=place.__getitem__)]
+        if top_k is None and k > 5:
+            listed = [*listed[:5], f"… {k - 5} more"]
+        if line:
+            line.append("\n")
+        line.append(f"Top-{k}  ", style="bold green").append(", ".join(listed))
+        if top_k is None and k >= 10:
+            line.append("\n… larger certified sets are in the JSON", style="dim")
+            break
+    return line
+
+
+def _pilot_lines(leaderboard: Leaderboard, names: Sequence[str], pilot_replicates: int) -> Text:
+    design = leaderboard.design
+    inside = [name for name, model in zip(names, design.models, strict=True) if model in design.family.candidate]
+    done, total = leaderboard.current.n_edges, design.n_directions
+    line = Text(
+        f"Pilot of {_count(pilot_replicates, 'replicate')}, not part of the evidence, chose: {', '.join(inside)}\n"
+    )
+    if done == total:
+        return line.append(f"Certified as the Top-{len(inside)} set.", style="bold green")
+    line.append(f"Not certified as the Top-{len(inside)} set yet: ", style="bold")
+    return line.append(f"{done} of {total} comparisons with the other models are.")
+
+
+def _show_contradictions(console: Console, leaderboard: Leaderboard) -> None:
+    for group in leaderboard.contradictions:
+        members = ", ".join(display_names(group))
+        _print(
+            console,
+            Text.assemble(
+                ("CONTRADICTION  ", "bold white on red"),
+                f"these models are certified above each other: {members}. Either the alpha event happened or an "
+                "assumption is broken (dependent blocks, copied runs, a design changed after the data were seen). "
+                "Trust no certificate of this board until you know which.",
+            ),
+        )
+
+
+def _meaning(leaderboard: Leaderboard) -> Table:
+    design = leaderboard.design
+    low, high = design.score_range
+    sizes = sorted(set(design.layout.sizes.tolist()))
+    if design.layout.count == 1:
+        blocks = "Nothing about independence between items (one block)"
+    elif sizes == [1]:
+        blocks = "Items are independent of each other within a replicate"
+    else:
+        blocks = f"Blocks of {_span(sizes)} items are independent of each other, with any dependence inside"
+    margin = f" by more than {design.tau * (high - low):.4g}" if design.tau else ""
+    level = f"{100 * (1 - design.alpha):.6g} %"
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold dim", no_wrap=True)
+    table.add_column(style="dim")
+    for topic, text in (
+        (
+            "says",
+            f"With probability at least {level} every certified comparison is true on this benchmark{margin}: all "
+            "pairs and all looks together, stop whenever you like. A rank of 2-4 means: not first, not below fourth.",
+        ),
+        (
+            "assumes",
+            f"{blocks}; replicates are independent (no shared cache, seed or judge state); the design was chosen "
+            "before the scores were seen. The scores alone cannot show this.",
+        ),
+        ("not said", "That open pairs are equal; anything about other items, prompts or settings than these."),
+        (
+            "design",
+            f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes.rule} stakes, "
+            f"alpha {design.alpha:g}, tau {design.tau:g}, hash {design.hash[:16]}",
+        ),
+    ):
+        table.add_row(topic, Text(text))
+    return table
+
+
+def _span(sizes: Sequence[int]) -> str:
+    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"

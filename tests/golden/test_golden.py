@@ -1,0 +1,77 @@
+"""The core against numbers made by another program: see README.md beside this file."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bbedge
+from bbedge.core.leaderboard import Certifier
+
+HERE = Path(__file__).parent
+CASES = sorted(path.stem for path in HERE.glob("*.json"))
+KINDS = ["bernstein", "hoeffding", "sharp", "betting", "sharp/design", "betting/design"]
+
+
+@cache
+def expected(case: str) -> dict:
+    return json.loads((HERE / f"{case}.json").read_text(encoding="utf-8"))
+
+
+@cache
+def scores(case: str) -> bbedge.Scores:
+    table = pl.read_parquet(HERE / f"{case}.parquet")
+    models = expected(case)["models"]
+    items = table["item"].unique(maintain_order=True).to_list()
+    block_of = dict(zip(table["item"], table["block"], strict=True))
+    replicates = sorted(table["replicate"].unique().to_list())
+    values = np.full((len(replicates), len(models), len(items)), np.nan)
+    for row in table.iter_rows(named=True):
+        cell = (replicates.index(row["replicate"]), models.index(row["model"]), items.index(row["item"]))
+        values[cell] = row["score"]
+    return bbedge.Scores.of(values, models=models, items=items, blocks=[block_of[item] for item in items])
+
+
+def test_every_case_and_kind_is_here():
+    assert CASES == ["all_tied", "one_block", "overflow", "singletons_binary", "uneven_blocks_graded_tau"]
+    for case in CASES:
+        assert sorted(expected(case)["by_evidence"]) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case, kind):
+    want = expected(case)["by_evidence"][kind]
+    evidence, _, stakes = kind.partition("/")
+    models = expected(case)["models"]
+    design = scores(case).design(
+        alpha=expected(case)["alpha"],
+        tau=expected(case)["tau"],
+        evidence=evidence,
+        prediction=expected(case)["prediction"],
+        stakes=stakes or "paper",
+    )
+    certifier = Certifier(design)
+
+    for panel, look in zip(scores(case).panels(), want["looks"], strict=True):
+        got = certifier.update(panel)
+        assert got.replicate == look["replicate"]
+        wanted = np.array(look["log_e"], dtype=float)
+        assert np.array_equal(np.isnan(got.log_e), np.eye(len(models), dtype=bool))
+        np.testing.assert_allclose(got.log_e, wanted, rtol=0, atol=1e-8)
+        assert {(models[a], models[b]) for a, b in np.argwhere(got.edges)} == {tuple(e) for e in look["edges"]}
+
+    graph = certifier.leaderboard().current
+    assert dict(zip(models, map(list, graph.rank_intervals), strict=True)) == want["rank_intervals"]
+    for k, members in want["top_k"].items():
+        found = graph.top_k(int(k))
+        assert (found and {models[i] for i in found}) == (members and set(members))
+    assert sorted(map(int, want["top_k"])) == list(range(1, len(models)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_models_earn_no_edge_at_any_look(kind):
+    assert all(look["edges"] == [] for look in expected("all_tied")["by_evidence"][kind]["looks"])
