@@ -5,14 +5,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oracle
 from bbedge.core.eholm import e_holm, log_threshold
-
-UNIT = 2.0**-53
 
 ALPHAS = st.sampled_from([0.05, 0.01, 0.2, 0.1, 1 / 3, 0.9, 1e-9]) | st.floats(1e-12, 0.999)
 LOGS = (
@@ -34,7 +32,7 @@ def log_of_bar(logs, alpha):
     return exact([min(x, 5000.0) for x in logs], alpha)[1]
 
 
-@examples(300)
+@examples(150)
 @given(st.lists(st.fractions(0, 200, max_denominator=1000), min_size=1, max_size=12), st.integers(2, 100))
 def test_rational_e_values(values, t):
     want, bar = oracle.e_holm(values, Fraction(1, t))
@@ -108,9 +106,7 @@ def test_untested_directions_are_never_certified_and_never_counted(logs, holes, 
 @given(st.lists(LOGS, min_size=4, max_size=4), ALPHAS)
 def test_the_shape_does_not_matter(logs, alpha):
     log_e = np.array(logs)
-    np.testing.assert_array_equal(
-        e_holm(log_e.reshape(2, 2), alpha=alpha), e_holm(log_e, alpha=alpha).reshape(2, 2)
-    )
+    np.testing.assert_array_equal(e_holm(log_e.reshape(2, 2), alpha=alpha), e_holm(log_e, alpha=alpha).reshape(2, 2))
 
 
 @examples(200)
@@ -132,8 +128,8 @@ def test_the_bar_is_not_raised_by_more_than_rounding(others, alpha):
     assert e_holm(np.array([*others, bar + 1e-12 * (1 + bar)]), alpha=alpha)[-1]
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.2])
-@pytest.mark.parametrize("count", [50, 2000])
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.07])
+@pytest.mark.parametrize("count", [300, 2000])
 def test_many_values_just_below_one_over_alpha_cannot_lower_the_bar_by_rounding(alpha, count):
     # Each of them is short of 1/alpha by less than the roundings of its own exponential. If those all fall on the
     # same side, the shortfalls that were lost add up, and the bar must still not be too low.

@@ -3,12 +3,12 @@
 import itertools
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
+import oracle
 from bbedge.core.graph import Graph
 
 

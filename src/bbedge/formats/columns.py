@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.formats.naming import listed, quoted, shown
+from bbedge.naming import listed, quoted, shown
 
 Role = Literal["model", "item", "replicate", "block", "score"]
 
@@ -92,7 +92,8 @@ def find_roles(
         elif role not in OPTIONAL:
             raise FormatError(
                 f"{table}: no column for the {role}; "
-                f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
+                f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
+                f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
                 f"rename it or pass --column {role}=NAME"
             )
     return roles

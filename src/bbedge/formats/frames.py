@@ -10,9 +10,9 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.formats.columns import Role
-from bbedge.formats.naming import quoted, shown_path
 from bbedge.formats.opening import told
 from bbedge.formats.values import names_from_objects, names_of, scores_from_objects, scores_of
+from bbedge.naming import quoted, shown_path
 
 # Names are text until they are coded, so this many rows of text are in memory at a time.
 _ROWS = 1 << 20

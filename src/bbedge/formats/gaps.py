@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.formats.naming import listed, quoted
+from bbedge.naming import listed, quoted
 
 Axis = Literal[0, 1, 2]
 Kept = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
@@ -25,6 +25,8 @@ AXES: tuple[Axis, ...] = (0, 1, 2)
 # At least one replicate and one item; a leaderboard of one model says nothing.
 _LEAST = (1, 2, 1)
 _MOST_ROUNDS = 2000
+# At most one slice in so many goes in one round; more of them where a round takes long.
+_SHARE, _SHARE_OF_LONG, _LONG = 50, 8, 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,8 @@ class Gaps:
     def greedy(self) -> Kept | None:
         """What stays if the slice with the largest share of holes is dropped until there are none; None if nothing.
 
-        On a long axis, slices that are nearly as bad go together, a fiftieth of the axis at a time, which keeps the
-        number of rounds small when there are a million items.
+        On a long axis, slices that are nearly as bad go together, which keeps the number of rounds small when there
+        are a million items.
         """
         kept, cells = everything(self.shape), self.coordinates()
         for _ in range(_MOST_ROUNDS):
@@ -83,7 +85,8 @@ class Gaps:
             worst = float(shares[axis].max())
             if worst == 0.0:
                 return None
-            most = min(max(1, sizes[axis] // 50), sizes[axis] - _LEAST[axis])
+            share = _SHARE_OF_LONG if sizes[axis] > _LONG else _SHARE
+            most = min(max(1, sizes[axis] // share), sizes[axis] - _LEAST[axis])
             near = np.flatnonzero(shares[axis] >= 0.98 * worst)
             near = near[np.argsort(-shares[axis][near], kind="stable")][:most]
             kept[axis][near] = False

@@ -17,9 +17,9 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.formats.columns import Role
-from bbedge.formats.naming import listed, quoted, shown_path
-from bbedge.formats.opening import decoded, lines, pieces
+from bbedge.formats.opening import decoded, lines, lines_if_plain, pieces
 from bbedge.formats.values import names_from_objects, scores_from_objects
+from bbedge.naming import listed, quoted, shown_path
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
@@ -66,8 +66,19 @@ class JsonLinesFile:
 
     def place(self, row: int) -> str:
         """The path and the line of object ``row`` (from 0)."""
-        filled = (line for line, text in enumerate(lines(self.path), start=1) if text.strip())
-        return f"{self.name}:{next(islice(filled, row, None))}"
+        left, first_line = row, 1
+        for chunk in self._whole_lines():
+            plain = lines_if_plain(chunk)
+            if plain is not None and plain <= left:
+                left -= plain
+            else:
+                for line, text in enumerate(chunk.split(b"\n"), start=first_line):
+                    if text.strip():
+                        if left == 0:
+                            return f"{self.name}:{line}"
+                        left -= 1
+            first_line += chunk.count(b"\n")
+        return f"{self.name}: row {row + 1}"
 
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.formats.naming import folded, listed, quoted, shown
+from bbedge.formats.ordering import folded
+from bbedge.naming import listed, quoted, shown
 
 # Below this many items, equal score vectors of independent runs are no surprise.
 _FEW_ITEMS = 30

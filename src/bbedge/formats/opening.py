@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import IO, cast
 
 from bbedge.errors import FormatError
-from bbedge.formats.naming import shown_path
+from bbedge.naming import shown_path
 
 # Large enough that polars parses a piece on all threads, small next to the files that it is for.
 PIECE = 16 << 20
+_WHITE = (b"\n", b"\r", b" ", b"\t", b"\f", b"\v")
 _UTF8_BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -74,6 +75,16 @@ def lines(path: str) -> Iterator[bytes]:
             yield line + b"\n"
     if rest:
         yield rest
+
+
+def lines_if_plain(chunk: bytes, *, quote: bytes | None = None) -> int | None:
+    """The number of lines of a piece without blank lines and, where one is given, without quotes; otherwise None."""
+    if quote is not None and quote in chunk:
+        return None
+    # A line that begins with white space may be blank; a search for fixed bytes is much faster than a pattern.
+    if chunk.startswith(_WHITE) or any(b"\n" + white in chunk for white in _WHITE):
+        return None
+    return chunk.count(b"\n") + (not chunk.endswith(b"\n"))
 
 
 def decoded(line: bytes, *, place: str) -> str:

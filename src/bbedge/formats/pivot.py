@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from bbedge.errors import DataError
 from bbedge.formats.coding import Chunk, Coder
 from bbedge.formats.gaps import AXES, PLURALS, Axis, Gaps, Kept, described, dropped, report, usable
-from bbedge.formats.naming import natural_key, quoted
+from bbedge.formats.ordering import natural_key
 from bbedge.formats.reading import Incomplete
+from bbedge.naming import quoted
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
 

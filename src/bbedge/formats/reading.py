@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.formats.columns import Role, chosen_columns, find_roles, is_seed
-from bbedge.formats.naming import quoted, shown_path
+from bbedge.naming import quoted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -114,7 +114,8 @@ def _opened(sources: Sequence[str | os.PathLike[str] | DataFrameLike]) -> list[T
     for position, source in enumerate(sources, start=1):
         if isinstance(source, str | os.PathLike):
             tables.append(_opened_file(os.fspath(source)))
-        elif hasattr(source, "columns"):
+        # A lazy frame warns when it is asked for its columns.
+        elif hasattr(source, "collect_schema") or hasattr(source, "columns"):
             tables.append(Frame(table=source, name=f"frame {position}" if several else "frame"))
         else:
             raise FormatError(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from bbedge.errors import DataError
-from bbedge.formats.naming import natural_key, quoted, whole_number
+from bbedge.formats.ordering import natural_key, whole_number
+from bbedge.naming import quoted
 
 
 def ordered_replicates(labels: Sequence[str], *, are_seeds: bool, tables: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
-from bbedge.formats.naming import quoted
+from bbedge.naming import quoted
 
 Fail = Callable[[int, str], NoReturn]
 """Raises the error for a row, given its position and what is wrong with it."""

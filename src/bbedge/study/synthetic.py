@@ -137,7 +137,8 @@ class SyntheticBenchmark:
         sides = np.where(np.arange(len(self.means)) % 2 == 0, 1.0, -1.0)
         # The middle item of an odd number has sign 0, so the effects always sum to zero.
         effects = -self.heterogeneity * sides[:, None] * np.sign(place)
-        return self.theta[:, None] + offsets + effects
+        probabilities: Array = self.theta[:, None] + offsets + effects
+        return probabilities
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -162,7 +163,8 @@ class SyntheticBenchmark:
 
     def panel(self, rng: np.random.Generator) -> Array:
         """One replicate: scores of all models (rows) on all items."""
-        return self.panels(rng, 1)[0]
+        panel: Array = self.panels(rng, 1)[0]
+        return panel
 
     def panels(self, rng: np.random.Generator, n: int) -> Array:
         """``n`` replicates: replicates x models x items. The same as ``n`` calls of :meth:`panel`, and faster."""

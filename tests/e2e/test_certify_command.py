@@ -1,0 +1,271 @@
+"""The command as a user meets it: files in, table and JSON out, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+DEMO = ROOT / "demo" / "scores.csv"
+
+
+def write_table(path: Path, scores: np.ndarray, models: list[str], blocks: int = 1) -> Path:
+    """Write replicates x models x items scores as a long table."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["model", "item", "block", "replicate", "score"])
+        for r, m, i in product(*map(range, scores.shape)):
+            writer.writerow([models[m], f"q{i}", f"b{i // blocks}", r + 1, scores[r, m, i]])
+    return path
+
+
+@pytest.fixture
+def clear(tmp_path: Path) -> Path:
+    """Three models, 60 items, two replicates, far apart: strong > middle > weak."""
+    rng = np.random.default_rng(5)
+    scores = (rng.random((2, 3, 60)) < np.array([0.95, 0.5, 0.05])[None, :, None]).astype(float)
+    return write_table(tmp_path / "clear.csv", scores, ["strong", "middle", "weak"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--method", "bb-edge-x"],
+        ["--evidence", "hoeffding", "--tau", "0.03"],
+        ["--evidence", "sharp", "--prediction", "two-way", "--blocks", "one"],
+        ["--evidence", "betting", "--stakes", "design"],
+        ["--top-k", "3", "--pilot", "2", "--method", "bb-edge-x"],
+        ["--score-range", "-1", "2"],
+    ],
+)
+def test_json_follows_its_schema(bbedge, tmp_path, options):
+    out = tmp_path / "certificate.json"
+    outcome = bbedge("certify", DEMO, "--json", out, *options)
+    assert outcome.code == 0, outcome.err
+    document = json.loads(out.read_text(encoding="ascii"))
+    jsonschema.validate(document, SCHEMA)
+    names = [model["name"] for model in document["models"]]
+    assert list(document["top_k"]) == [str(k) for k in range(1, len(names))]
+    assert sum(document["design"]["blocks"]["sizes"]) == document["items"]
+    for edge in document["edges"]:
+        row, column = names.index(edge["winner"]), names.index(edge["loser"])
+        assert edge["log_e"] == document["log_e"][row][column] >= document["log_threshold"]
+        assert edge["margin"] == document["margins"][row][column]
+    assert document["looks"][-1]["edges"] == len(document["edges"])
+    assert len(document["looks"]) == document["replicates"]
+    assert {(e["winner"], e["loser"]) for e in document["edges"]} <= {
+        (e["winner"], e["loser"]) for e in document["standing_edges"]
+    }
+
+
+def test_the_schema_can_fail(bbedge, tmp_path):
+    out = tmp_path / "certificate.json"
+    bbedge("certify", DEMO, "--json", out)
+    document = json.loads(out.read_text(encoding="ascii"))
+    document["edges"][0].pop("margin")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, SCHEMA)
+
+
+def test_table_and_document_agree(bbedge, clear, tmp_path):
+    out = tmp_path / "c.json"
+    outcome = bbedge("certify", clear, "--json", out)
+    document = json.loads(out.read_text(encoding="ascii"))
+    assert [model["name"] for model in document["models"]] == ["strong", "middle", "weak"]
+    assert [model["rank_interval"] for model in document["models"]] == [[1, 1], [2, 2], [3, 3]]
+    assert document["top_k"] == {"1": ["strong"], "2": ["middle", "strong"]}
+    assert document["unresolved"] == [] == document["contradictions"]
+    assert "3 of 3 pairs certified" in outcome.out
+    for words in ("strong", "Top-1", "95 %", "cache", "not said", document["design"]["hash"][:16]):
+        assert words in outcome.out
+
+
+def test_json_on_standard_output_stays_alone(bbedge, clear):
+    outcome = bbedge("certify", clear, "--json", "-")
+    assert json.loads(outcome.out)["replicates"] == 2
+    assert "pairs certified" in outcome.err
+
+
+def test_score_range_scales_means_and_margins_but_not_evidence(bbedge, clear, tmp_path):
+    rows = list(csv.DictReader(clear.open(encoding="utf-8")))
+    scaled = tmp_path / "scaled.csv"
+    with scaled.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"score": 1 + 9 * float(row["score"])} for row in rows)
+    bbedge("certify", clear, "--json", tmp_path / "a.json")
+    bbedge("certify", scaled, "--score-range", 1, 10, "--json", tmp_path / "b.json")
+    unit, nine = (json.loads((tmp_path / f"{x}.json").read_text()) for x in "ab")
+    assert nine["log_e"] == unit["log_e"]
+    for a, b in zip(unit["models"], nine["models"], strict=True):
+        assert b["mean"] == pytest.approx(1 + 9 * a["mean"])
+    for a, b in zip(unit["edges"], nine["edges"], strict=True):
+        assert b["margin"] == pytest.approx(9 * a["margin"])
+
+
+def test_expectations_set_the_exit_code(bbedge, clear):
+    assert bbedge("certify", clear, "--expect", "strong > weak", "--expect", "middle>weak").code == 0
+    outcome = bbedge("certify", clear, "--expect", "strong > weak", "--expect", "weak > strong")
+    assert outcome.code == 3
+    assert "not certified" in outcome.out
+
+
+def test_expectations_know_names_with_the_sign_in_them(bbedge, tmp_path):
+    scores = np.repeat(np.array([[1.0], [0.0]])[None], 60, axis=2)
+    table = write_table(tmp_path / "t.csv", scores, ["a > b", "c>"])
+    assert bbedge("certify", table, "--expect", "a > b > c>").code == 0
+
+
+def test_pilot_names_its_procedure_and_spends_its_replicates(bbedge, tmp_path):
+    rng = np.random.default_rng(1)
+    scores = (rng.random((5, 4, 80)) < np.array([0.9, 0.85, 0.2, 0.1])[None, :, None]).astype(float)
+    table = write_table(tmp_path / "t.csv", scores, ["a", "b", "c", "d"])
+    outcome = bbedge("certify", table, "--top-k", 2, "--pilot", 2, "--json", tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert document["pilot"] == {"k": 2, "replicates": 2, "candidate": ["a", "b"]}
+    assert document["replicates"] == 3
+    assert document["design"]["family"] == "cross-set"
+    assert document["design"]["directions"] == 4
+    assert document["top_k"]["2"] == ["a", "b"]
+    assert sum(cell is not None for row in document["log_e"] for cell in row) == 4
+    assert "Certified as the Top-2 set" in outcome.out
+
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "line\nbreak",
+    "right\u202eto left",
+    "[bold]markup[/bold]",
+    "x" * 10_000,
+    "x" * 10_001,
+    '<script>alert("hi")</script>',
+    "日本語モデル",
+]
+
+
+def test_hostile_names_stay_text(bbedge, tmp_path):
+    rng = np.random.default_rng(0)
+    scores = (rng.random((1, len(HOSTILE), 40)) < np.linspace(0.02, 0.98, len(HOSTILE))[None, :, None]).astype(float)
+    table = write_table(tmp_path / "hostile.csv", scores, HOSTILE)
+    outcome = bbedge("certify", table, "--json", tmp_path / "c.json", "--method", "bb-edge-x")
+    assert outcome.code == 0
+    assert "\x1b" not in outcome.out
+    assert "\u202e" not in outcome.out
+    assert "[bold]markup[/bold]" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 120
+    text = (tmp_path / "c.json").read_text(encoding="ascii")
+    assert {model["name"] for model in json.loads(text)["models"]} == set(HOSTILE)
+
+
+ROW = "model,item,replicate,score\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (ROW + "a,q,1,3\nb,q,1,0\n", [], [":2:", "3", "[0, 1]", "--score-range"]),
+        (ROW + "a,q,1,nan\nb,q,1,0\n", [], [":2:"]),
+        (ROW + "a,q,1,inf\nb,q,1,0\n", [], [":2:"]),
+        (ROW + "a,q,1,yes\nb,q,1,0\n", [], [":2:", "yes"]),
+        (ROW + "a,q,1,1\na,q,1,0\nb,q,1,1\n", [], [":3"]),
+        (ROW + "a,q,1,1\na,p,1,0\nb,q,1,1\n", [], ["1 of 4", "'b'", "'p'", "--incomplete"]),
+        (ROW + "a,q,1,1\nb,q,1,0\na,q,3,1\nb,q,3,0\n", [], ["2"]),
+        (ROW + "a,q,1,1\n", [], ["one model"]),
+        (ROW, [], ["no rows"]),
+        ("", [], ["empty"]),
+        ("model,item,points\na,q,1\n", [], ["score", "points"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--blocks", "chapter"], ["chapter"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--alpha", "1.5"], ["alpha = 1.5", "0 < alpha < 1"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--tau", "-0.1"], ["tau = -0.1", "0 <= tau < 1"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--stakes", "design"], ["too wide", "bernstein"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--stakes", "design", "--evidence", "hoeffding"], ["too wide", "hoeffding"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--top-k", "2"], ["--top-k 2"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--pilot", "1"], ["--top-k"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--top-k", "1", "--pilot", "1"], ["pilot of 1"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--expect", "a > c"], ["a > c", "'a', 'b'"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--column", "thing=x"], ["ROLE=NAME"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--method", "magic"], ["magic"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--json", "/nowhere/c.json"], ["/nowhere/c.json", "cannot be written"]),
+    ],
+)
+def test_bad_input_gets_a_message_and_exit_code_2(bbedge, tmp_path, content, options, said):
+    table = tmp_path / "scores.csv"
+    table.write_text(content, encoding="utf-8")
+    outcome = bbedge("certify", table, *options)
+    assert outcome.code == 2
+    assert "Traceback" not in outcome.err
+    for words in said:
+        assert words in outcome.err
+
+
+def test_missing_file_is_named(bbedge, tmp_path):
+    outcome = bbedge("certify", tmp_path / "absent.csv")
+    assert outcome.code == 2
+    assert "absent.csv" in outcome.err
+
+
+def test_a_crash_while_writing_keeps_the_old_certificate(bbedge, clear, tmp_path, monkeypatch):
+    out = tmp_path / "c.json"
+    out.write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    outcome = bbedge("certify", clear, "--json", out)
+    assert outcome.code == 2
+    assert "No space left" in outcome.err
+    assert out.read_text() == "old"
+
+
+def test_warnings_are_shown_and_recorded(bbedge, tmp_path):
+    rng = np.random.default_rng(2)
+    panel = (rng.random((1, 2, 40)) < 0.5).astype(float)
+    table = write_table(tmp_path / "t.csv", np.repeat(panel, 2, axis=0), ["Model A", "model  a"])
+    outcome = bbedge("certify", table, "--json", tmp_path / "c.json")
+    notes = json.loads((tmp_path / "c.json").read_text())["notes"]
+    assert len(notes) == 2
+    assert outcome.out.count("Note") == 2
+    assert any("identical" in note for note in notes)
+
+
+def test_python_minus_m_and_version():
+    done = subprocess.run([sys.executable, "-m", "bbedge", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("bbedge ")
+
+
+def test_help_teaches(bbedge):
+    outcome = bbedge("certify", "--help")
+    assert outcome.code == 0
+    for words in ("--expect", "Exit codes", "bb-edge-x", "0.05"):
+        assert words in outcome.out
+
+
+def test_real_panels_certify_as_published(bbedge, tmp_path):
+    if "BBEDGE_PANELS" not in os.environ:
+        pytest.skip("set BBEDGE_PANELS to the folder of public result panels to try them")
+    panels = Path(os.environ["BBEDGE_PANELS"])
+    for name, options, edges in [
+        ("zeroeval_gsm_complete", [], 516),
+        ("zeroeval_gsm_complete", ["--evidence", "sharp"], 571),
+        ("zeroeval_gsm_complete", ["--evidence", "betting"], 590),
+        ("zeroeval_gsm_complete", ["--evidence", "hoeffding"], 253),
+        ("zeroeval_gsm_complete", ["--method", "bb-edge-x"], 582),
+        ("eqbench_v2_complete", [], 178),
+        ("eqbench_v2_complete", ["--method", "bb-edge-x"], 548),
+        ("tau2_airline_complete", ["--method", "bb-edge-x"], 5),
+    ]:
+        outcome = bbedge("certify", panels / f"{name}.parquet", "--json", tmp_path / "c.json", *options)
+        assert outcome.code == 0
+        assert len(json.loads((tmp_path / "c.json").read_text())["edges"]) == edges, (name, options)
+    for name in ("zeroeval_gsm_ragged", "lineage_bench_ragged", "llmstability_grice_ragged"):
+        outcome = bbedge("certify", panels / f"{name}.parquet")
+        assert outcome.code == 2
+        assert "have no score" in outcome.err

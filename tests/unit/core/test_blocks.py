@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from bbedge.core.blocks import BlockLayout
+
+
+def test_blocks_are_numbered_as_they_first_appear():
+    layout = BlockLayout.of(["x", "y", "x", "z", "y", "x"])
+    assert layout.sizes.tolist() == [3, 2, 1]
+    assert layout.order.tolist() == [0, 2, 5, 1, 4, 3]
+    assert layout.starts.tolist() == [0, 3, 5]
+    assert (layout.count, layout.largest) == (3, 3)
+    assert layout.relative_sizes.tolist() == [1.0, 2 / 3, 1 / 3]
+    assert layout.effective_count == pytest.approx(1 + 4 / 9 + 1 / 9, rel=1e-15)
+
+
+def test_means_of_scattered_blocks():
+    layout = BlockLayout.of(["x", "y", "x", "z", "y", "x"])
+    panel = np.array([[0.0, 0.25, 0.5, 1.0, 0.75, 1.0], [1.0, 1.0, 1.0, 0.0, 0.0, 1.0]])
+    assert layout.means(panel).tolist() == [[0.5, 0.5, 1.0], [1.0, 0.5, 0.0]]
+
+
+def test_means_of_singletons_are_the_scores_in_a_new_array():
+    layout = BlockLayout.of(["c", "a", "b"])
+    panel = np.array([[0.1, 0.2, 0.3]])
+    means = layout.means(panel)
+    assert means.tolist() == panel.tolist()
+    assert not np.shares_memory(means, panel)
+
+
+def test_one_block():
+    layout = BlockLayout.of(["all"] * 4)
+    assert layout.means(np.array([[0.0, 0.0, 1.0, 1.0]])).tolist() == [[0.5]]
+    assert (layout.count, layout.effective_count) == (1, 1.0)
+
+
+def test_equal_blocks_are_each_worth_one():
+    assert BlockLayout.of([1, 1, 2, 2, 3, 3]).effective_count == 3.0

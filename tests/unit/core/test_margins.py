@@ -1,0 +1,42 @@
+import math
+
+import numpy as np
+import pytest
+
+from bbedge.core.margins import lower_bounds
+
+
+def test_one_stake_has_its_root_in_closed_form():
+    # A + s (tau - t) = log threshold.
+    bounds = lower_bounds(np.array([[5.0]]), np.array([4.0]), tau=0.1, log_threshold=3.0)
+    assert bounds[0] == pytest.approx(0.1 + 2.0 / 4.0, abs=1e-11)
+    assert bounds[0] <= 0.6
+
+
+def test_bounds_stay_within_minus_one_and_one():
+    exponents = np.array([[-50.0, 1000.0, 0.0]])
+    bounds = lower_bounds(exponents, np.array([2.0]), tau=0.0, log_threshold=3.0)
+    assert bounds.tolist() == [-1.0, 1.0, -1.0]
+
+
+def test_a_stake_of_zero_bounds_nothing():
+    assert lower_bounds(np.array([[0.0]]), np.array([0.0]), tau=0.0, log_threshold=3.0).tolist() == [-1.0]
+
+
+def test_a_mixture_is_solved_from_the_left():
+    exponents, slopes = np.array([[4.0], [-3.0], [2.0]]), np.array([1.0, 40.0, 300.0])
+    (bound,) = lower_bounds(exponents, slopes, tau=0.05, log_threshold=math.log(40))
+    value = np.logaddexp.reduce(exponents[:, 0] + slopes * (0.05 - bound))
+    assert math.log(40) <= value <= math.log(40) + 1e-6
+
+
+def test_slopes_of_very_different_size_converge():
+    rng = np.random.default_rng(0)
+    slopes = 10.0 ** rng.uniform(-6, 5, 41)
+    exponents = rng.uniform(-1e4, 50, (41, 200))
+    bounds = lower_bounds(exponents, slopes, tau=0.0, log_threshold=10.0)
+    for j, bound in enumerate(bounds):
+        at = np.logaddexp.reduce(exponents[:, j] - slopes * bound)
+        just_right = np.logaddexp.reduce(exponents[:, j] - slopes * (bound + 1e-6))
+        assert bound == -1.0 or at >= 10.0
+        assert bound == 1.0 or just_right < 10.0

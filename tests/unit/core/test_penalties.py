@@ -1,0 +1,90 @@
+import math
+from decimal import Context, Decimal, localcontext
+
+import numpy as np
+import pytest
+
+import oracle
+from bbedge.core import penalties
+from bbedge.core.penalties import BettingPenalty, HoeffdingPenalty, bernstein_psi, sharp_tail
+
+
+def exact_tail(b: float) -> Decimal:
+    """The series in 100 digits, which knows no cancellation."""
+    with localcontext(Context(prec=100)):
+        b = Decimal(b)
+        total, j, power = Decimal(0), 4, Decimal(1)
+        while power > Decimal("1e-60"):
+            total += power / j
+            power *= b
+            j += 1
+        return total
+
+
+@pytest.mark.parametrize("b", [0.0, 1e-300, 1e-9, 0.01, 0.1, 0.29, 0.2999999, 0.3, 0.300001, 0.5, 0.9, 0.95])
+def test_sharp_tail_is_right_on_both_sides_of_the_switch(b):
+    got = float(sharp_tail(np.array(b)))
+    assert got == pytest.approx(float(exact_tail(b)), rel=3e-14)
+    assert got == pytest.approx(float(oracle.tail_coefficient(b)), rel=3e-14)
+
+
+def test_sharp_tail_does_not_jump_where_the_series_ends():
+    below, above = sharp_tail(np.array([np.nextafter(0.3, 0), 0.3]))
+    assert above == pytest.approx(below, rel=3e-14)
+
+
+def test_sharp_tail_grows_and_is_at_least_a_quarter():
+    values = sharp_tail(np.linspace(0, 0.95, 400))
+    assert np.all(np.diff(values) > 0)
+    assert values[0] == 0.25
+
+
+@pytest.mark.parametrize("b", [0.05, 0.3, 0.6, 0.95])
+def test_the_sharp_polynomial_is_below_the_logarithm_and_touches_it_at_its_reach(b):
+    z = np.linspace(-b, 3, 4001)
+    polynomial = z - z**2 / 2 + z**3 / 3 - float(sharp_tail(np.array(b))) * z**4
+    assert np.all(polynomial <= np.log1p(z) + 1e-15)
+    assert polynomial[0] == pytest.approx(math.log1p(-b), abs=1e-14)
+
+
+def test_bernstein_psi():
+    assert bernstein_psi(np.array([0.0, 0.5])).tolist() == [0.0, math.log(2) - 0.5]
+    u = np.linspace(0, 0.95, 100)[:, None]
+    x = np.linspace(-1, 1, 101)
+    assert np.all(u * x - bernstein_psi(u) * x**2 <= np.log1p(u * x) + 1e-15)
+
+
+def test_hoeffding_by_hand():
+    penalty = HoeffdingPenalty(np.array([0.5]), np.array([1.0, 0.5]), 3)
+    penalty.add(np.zeros((3, 2)), 0.0)
+    penalty.add(np.ones((3, 2)), 0.1)
+    assert penalty.values(slice(0, 2)).shape == (1, 2, 3)
+    np.testing.assert_allclose(penalty.values(slice(0, 3)), 2 * 0.25 * 1.25 / 8, rtol=1e-14)
+
+
+def test_betting_over_many_runs_and_tiles(monkeypatch):
+    # Few factors per logarithm and few pairs per tile: the seams must not show.
+    rng = np.random.default_rng(1)
+    residuals = rng.uniform(-1, 1, (5, 23))
+    shares = rng.uniform(0.1, 1, 23)
+    stakes = np.array([0.1, 0.95, 0.1])
+
+    def values():
+        penalty = BettingPenalty(stakes, shares, largest=3, n_models=5, reach=1.0)
+        penalty.add(residuals, 0.01)
+        return penalty.values(slice(0, 5))
+
+    whole = values()
+    monkeypatch.setattr(penalties, "_RUN", 4)
+    monkeypatch.setattr(penalties, "_TILE", 12)
+    np.testing.assert_allclose(values(), whole, rtol=0, atol=1e-11)
+    z = 0.95 * shares * ((residuals[0] - residuals[3]) / 2 - 0.01)
+    assert whole[1, 0, 3] == pytest.approx(float(np.sum(z - np.log1p(z))), abs=1e-11)
+    assert np.array_equal(whole[0], whole[2])
+
+
+def test_betting_survives_a_thousand_losing_factors_in_a_row():
+    # 0.05^1000 is far below the smallest float64.
+    penalty = BettingPenalty(np.array([0.95]), np.ones(1000), largest=1, n_models=2, reach=1.0)
+    penalty.add(np.array([[-1.0], [1.0]]) * np.ones(1000), 0.0)
+    assert penalty.values(slice(0, 2))[0, 0, 1] == pytest.approx(1000 * (-0.95 - math.log(0.05)), rel=1e-12)

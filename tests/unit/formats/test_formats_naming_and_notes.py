@@ -1,0 +1,122 @@
+"""Names in messages, and what a reader tells besides the scores."""
+
+import unicodedata
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bbedge.formats import read_scores
+from bbedge.formats.ordering import folded, natural_key, whole_number
+from bbedge.naming import listed, shown, shown_path
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gpt-4", "gpt-4"),
+        ("日本 é", "日本 é"),
+        ("a\nb\tc", r"a\x0ab\x09c"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("\x9b", r"\x9b"),
+        ("\u202eabc\u200f", r"\u202eabc\u200f"),
+        ("a\u2028b\u2029", r"a\u2028b\u2029"),
+        ("\ud800", r"\ud800"),
+        ("\ue000", r"\ue000"),
+        ("\U000e0041", r"\U000e0041"),
+        ("zero\u200bwidth", r"zero\u200bwidth"),
+    ],
+)
+def test_shown_escapes_what_cannot_be_seen(name, expected):
+    assert shown(name) == expected
+
+
+@given(st.text(), st.integers(3, 80))
+def test_shown_is_short_and_safe(name, width):
+    text = shown(name, width)
+    assert len(text) <= width
+    assert all(unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for c in text)
+
+
+def test_shown_keeps_both_ends():
+    assert shown("start" + "x" * 1000 + "end", 20) == "startxxxxx…xxxxxxend"
+    assert shown("x" * 60) == "x" * 60
+    assert len(shown_path("/" + "x" * 500)) == 501
+
+
+def test_listed():
+    assert listed(["a"]) == "'a'"
+    assert listed(["a", "b", "c"], limit=2) == "'a', 'b' and 1 more"
+
+
+def test_natural_order_has_no_limit_on_digits():
+    long = "q" + "9" * 5000
+    assert sorted([long, "q10", "q9", "q", "Q1", "q09"], key=natural_key) == ["Q1", "q", "q09", "q9", "q10", long]
+
+
+@pytest.mark.parametrize(
+    ("label", "number"), [("1", 1), ("-3", -3), ("+4", 4), ("2.0", 2), ("2.5", None), ("x1", None), ("²", None)]
+)
+def test_whole_number(label, number):
+    assert whole_number(label) == number
+
+
+def test_folded():
+    assert folded("GPT\u00a0 4") == folded("gpt 4") == folded("\u3000\uff27\uff30\uff34 4")
+    assert folded("Straße") == folded("STRASSE")
+
+
+def notes(values, models=None, replicate="replicate"):
+    values = np.asarray(values, dtype=float)
+    models = models or [f"m{m}" for m in range(values.shape[1])]
+    cells = [
+        {"model": models[m], "item": f"q{i}", replicate: r + 1, "score": float(values[r, m, i])}
+        for r, m, i in np.ndindex(*values.shape)
+    ]
+    return read_scores(pl.DataFrame(cells)).notes
+
+
+def test_ordinary_scores_have_no_notes():
+    assert notes(np.random.default_rng(0).random((3, 3, 40))) == ()
+
+
+def test_models_that_differ_only_in_form():
+    values = np.random.default_rng(0).random((1, 4, 5))
+    (note,) = notes(values, models=["GPT 4", "gpt\u00a04", "other", "é"])
+    assert r"'GPT 4' and 'gpt\xa04'" in note
+    assert "give them one name" in note
+
+
+def test_white_space_at_an_end_is_kept_and_told():
+    (note,) = notes(np.random.default_rng(0).random((1, 2, 5)), models=["a ", "b"])
+    assert note == "1 of 2 models have white space at an end of the name: 'a '."
+
+
+def test_identical_panels():
+    values = np.random.default_rng(0).random((3, 2, 40))
+    values[2] = values[0]
+    (note,) = notes(values)
+    assert note.startswith("Replicates '1', '3' are identical in every score of every model.")
+    assert "adds no evidence" in note
+    assert "breaks the independence" in note
+
+
+def test_identical_runs_of_one_model():
+    values = np.random.default_rng(0).random((4, 3, 40))
+    values[3, 1] = values[2, 1] = values[0, 1]
+    (note,) = notes(values)
+    assert note.startswith(
+        "1 of 3 models have replicates with the same score on every item: 'm1' in replicates '1', '3'"
+    )
+    assert "chance" not in note
+    few = values[:, :, :6]
+    assert "With only 6 items this can be chance." in notes(few)[0]
+
+
+def test_constant_runs_are_no_copies_unless_everything_is_the_same():
+    values = np.random.default_rng(0).random((3, 2, 40))
+    values[:, 0] = 1.0
+    assert notes(values) == ()
+    assert notes(np.ones((2, 2, 5)))[0].startswith("Replicates '1', '2' are identical")
