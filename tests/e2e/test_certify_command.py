@@ -98,7 +98,7 @@ def test_json_on_standard_output_stays_alone(bbedge, clear):
 
 
 def test_score_range_scales_means_and_margins_but_not_evidence(bbedge, clear, tmp_path):
-    rows = list(csv.DictReader(clear.open(encoding="utf-8")))
+    rows = list(csv.DictReader(clear.read_text(encoding="utf-8").splitlines()))
     scaled = tmp_path / "scaled.csv"
     with scaled.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])

@@ -97,7 +97,7 @@ def _from_dense(
     if not len(missing):
         return Panels(names=names, values=values)
     gaps = Gaps(names=names, cells=missing, listing="missing")
-    kept = _by_policy(gaps, incomplete)
+    kept = _by_policy(coder, gaps, incomplete)
     return Panels(names=_kept_names(gaps, kept), values=values[np.ix_(*kept)], notes=(_note(gaps, kept),))
 
 
@@ -113,7 +113,7 @@ def _from_sparse(
     scores = np.concatenate([chunk.scores for chunk in coder.chunks])
     scored = ~np.isnan(scores)
     gaps = Gaps(names=names, cells=cells[scored], listing="present")
-    kept = _by_policy(gaps, incomplete)
+    kept = _by_policy(coder, gaps, incomplete)
     places = gaps.coordinates()
     stays = kept[0][places[0]] & kept[1][places[1]] & kept[2][places[2]]
     # What stays is complete, so its cells in order are the panels.
@@ -122,13 +122,15 @@ def _from_sparse(
     return Panels(names=_kept_names(gaps, kept), values=values, notes=(_note(gaps, kept),))
 
 
-def _by_policy(gaps: Gaps, incomplete: Incomplete) -> Kept:
+def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete) -> Kept:
+    tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
+    sources = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
     if incomplete == "refuse":
-        raise DataError(report(gaps))
+        raise DataError(f"{sources}: {report(gaps)}")
     kept = gaps.without_holes(_AXIS_OF[incomplete])
     if not usable(kept):
         raise DataError(
-            f"--incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a complete "
+            f"{sources}: --incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a complete "
             f"panel.\n{report(gaps)}"
         )
     return kept

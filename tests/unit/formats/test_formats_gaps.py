@@ -42,7 +42,7 @@ def test_report_says_how_many_where_and_what_to_do():
         "--incomplete drop-models would keep 2 models x 5 items x 2 replicates (20 cells)",
         "--incomplete drop-items would keep 3 models x 3 items x 2 replicates (18 cells)",
         "--incomplete drop-replicates would keep nothing usable",
-        "Largest: drop-models",
+        "drop-models leaves the largest complete panel found",
         "without looking at the scores",
         "dropping items changes the benchmark",
         "never counted as zero",
@@ -54,7 +54,10 @@ def test_report_names_a_mix_where_it_keeps_more():
     # One bad model on every item, and one bad item for every model: no single policy keeps both parts.
     without = {(0, i, 0) for i in range(1, 10)} | {(m, 0, 0) for m in range(1, 10)}
     message = refusal(table(10, 10, 1, without))
-    assert "Largest: a mix would keep 9 models x 9 items x 1 replicates (81 cells)" in message
+    assert (
+        "The largest complete panel found is a mix of these, which keeps 9 models x 9 items x 1 replicates (81 cells)"
+        in message
+    )
     assert "if you leave out 1 of 10 models ('m0'), 1 of 10 items ('q0')" in message
     assert "drop-models would keep nothing usable" in message
 
