@@ -26,6 +26,18 @@ METHODS: dict[str, dict[str, str]] = {
     for prediction in ("running-mean", "two-way")
 }
 
+SOME_METHODS = ["bernstein-running-mean-paper", "sharp-two-way-paper", "betting-running-mean-design"]
+
+
+def long_run(method: str, n: int) -> int:
+    """Repetitions of a long check: all of ``n`` for betting, a quarter for the others.
+
+    With the same stakes and predictions betting certifies whatever sharp and bernstein do, path by path, so it is
+    the one to fail first.
+    """
+    return n if method.startswith("betting") else n // 4
+
+
 # One answer per replicate, two models, no help from averaging: betting with wide stakes is then nearly a martingale,
 # and nearly all of alpha is used. A program that exceeds alpha anywhere has the best chance to show it here.
 TIGHT = SyntheticBenchmark(means=(0.5, 0.5), n_items=1, offset=0.0, kappa_item=0.0)

@@ -7,7 +7,7 @@ from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, run
 from bbedge.study.synthetic import SyntheticBenchmark
 from calibration.binomial_rule import breaks
-from calibration.repetitions import ALPHA, METHODS, TIGHT, show
+from calibration.repetitions import ALPHA, METHODS, SOME_METHODS, TIGHT, long_run, show
 
 UNEVEN = (1,) * 4 + (2,) * 8
 
@@ -28,8 +28,6 @@ TRUTHS: dict[str, tuple[SyntheticBenchmark, dict]] = {
         {"tau": 0.02},
     ),
 }
-
-SOME_METHODS = ["bernstein-running-mean-paper", "sharp-two-way-paper", "betting-running-mean-design"]
 
 
 def true_rank_ranges(benchmark):
@@ -77,7 +75,7 @@ def test_ranks_and_margins_hold(truth, method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_ranks_and_margins_hold_in_the_long_run(truth, method):
-    check_coverage(truth, method, looks=30, n=200)
+    check_coverage(truth, method, looks=30, n=long_run(method, 300))
 
 
 def test_bounds_from_equal_stakes_on_unequal_blocks_are_caught():

@@ -6,7 +6,17 @@ import pytest
 from bbedge.core.leaderboard import certify_pilot_top_k, run
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 from calibration.binomial_rule import breaks
-from calibration.repetitions import ALPHA, METHODS, TIGHT, false_edge_runs, plain, show, standing_edges
+from calibration.repetitions import (
+    ALPHA,
+    METHODS,
+    SOME_METHODS,
+    TIGHT,
+    false_edge_runs,
+    long_run,
+    plain,
+    show,
+    standing_edges,
+)
 
 UNEVEN = (1, 1, 2, 2, 6)
 
@@ -68,7 +78,7 @@ def test_false_edges_are_rare(null, method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("null", NULLS)
 def test_false_edges_are_rare_in_the_long_run(null, method):
-    check_null(null, method, looks=30, n=600)
+    check_null(null, method, looks=30, n=long_run(method, 800))
 
 
 @pytest.mark.slow
@@ -136,9 +146,6 @@ def check_stopping(policy: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(failures, n, alpha=ALPHA)
 
 
-SOME_METHODS = ["bernstein-running-mean-paper", "sharp-two-way-paper", "betting-running-mean-design"]
-
-
 @pytest.mark.parametrize("method", SOME_METHODS)
 @pytest.mark.parametrize("policy", STOPPING)
 def test_stopping_models_costs_no_level(policy, method):
@@ -149,7 +156,7 @@ def test_stopping_models_costs_no_level(policy, method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("policy", STOPPING)
 def test_stopping_models_costs_no_level_in_the_long_run(policy, method):
-    check_stopping(policy, method, looks=40, n=200)
+    check_stopping(policy, method, looks=40, n=long_run(method, 300))
 
 
 def test_settled_models_are_indeed_stopped():
@@ -193,7 +200,7 @@ def test_a_pilot_may_choose_the_candidate(pilot, method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("pilot", PILOTS)
 def test_a_pilot_may_choose_the_candidate_in_the_long_run(pilot, method):
-    check_pilot(pilot, method, looks=40, n=300)
+    check_pilot(pilot, method, looks=40, n=long_run(method, 300))
 
 
 def test_what_is_counted_is_the_standing_graph():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 
@@ -32,7 +33,7 @@ def show_leaderboard(
     _print(console, Text.assemble(("\n" + _heading(leaderboard), "bold")))
     _show_contradictions(console, leaderboard)
     if pilot_replicates is None:
-        console.print(Padding(_ranking(leaderboard, names), (0, 0, 1, 0)))
+        console.print(Padding(_ranking(leaderboard, names), (0, 0, 1, 0), expand=False))
         _print(console, Text(_certified_line(leaderboard)))
         _show_open(console, leaderboard, names, top_k)
         _print(console, _top_k_line(leaderboard, names, top_k))
@@ -73,8 +74,7 @@ def _heading(leaderboard: Leaderboard) -> str:
 
 
 def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
-    design, graph = leaderboard.design, leaderboard.current
-    low, high = design.score_range
+    design, graph, units = leaderboard.design, leaderboard.current, _Units(leaderboard)
     n_models = len(design.models)
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -97,7 +97,7 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
             cells.append(Text(bar, style="cyan"))
         cells += [
             Text(names[i]),
-            Text(f"{low + float(leaderboard.means[i]) * (high - low):.4g}"),
+            Text(units.score(float(leaderboard.means[i]))),
             _lead(leaderboard, i, below),
             Text(str(int(graph.above[i].sum()))),
             Text(str(int(graph.above[:, i].sum()))),
@@ -109,16 +109,43 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
     return table
 
 
+class _Units:
+    """Numbers on the scale of the scores, with as many decimals as its width deserves; bounds round outward."""
+
+    def __init__(self, leaderboard: Leaderboard) -> None:
+        low, high = leaderboard.design.score_range
+        self._low, self._width = low, high - low
+        self._decimals = max(0, 4 - math.ceil(math.log10(self._width)))
+
+    def score(self, value: float) -> str:
+        """A mean."""
+        return f"{self._low + value * self._width:.{self._decimals}f}"
+
+    def difference(self, value: float) -> str:
+        """A difference, with its sign."""
+        return f"{value * self._width:+.{self._decimals}f}"
+
+    def at_least(self, value: float, sign: str = "") -> str:
+        """A lower bound, rounded down."""
+        scale = 10.0**self._decimals
+        return f"{math.floor(value * self._width * scale) / scale:{sign}.{self._decimals}f}"
+
+    def at_most(self, value: float, sign: str = "") -> str:
+        """An upper bound, rounded up."""
+        scale = 10.0**self._decimals
+        return f"{math.ceil(value * self._width * scale) / scale:{sign}.{self._decimals}f}"
+
+
 def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
     """By how much a model is certified above the next one in the table."""
     if below is None:
         return Text("")
     if not leaderboard.current.above[model, below]:
         return Text("open", style="yellow")
-    low, high = leaderboard.design.score_range
     margin, tau = float(leaderboard.lower_bounds[model, below]), leaderboard.design.tau
+    units = _Units(leaderboard)
     # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
-    return Text(f"≥ {margin * (high - low):.3g}" if margin > tau else f"> {tau * (high - low):.3g}", style="green")
+    return Text(f"≥ {units.at_least(margin)}" if margin > tau else f"> {units.at_least(tau)}", style="green")
 
 
 def _certified_line(leaderboard: Leaderboard) -> str:
@@ -141,7 +168,7 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
     open_pairs = [(a, b) for a, b in pairs if not (above[a, b] or above[b, a])]
     if not open_pairs:
         return
-    low, high = leaderboard.design.score_range
+    units = _Units(leaderboard)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("still open" if top_k is None else f"open across the Top-{top_k} cut", overflow="fold")
     table.add_column("and", overflow="fold")
@@ -151,18 +178,17 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
     for a, b in open_pairs[:_MOST_OPEN]:
         if leaderboard.means[a] < leaderboard.means[b]:
             a, b = b, a
-        difference = float(leaderboard.means[a] - leaderboard.means[b]) * (high - low)
-        at_least = float(leaderboard.lower_bounds[a, b]) * (high - low)
-        at_most = -float(leaderboard.lower_bounds[b, a]) * (high - low)
+        at_least = units.at_least(float(leaderboard.lower_bounds[a, b]), sign="+")
+        at_most = units.at_most(-float(leaderboard.lower_bounds[b, a]), sign="+")
         share = max(0.0, float(leaderboard.log_e[a, b])) / leaderboard.log_threshold
         table.add_row(
             Text(names[a]),
             Text(names[b]),
-            Text(f"{difference:+.3g}"),
-            Text(f"{at_least:+.3g} to {at_most:+.3g}"),
+            Text(units.difference(float(leaderboard.means[a] - leaderboard.means[b]))),
+            Text(f"{at_least} to {at_most}"),
             Text(f"{min(share, 0.99):.0%} of the way"),
         )
-    console.print(Padding(table, (0, 0, 1, 0)))
+    console.print(Padding(table, (0, 0, 1, 0), expand=False))
     n_open = len(leaderboard.current.unresolved)
     if n_open > min(len(open_pairs), _MOST_OPEN):
         kind = "neighbours" if top_k is None else "across the cut"

@@ -40,3 +40,10 @@ def test_nan_is_not_tested():
     log_e = np.array([[np.nan, 3.1], [np.nan, np.nan]])
     assert e_holm(log_e, alpha=0.05).tolist() == [[False, True], [False, False]]
     assert not e_holm(np.full(3, np.nan), alpha=0.05).any()
+
+
+def test_reaching_the_bar_is_enough_and_one_step_below_is_not():
+    others = np.log([4.0, 9.0])
+    bar = log_threshold(np.array([*others, 50.0]), 0.1)
+    assert e_holm(np.array([*others, bar]), alpha=0.1)[-1]
+    assert not e_holm(np.array([*others, np.nextafter(bar, 0.0)]), alpha=0.1)[-1]

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,29 @@ def test_a_value_common_to_all_models_changes_nothing(form):
         return penalty.values(slice(0, 3))[0][~np.eye(3, dtype=bool)]
 
     np.testing.assert_allclose(values(residuals + np.array([0.4, -0.3])), values(residuals), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [PenaltyBySize, PenaltyByStake])
+@pytest.mark.parametrize("kind", ["bernstein", "sharp"])
+@pytest.mark.parametrize("shift", [0.0, 0.015])
+def test_a_penalty_is_never_below_its_exact_value(form, kind, shift):
+    # Two models that nearly agree, far from the third: the expansions cancel almost completely.
+    rng = np.random.default_rng(6)
+    shares = np.array([1.0] * 20 + [0.5] * 20)
+    _, of_block = np.unique(shares, return_inverse=True)
+    stakes = np.array([0.3, 0.95])
+    coefficients = gram_penalty(kind, stakes, shares, largest=2, n_models=3, reach=1.0)._coefficients
+    for _ in range(10):
+        penalty = form(coefficients, of_block, largest=2, n_models=3)
+        far = rng.uniform(0.5, 1.0, 40)
+        residuals = np.stack([far, far + rng.uniform(-1e-7, 1e-7, 40), -far])
+        penalty.add(residuals, shift)
+        values = penalty.values(slice(0, 3))
+        for a, b in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)):
+            for g in range(2):
+                exact = Fraction(0)
+                for m in range(40):
+                    x = (Fraction(residuals[a, m]) - Fraction(residuals[b, m])) / 2 - Fraction(shift)
+                    exact += sum(Fraction(c[g, of_block[m]]) * x**j for j, c in coefficients.items())
+                assert Fraction(values[g, a, b]) >= exact
+                assert values[g, a, b] == pytest.approx(float(exact), abs=1e-10)

@@ -88,3 +88,25 @@ def test_betting_survives_a_thousand_losing_factors_in_a_row():
     penalty = BettingPenalty(np.array([0.95]), np.ones(1000), largest=1, n_models=2, reach=1.0)
     penalty.add(np.array([[-1.0], [1.0]]) * np.ones(1000), 0.0)
     assert penalty.values(slice(0, 2))[0, 0, 1] == pytest.approx(1000 * (-0.95 - math.log(0.05)), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e-2, 1.0])
+def test_a_betting_penalty_is_never_below_its_exact_value(scale):
+    # Small bets: the factors lie so close to one that most of what they say is lost in forming them.
+    rng = np.random.default_rng(7)
+    shares = rng.choice([1.0, 0.5, 0.25], 60)
+    for _ in range(6):
+        penalty = BettingPenalty(np.array([0.2, 0.95]), shares, largest=4, n_models=2, reach=1.0)
+        residuals = scale * rng.uniform(-1, 1, (2, 60))
+        penalty.add(residuals, 0.0)
+        values = penalty.values(slice(0, 2))
+        for g, stake in enumerate((0.2, 0.95)):
+            for a, b in ((0, 1), (1, 0)):
+                with localcontext(Context(prec=50)):
+                    exact = Decimal(0)
+                    for m, share in enumerate(shares):
+                        difference = (Decimal(residuals[a, m]) - Decimal(residuals[b, m])) / 2
+                        z = Decimal(stake) * Decimal(share) * difference
+                        exact += z - (1 + z).ln()
+                assert Decimal(values[g, a, b]) >= exact
+                assert values[g, a, b] == pytest.approx(float(exact), abs=1e-10)
