@@ -163,7 +163,10 @@ def report(gaps: Gaps) -> str:
     mix = gaps.greedy()
     best = max(policies, key=lambda policy: size(policies[policy]))
     if mix is not None and size(mix) > size(policies[best]):
-        largest = f"The largest complete panel found is a mix of these, which keeps {described(mix)}, if you leave out {dropped(gaps, mix)}"
+        largest = (
+            f"The largest complete panel found is a mix of these, which keeps {described(mix)}, "
+            f"if you leave out {dropped(gaps, mix)}"
+        )
     elif size(policies[best]):
         largest = f"{best} leaves the largest complete panel found"
     else:

@@ -130,8 +130,8 @@ def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete) -> Kept:
     kept = gaps.without_holes(_AXIS_OF[incomplete])
     if not usable(kept):
         raise DataError(
-            f"{sources}: --incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a complete "
-            f"panel.\n{report(gaps)}"
+            f"{sources}: --incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a "
+            f"complete panel.\n{report(gaps)}"
         )
     return kept
 

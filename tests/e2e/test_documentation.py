@@ -1,0 +1,80 @@
+"""What the README and the documentation show is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def test_the_readme_s_python_runs(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    blocks = PYTHON_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(blocks) == 2
+    names: dict = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["leaderboard"].current.rank_intervals[:3] == ((6, 7), (4, 5), (1, 3))
+    assert names["leaderboard"].current.top_k(3) is not None
+    assert capsys.readouterr().out == "23\n"
+
+
+def test_the_readme_s_picture_is_of_this_version(bbedge):
+    picture = (ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")
+    drawn = re.sub(r"&#160;|\s+", " ", re.sub(r"<[^>]+>", "", picture))
+    table = bbedge("certify", ROOT / "demo" / "scores.csv", "--method", "bb-edge-x").out
+    for line in table.splitlines()[:24]:
+        for word in line.split():
+            assert word in drawn
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(p.name for p in (ROOT / "docs").glob("*.md"))])
+def test_links_lead_somewhere(page):
+    path = ROOT / page if (ROOT / page).exists() else ROOT / "docs" / page
+    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_option_is_documented():
+    shown = subprocess.run(
+        [sys.executable, "-m", "bbedge", "certify", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
+    assert "--alpha" in options
+    assert {option for option in options if f"`{option}" not in page} == set()
+
+
+def test_the_wheel_has_all_it_needs(tmp_path):
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
+    subprocess.run(build, check=True)
+    (wheel,) = tmp_path.glob("bbedge-*.whl")
+    unpacked = tmp_path / "unpacked"
+    with zipfile.ZipFile(wheel) as archive:
+        assert "bbedge/py.typed" in archive.namelist()
+        archive.extractall(unpacked)
+    done = subprocess.run(
+        [sys.executable, "-m", "bbedge", "certify", ROOT / "demo" / "scores.csv", "--expect", "dahlia-70b > fern-3b"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(unpacked), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    origin = subprocess.run(
+        [sys.executable, "-c", "import bbedge; print(bbedge.__file__)"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert origin.stdout.startswith(str(unpacked))
