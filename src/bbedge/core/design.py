@@ -116,6 +116,14 @@ class Design:
             raise DesignError(f"a Top-k candidate of {size} of {len(self.models)} models leaves nothing to compare")
 
     def _check_stakes(self) -> None:
+        if self.stakes.rule != "given":
+            # The hash stands for a rule's values by its name, so the values must be the rule's.
+            own = self._stakes_by(self.stakes.rule)
+            if len(own.values) != len(self.stakes.values) or not (
+                np.allclose(own.values, self.stakes.values, rtol=1e-12, atol=0.0)
+                and np.allclose(own.weights, self.stakes.weights, rtol=1e-12, atol=0.0)
+            ):
+                raise DesignError(f"these are not the {self.stakes.rule} stakes of this design; call other grids given")
         largest = max(self.stakes.values)
         if self.evidence in ("bernstein", "hoeffding") and self.stakes.is_wide:
             raise DesignError(
@@ -155,7 +163,11 @@ class Design:
             labels = items if blocks == "item" else ("one",) * len(items)
         else:
             labels = tuple(blocks)
-        family = Family() if candidate is None else Family(kind="cross-set", candidate=tuple(sorted(candidate)))
+        family = Family()
+        if candidate is not None:
+            if isinstance(candidate, str):
+                raise DesignError(f"the candidate {candidate!r} is a single text; give a list of model names")
+            family = Family(kind="cross-set", candidate=tuple(sorted(set(candidate))))
         extended = method == "bb-edge-x"
         # Validates everything the stake rule is about to be computed from.
         draft = cls(

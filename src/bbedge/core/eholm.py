@@ -22,7 +22,10 @@ def log_threshold(log_e: NDArray[np.float64], alpha: float) -> float:
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
     weak = tested[tested < -math.log(alpha)]
     deficit = math.fsum(1.0 / alpha - np.exp(weak))
-    threshold = (1.0 / alpha + deficit) * (1.0 + 16 * UNIT)
+    # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
+    # taken for one that has none.
+    lost = 8 * UNIT * len(tested) / alpha
+    threshold = (1.0 / alpha + deficit + lost) * (1.0 + 16 * UNIT)
     return math.log(threshold) * (1.0 + 4 * UNIT)
 
 

@@ -24,6 +24,9 @@ from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError, DesignError
 
 _STATE_VERSION = 1
+_DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
+# What NumPy and zipfile raise on bytes that are not an archive they wrote.
+_DAMAGE = (ValueError, KeyError, IndexError, OSError, EOFError, RuntimeError, zipfile.BadZipFile)
 _TILE = 1 << 21  # numbers in one stakes x rows x models temporary
 
 
@@ -113,6 +116,8 @@ class Evidence:
 
     def update(self, panel: ArrayLike) -> None:
         """Take in the next replicate: one row per active model, one column per item, complete, in [0, 1]."""
+        if self._active.size == 0:
+            raise DataError("every model has been stopped; there is nothing to update")
         scores = check_panel(panel, models=self.active, items=self._design.items)
         means = self._layout.means(scores)
         predicted, shift = self._predictor.predict()
@@ -220,20 +225,24 @@ class Evidence:
             with np.load(io.BytesIO(state), allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             version, saved_hash = int(arrays["version"][0]), arrays["design"].tobytes().hex()
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError("the saved evidence is damaged; rebuild it from the panels") from error
+            saved_order = arrays["order"].tobytes()
+        except _DAMAGE as error:
+            raise DataError(_DAMAGED) from error
         if version != _STATE_VERSION:
             raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
-        if saved_hash != design.hash or arrays["order"].tobytes() != _order_digest(design):
+        if saved_hash != design.hash or saved_order != _order_digest(design):
             raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")
         evidence = cls(design)
-        evidence._count = int(arrays["count"][0])
-        evidence._active = arrays["active"]
-        evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
-        evidence._frozen_log_e, evidence._frozen_bounds = arrays["frozen_log_e"], arrays["frozen_bounds"]
-        evidence._predictor.restore(_with_prefix(arrays, "prediction."))
-        for part in evidence._parts:
-            part.penalty.restore(_with_prefix(arrays, f"{part.centre}-penalty."))
+        try:
+            evidence._count = int(arrays["count"][0])
+            evidence._active = arrays["active"]
+            evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
+            evidence._frozen_log_e, evidence._frozen_bounds = arrays["frozen_log_e"], arrays["frozen_bounds"]
+            evidence._predictor.restore(_with_prefix(arrays, "prediction."))
+            for part in evidence._parts:
+                part.penalty.restore(_with_prefix(arrays, f"{part.centre}-penalty."))
+        except _DAMAGE as error:
+            raise DataError(_DAMAGED) from error
         return evidence
 
 

@@ -42,7 +42,7 @@ def difference_sums(v: Array, weights: Mapping[int, Array | None]) -> dict[int, 
     """``sum_m weight_m (v_a - v_b)^j`` for all pairs and every power ``j`` asked for (1 to 4).
 
     >>> v = np.array([[1.0, 2.0], [0.0, 0.5]])
-    >>> difference_sums(v, {3: None})[3][0, 1]
+    >>> float(difference_sums(v, {3: None})[3][0, 1])
     4.375
     """
     sums: dict[int, Array] = {}

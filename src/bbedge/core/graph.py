@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", np.bool_, np.int64)
+
+
+def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """The array, no longer writable: what a graph has concluded, it keeps."""
+    array.setflags(write=False)
+    return array
 
 
 class Graph:
@@ -44,12 +52,12 @@ class Graph:
             byte, bit = divmod(via, 8)
             into = (rows[:, byte] >> (7 - bit)) & 1 == 1
             rows[into] |= rows[via]
-        return np.unpackbits(rows, axis=1, count=self.n_models).view(np.bool_)
+        return _fixed(np.unpackbits(rows, axis=1, count=self.n_models).view(np.bool_))
 
     @cached_property
     def above(self) -> Mask:
         """The strict order: a reaches b and b does not reach a. Models on a cycle are not ordered by it."""
-        return self.reach & ~self.reach.T
+        return _fixed(self.reach & ~self.reach.T)
 
     @cached_property
     def reduction(self) -> Mask:
@@ -57,7 +65,7 @@ class Graph:
         if self.cycles:
             return self._edges
         closure = self.reach.astype(np.float32)  # counts stay below 2^24, so the product is exact
-        return self.reach & ~((closure @ closure) > 0.5)
+        return _fixed(self.reach & ~((closure @ closure) > 0.5))
 
     @cached_property
     def cycles(self) -> tuple[tuple[int, ...], ...]:
@@ -76,11 +84,12 @@ class Graph:
     def path_lengths(self) -> NDArray[np.int64]:
         """Edges on the longest path from a to b; 0 if there is none.
 
-        A path of ``d`` edges certifies a difference above ``d * tau``. Pairs on a cycle, which prove nothing, get 0.
+        A path of ``d`` edges certifies a difference above ``d * tau``. A graph with a cycle proves nothing, and
+        paths have no longest length in it: there, every ordered pair counts as one edge.
         """
         lengths = np.zeros((self.n_models, self.n_models), dtype=np.int64)
         if self.cycles:
-            return self.reach.astype(np.int64) * self.above
+            return _fixed(self.above.astype(np.int64))
         # Fewest descendants first: a model's children are finished before it is reached.
         for a in np.argsort(self.reach.sum(axis=1), kind="stable").tolist():
             children = np.flatnonzero(self.reduction[a])
@@ -88,7 +97,7 @@ class Graph:
                 below = lengths[children]
                 lengths[a] = np.where(below > 0, below + 1, 0).max(axis=0)
                 lengths[a, children] = np.maximum(lengths[a, children], 1)
-        return lengths
+        return _fixed(lengths)
 
     @cached_property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:

@@ -87,6 +87,9 @@ class Leaderboard:
     def is_certified(self, better: str, worse: str) -> bool:
         """Whether an edge or a path of the standing graph puts one model above the other."""
         places = {name: i for i, name in enumerate(self.design.models)}
+        for name in (better, worse):
+            if name not in places:
+                raise DesignError(f"{name!r} is not a model of this leaderboard")
         return bool(self.standing.above[places[better], places[worse]])
 
 

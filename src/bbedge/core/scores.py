@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.design import Design
-from bbedge.errors import DataError
+from bbedge.errors import DataError, DesignError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Scores:
         blocks: Sequence[str] | Literal["item", "one"] = "item",
     ) -> Scores:
         """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate)."""
-        array = np.array(values, dtype=np.float64)
+        array = _as_floats(values)
         if array.ndim == 2:
             array = array[None]
         if array.ndim != 3 or array.shape[1:] != (len(models), len(items)):
@@ -56,6 +56,8 @@ class Scores:
                 "expected replicates x models x items"
             )
         if isinstance(blocks, str):
+            if blocks not in ("item", "one"):
+                raise DesignError(f"unknown block rule {blocks!r}; choose item or one, or give one label per item")
             blocks = tuple(items) if blocks == "item" else ("one",) * len(items)
         return cls(
             models=tuple(models),
@@ -78,9 +80,16 @@ class Scores:
         yield from self.values
 
 
+def _as_floats(values: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
+
+
 def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
     """Return the panel as contiguous float64, or say which cell makes it unusable."""
-    scores = np.ascontiguousarray(panel, dtype=np.float64)
+    scores = np.ascontiguousarray(_as_floats(panel))
     shape = (len(models), len(items))
     if scores.shape != shape:
         raise DataError(
