@@ -8,6 +8,7 @@ Anything else that escapes is a bug and keeps its traceback.
     BbedgeError
     ├── DomainError (ValueError)    an argument outside its range: alpha = 1.5
     ├── DesignError (ValueError)    parts of a design that do not fit together
+    ├── BoardError                  a board that refuses, or that is damaged
     └── DataError (ValueError)      scores that cannot be used as they are
         └── FormatError             a file that cannot be read as what it should be
 """
@@ -31,3 +32,7 @@ class DataError(BbedgeError, ValueError):
 
 class FormatError(DataError):
     """A file cannot be read as the kind of file it should be."""
+
+
+class BoardError(BbedgeError):
+    """A board refuses what would break its guarantee, or is damaged."""

@@ -39,13 +39,21 @@ class Family:
     """``all`` directions, or only those from a candidate set to the models outside it."""
     candidate: tuple[str, ...] = ()
     """The Top-k candidate of a ``cross-set`` family."""
+    newcomer: str | None = None
+    """A model that was added later: only the directions of the family that touch it are tested."""
 
     def mask(self, models: Sequence[str]) -> NDArray[np.bool_]:
         """Tested directions as a models x models mask, row against column."""
+        names = np.array(models, dtype=object)
         if self.kind == "all":
-            return ~np.eye(len(models), dtype=np.bool_)
-        inside = np.isin(np.array(models, dtype=object), np.array(self.candidate, dtype=object))
-        return np.logical_and(inside[:, None], ~inside[None, :])
+            mask = ~np.eye(len(models), dtype=np.bool_)
+        else:
+            inside = np.isin(names, np.array(self.candidate, dtype=object))
+            mask = inside[:, None] & ~inside
+        if self.newcomer is not None:
+            new = names == self.newcomer
+            mask &= new[:, None] | new
+        return mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +114,8 @@ class Design:
         self._check_stakes()
 
     def _check_family(self) -> None:
+        if self.family.newcomer is not None and self.family.newcomer not in self.models:
+            raise DesignError(f"the newcomer {self.family.newcomer!r} is not a model of the design")
         if self.family.kind == "all":
             return
         unknown = sorted(set(self.family.candidate) - set(self.models))
@@ -114,6 +124,8 @@ class Design:
         size = len(set(self.family.candidate))
         if not 1 <= size < len(self.models):
             raise DesignError(f"a Top-k candidate of {size} of {len(self.models)} models leaves nothing to compare")
+        if self.family.newcomer in self.family.candidate:
+            raise DesignError(f"the newcomer {self.family.newcomer!r} cannot be in a candidate chosen before it came")
 
     def _check_stakes(self) -> None:
         if self.stakes.rule != "given":
@@ -148,13 +160,14 @@ class Design:
         prediction: PredictionRule | None = None,
         stakes: StakeRule | Stakes | Sequence[float] | None = None,
         candidate: Sequence[str] | None = None,
+        newcomer: str | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
         ``blocks`` holds one label per item, or is ``"item"`` (every item for itself) or ``"one"`` (the complete
         run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
-        restricts the tests to the directions from these models to all others.
+        restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
         """
         _check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
@@ -163,11 +176,11 @@ class Design:
             labels = items if blocks == "item" else ("one",) * len(items)
         else:
             labels = tuple(blocks)
-        family = Family()
+        family = Family(newcomer=newcomer)
         if candidate is not None:
             if isinstance(candidate, str):
                 raise DesignError(f"the candidate {candidate!r} is a single text; give a list of model names")
-            family = Family(kind="cross-set", candidate=tuple(sorted(set(candidate))))
+            family = Family(kind="cross-set", candidate=tuple(sorted(set(candidate))), newcomer=newcomer)
         extended = method == "bb-edge-x"
         # Validates everything the stake rule is about to be computed from.
         draft = cls(
@@ -253,6 +266,9 @@ class Design:
         stakes: object = self.stakes.rule
         if self.stakes.rule == "given":
             stakes = {"values": list(self.stakes.values), "weights": list(self.stakes.weights)}
+        family: dict[str, object] = {"kind": self.family.kind, "candidate": sorted(self.family.candidate)}
+        if self.family.newcomer is not None:
+            family["newcomer"] = self.family.newcomer
         return {
             "version": _HASH_VERSION,
             "models": sorted(self.models),
@@ -262,7 +278,7 @@ class Design:
             "evidence": self.evidence,
             "prediction": self.prediction,
             "stakes": stakes,
-            "family": {"kind": self.family.kind, "candidate": sorted(self.family.candidate)},
+            "family": family,
             "score_range": list(self.score_range),
         }
 

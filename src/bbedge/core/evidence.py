@@ -24,7 +24,7 @@ from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError, DesignError
 
 _STATE_VERSION = 1
-_DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
+DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
 _DAMAGE = (ValueError, KeyError, IndexError, OSError, EOFError, RuntimeError, zipfile.BadZipFile)
 _TILE = 1 << 21  # numbers in one stakes x rows x models temporary
@@ -221,13 +221,12 @@ class Evidence:
     @classmethod
     def from_bytes(cls, design: Design, state: bytes) -> Evidence:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
+        arrays = load_arrays(state)
         try:
-            with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
             version, saved_hash = int(arrays["version"][0]), arrays["design"].tobytes().hex()
             saved_order = arrays["order"].tobytes()
         except _DAMAGE as error:
-            raise DataError(_DAMAGED) from error
+            raise DataError(DAMAGED) from error
         if version != _STATE_VERSION:
             raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
         if saved_hash != design.hash or saved_order != _order_digest(design):
@@ -242,8 +241,17 @@ class Evidence:
             for part in evidence._parts:
                 part.penalty.restore(_with_prefix(arrays, f"{part.centre}-penalty."))
         except _DAMAGE as error:
-            raise DataError(_DAMAGED) from error
+            raise DataError(DAMAGED) from error
         return evidence
+
+
+def load_arrays(state: bytes) -> dict[str, np.ndarray]:
+    """The arrays of a saved state, or an error that says that it is damaged."""
+    try:
+        with np.load(io.BytesIO(state), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except _DAMAGE as error:
+        raise DataError(DAMAGED) from error
 
 
 def _order_digest(design: Design) -> bytes:

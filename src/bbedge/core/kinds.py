@@ -16,5 +16,8 @@ PredictionRule = Literal["running-mean", "two-way"]
 StakeRule = Literal["paper", "design"]
 """Where the stake grid comes from."""
 
+SpendingRule = Literal["open-ended", "equal"]
+"""How an error budget is shared out over the claims of a growing leaderboard."""
+
 FamilyKind = Literal["all", "cross-set"]
 """Which directions are tested."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm, log_threshold
-from bbedge.core.evidence import Evidence
+from bbedge.core.evidence import DAMAGED, Evidence, load_arrays
 from bbedge.core.graph import Graph
 from bbedge.core.scores import Scores
-from bbedge.errors import DesignError, DomainError
+from bbedge.errors import DataError, DesignError, DomainError
 
 Matrix = NDArray[np.float64]
 
@@ -60,8 +61,8 @@ class Leaderboard:
     """Mean score of each model on the [0, 1] scale; NaN before the first replicate."""
     log_e: Matrix
     """Evidence of every tested direction, row against column; NaN elsewhere."""
-    log_threshold: float
-    """The evidence (as a logarithm) that direct e-Holm asked for at the last look."""
+    log_thresholds: Matrix
+    """What ``log_e`` had to reach at the last look, per direction; NaN where not tested."""
     lower_bounds: Matrix
     """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
     current: Graph
@@ -135,9 +136,47 @@ class Certifier:
         )
         return Look(replicate=replicate, log_e=log_e, edges=edges)
 
+    @property
+    def current(self) -> Graph:
+        """The graph of the last look."""
+        return self._current
+
+    def standing_edges(self) -> NDArray[np.bool_]:
+        """Everything certified at any look so far."""
+        return self._first_certified > 0
+
     def stop(self, models: Sequence[str]) -> None:
         """Freeze these models: see :meth:`Evidence.stop`."""
         self._evidence.stop(models)
+
+    def to_bytes(self) -> bytes:
+        """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
+        buffer = io.BytesIO()
+        np.savez(
+            buffer,
+            allow_pickle=False,
+            evidence=np.frombuffer(self._evidence.to_bytes(), dtype=np.uint8),
+            first_certified=self._first_certified,
+            current=self._current.edges,
+            looks=np.array([(look.replicate, look.edges, look.resolved_pairs) for look in self._looks]).reshape(-1, 3),
+        )
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, design: Design, state: bytes) -> Certifier:
+        """Resume from a saved state. A state of another design, or a damaged one, is refused."""
+        arrays = load_arrays(state)
+        certifier = cls(design)
+        try:
+            certifier._evidence = Evidence.from_bytes(design, arrays["evidence"].tobytes())
+            certifier._first_certified = arrays["first_certified"]
+            certifier._current = Graph(arrays["current"])
+            certifier._looks = [
+                LookCount(replicate=int(r), edges=int(n), resolved_pairs=int(p)) for r, n, p in arrays["looks"]
+            ]
+        except KeyError as error:
+            raise DataError(DAMAGED) from error
+        return certifier
 
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
@@ -147,10 +186,10 @@ class Certifier:
             replicates=self._evidence.replicates,
             means=self._evidence.means,
             log_e=log_e,
-            log_threshold=log_threshold(log_e, self._design.alpha),
+            log_thresholds=np.where(np.isnan(log_e), np.nan, log_threshold(log_e, self._design.alpha)),
             lower_bounds=self._evidence.lower_bounds(),
             current=self._current,
-            standing=Graph(self._first_certified > 0),
+            standing=Graph(self.standing_edges()),
             first_certified=self._first_certified.copy(),
             looks=tuple(self._looks),
         )

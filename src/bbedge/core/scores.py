@@ -32,6 +32,8 @@ class Scores:
     """Labels of the replicates, in the order in which they are processed."""
     values: NDArray[np.float64]
     """Scores mapped to [0, 1]: replicates x models x items."""
+    numbered: bool = True
+    """Whether the replicates came with labels, or are simply in the order given."""
     score_range: tuple[float, float] = (0.0, 1.0)
     """The scale that the scores had before they were mapped to [0, 1]."""
     notes: tuple[str, ...] = ()
@@ -65,6 +67,7 @@ class Scores:
             blocks=tuple(blocks),
             replicates=tuple(str(r + 1) for r in range(len(array))),
             values=array,
+            numbered=False,
         )
 
     def design(self, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed

@@ -51,7 +51,7 @@ class Order:
         return cls(names=tuple(final), positions=np.array([place[name] for name in names], dtype=np.int64))
 
 
-def build_panels(coder: Coder, *, replicates: Sequence[str], incomplete: Incomplete) -> Panels:
+def build_panels(coder: Coder, *, replicates: Sequence[str], incomplete: Incomplete, least_models: int = 2) -> Panels:
     """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column."""
     orders = (
         Order.of(coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates),
@@ -60,7 +60,7 @@ def build_panels(coder: Coder, *, replicates: Sequence[str], incomplete: Incompl
     )
     names = (orders[0].names, orders[1].names, orders[2].names)
     shape = (len(names[0]), len(names[1]), len(names[2]))
-    if shape[1] < 2:
+    if shape[1] < least_models:
         raise DataError(
             f"{coder.chunks[0].table.name}: only one model, {quoted(names[1][0])}; a leaderboard compares two or more: "
             "add the scores of the others"

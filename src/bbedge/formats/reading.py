@@ -41,6 +41,7 @@ def read_scores(
     score_range: tuple[float, float] = (0.0, 1.0),
     columns: Mapping[str, str] | None = None,
     incomplete: Incomplete = "refuse",
+    least_models: int = 2,
     progress: Callable[[str], None] | None = None,
 ) -> Scores:
     """Read long tables with one row per score: model, item, score, and where there are any replicate and block.
@@ -48,7 +49,7 @@ def read_scores(
     Sources are paths (.csv and .tsv, .jsonl, all of these also with .gz, .parquet) or data frames; their rows are put
     together. ``blocks`` is ``None`` (the block column if there is one, otherwise every item for itself), ``"item"``,
     ``"one"`` or the name of a column. ``columns`` names the column of a role where the usual names do not fit.
-    Scores are mapped from ``score_range`` to [0, 1].
+    Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
 
     **Needs:** every model x item x replicate exactly once. A missing score is an error unless ``incomplete`` says what
     to drop, which must be decided without looking at the scores.
@@ -77,10 +78,11 @@ def read_scores(
         progress("arranging the scores")
     names = ", ".join(table.name for table in tables)
     replicates = ["1"]
+    are_seeds = False
     if "replicate" in coder.vocabularies:
         are_seeds = all(is_seed(its_roles["replicate"]) for its_roles in roles)
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
-    panels = build_panels(coder, replicates=replicates, incomplete=incomplete)
+    panels = build_panels(coder, replicates=replicates, incomplete=incomplete, least_models=least_models)
     labels, models, items = panels.names
     of_items = blocks_of_items(coder, items) if "block" in coder.vocabularies else items
     return Scores(
@@ -89,6 +91,7 @@ def read_scores(
         blocks=("one",) * len(items) if blocks == "one" else of_items,
         replicates=labels,
         values=panels.values,
+        numbered="replicate" in coder.vocabularies and not are_seeds,
         score_range=(low, high),
         notes=(
             *panels.notes,

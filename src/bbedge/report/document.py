@@ -88,7 +88,7 @@ def certificate(
             }
             for i in order
         ],
-        "log_threshold": leaderboard.log_threshold,
+        "log_threshold": float(np.nanmax(leaderboard.log_thresholds)),
         "log_e": _matrix(leaderboard.log_e, order),
         "margins": _matrix(leaderboard.lower_bounds * (high - low), order),
         "edges": _edges(leaderboard, leaderboard.current),

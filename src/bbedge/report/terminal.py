@@ -180,7 +180,7 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
             a, b = b, a
         at_least = units.at_least(float(leaderboard.lower_bounds[a, b]), sign="+")
         at_most = units.at_most(-float(leaderboard.lower_bounds[b, a]), sign="+")
-        share = max(0.0, float(leaderboard.log_e[a, b])) / leaderboard.log_threshold
+        share = max(0.0, float(leaderboard.log_e[a, b])) / float(leaderboard.log_thresholds[a, b])
         table.add_row(
             Text(names[a]),
             Text(names[b]),

@@ -1,0 +1,6 @@
+"""The persistent leaderboard: a frozen design, a hash-chained ledger, epochs, stages and one error budget."""
+
+from bbedge.board.board import Added, Board
+from bbedge.board.design import BoardDesign
+
+__all__ = ["Added", "Board", "BoardDesign"]

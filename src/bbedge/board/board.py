@@ -1,0 +1,464 @@
+"""A leaderboard that lives: panels, models and items come, the design stays, every claim is paid from one budget."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.board.design import BoardDesign
+from bbedge.board.ledger import Event, EventKind, checked
+from bbedge.board.packing import checksum, pack, unpack
+from bbedge.board.state import BoardState, NewEdge, Panel, Stage
+from bbedge.board.store import Session, Store, Vector
+from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
+from bbedge.core.scores import Scores
+from bbedge.errors import BbedgeError, BoardError
+from bbedge.naming import listed, quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What a change did."""
+
+    replicates: tuple[int, ...] = ()
+    """Replicates that were added."""
+    pilots: tuple[int, ...] = ()
+    """Pilot replicates that were added."""
+    already: tuple[int, ...] = ()
+    """Replicates that were on the board already, with the same scores."""
+    edges: tuple[NewEdge, ...] = ()
+    """Directions certified for the first time."""
+    candidate: tuple[str, ...] | None = None
+    """The Top-k candidate, if the pilot has just chosen it."""
+
+
+class Board:
+    """A board on disk or in a database. Make one with :meth:`create`, come back to it with :meth:`open`.
+
+    **Guarantee:** with probability at least ``1 - alpha`` no certificate that the board ever issues is false, over all
+    epochs, stages, directions and looks.
+
+    **Needs:** the assumptions of ``docs/guarantees.md`` for every epoch, and models and items that are added for
+    reasons other than the stored scores.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        with store.read() as session:
+            self._events, self._state = _load(session)
+
+    @classmethod
+    def create(
+        cls,
+        place: str | os.PathLike[str],
+        design: BoardDesign,
+        *,
+        models: Sequence[str],
+        items: Sequence[str],
+        blocks: Sequence[str] | None = None,
+    ) -> Board:
+        """Freeze a design. Doing it again with the same design changes nothing; with another one it is refused."""
+        labels = tuple(items if blocks is None else blocks)
+        state = BoardState(design, models, items, labels)
+        store = Store(place, create=True)
+        with store.write() as session:
+            events = session.events()
+            content = {
+                "design": design.content,
+                "design_hash": design.hash,
+                "models": list(models),
+                "items": list(items),
+                "blocks": list(labels),
+                "stages": _stage_records(state.epoch.stages),
+            }
+            if events:
+                before = events[0].content
+                if any(before.get(key) != content[key] for key in ("design_hash", "models", "items", "blocks")):
+                    raise BoardError(
+                        f"{store.name}: a board with another design (hash {str(before.get('design_hash'))[:16]}) is "
+                        "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
+                    )
+            else:
+                content["cache"] = _save(session, state.epoch.stages)
+                session.append(Event.after(None, "init", _now(), content))
+        return cls(store)
+
+    @classmethod
+    def open(cls, place: str | os.PathLike[str]) -> Board:
+        """Open a board that exists."""
+        return cls(Store(place))
+
+    @property
+    def name(self) -> str:
+        """Where the board is, fit to be shown."""
+        return self._store.name
+
+    @property
+    def design(self) -> BoardDesign:
+        """The frozen design."""
+        return self._state.design
+
+    @property
+    def state(self) -> BoardState:
+        """Everything that the board holds now; read it, do not change it."""
+        return self._state
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The ledger."""
+        return tuple(self._events)
+
+    @property
+    def head(self) -> str:
+        """The hash of the last event, which covers the whole history."""
+        return self._events[-1].hash
+
+    def leaderboard(self, epoch: int | None = None) -> Leaderboard:
+        """Everything that may be concluded about a benchmark version (from 1); by default the current one."""
+        if epoch is not None and not 1 <= epoch <= len(self._state.epochs):
+            raise BoardError(f"there is no epoch {epoch}; the board has epochs 1 to {len(self._state.epochs)}")
+        return self._state.leaderboard(None if epoch is None else self._state.epochs[epoch - 1])
+
+    def add(self, scores: Scores) -> Added:
+        """Append complete replicates, in order, and look after each. All of them are kept, or none."""
+        with self._change() as (session, state, events):
+            new: list[NewEdge] = []
+            added: list[int] = []
+            pilots: list[int] = []
+            already: list[int] = []
+            candidate = None
+            for label, values in zip(scores.replicates, scores.values, strict=True):
+                panel = _panel(scores, values, state)
+                packed = {model: pack(vector) for model, vector in panel.items()}
+                sums = {model: checksum(data) for model, data in packed.items()}
+                known = _same_replicate(events, state, label if scores.numbered else None, sums)
+                if known is not None:
+                    already.append(known)
+                    continue
+                epoch = state.epoch
+                content: dict[str, Any] = {"epoch": epoch.number, "vectors": sums}
+                kind: EventKind
+                if state.in_pilot:
+                    kind, place = "pilot", -(epoch.pilots + 1)
+                    earlier = [_stored(session, state, place) for place in range(-1, place, -1)]
+                    candidate = state.add_pilot(panel, earlier)
+                    pilots.append(-place)
+                    content |= {"pilot": -place, "candidate": candidate}
+                    content["stages"] = _stage_records(epoch.stages)
+                else:
+                    kind, place = "replicate", epoch.replicates + 1
+                    edges = state.add_replicate(panel)
+                    new += edges
+                    added.append(place)
+                    content |= {"replicate": place} | _look_record(epoch.stages, edges, epoch.looks[-1])
+                content["cache"] = _save(session, epoch.stages)
+                vectors = [
+                    Vector(epoch=epoch.number, replicate=place, model=model, data=data)
+                    for model, data in packed.items()
+                ]
+                self._append(session, events, kind, content, vectors)
+        return Added(
+            replicates=tuple(added),
+            pilots=tuple(pilots),
+            already=tuple(already),
+            edges=tuple(new),
+            candidate=candidate,
+        )
+
+    def add_model(self, name: str, scores: Scores) -> Added:
+        """Join a new model's runs with the stored replicates under the pairing rule and test its directions."""
+        with self._change() as (session, state, events):
+            if scores.models != (name,):
+                raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
+            runs = [_panel_items(scores, values, state)[0] for values in scores.values]
+            epoch = state.epoch
+            stored = (_stored(session, state, r) for r in range(1, epoch.replicates + 1))
+            edges = state.add_model(name, runs, stored)
+            stage = epoch.stages[-1]
+            packed = [pack(run) for run in runs]
+            content = {
+                "epoch": epoch.number,
+                "model": name,
+                "vectors": [checksum(data) for data in packed],
+                "stages": _stage_records([stage]),
+                "cache": _save(session, [stage]),
+            }
+            if epoch.replicates:
+                content |= _look_record(epoch.stages, edges, epoch.looks[-1])
+            vectors = [
+                Vector(epoch=epoch.number, replicate=r, model=name, data=data) for r, data in enumerate(packed, start=1)
+            ]
+            self._append(session, events, "add-model", content, vectors)
+        return Added(edges=tuple(edges))
+
+    def add_items(self, items: Sequence[str], blocks: Sequence[str] | None = None) -> None:
+        """Open an epoch: the benchmark grows, evidence restarts at one, earlier claims stay with their version."""
+        labels = list(items if blocks is None else blocks)
+        with self._change() as (session, state, events):
+            state.add_items(items, labels)
+            stages = state.epoch.stages
+            content = {
+                "epoch": state.epoch.number,
+                "items": list(items),
+                "blocks": labels,
+                "models": list(state.epoch.models),
+                "stages": _stage_records(stages),
+                "cache": _save(session, stages),
+            }
+            self._append(session, events, "add-items", content, [])
+
+    def retire(self, model: str) -> None:
+        """Stop a model: later replicates leave it out, its directions keep their evidence."""
+        with self._change() as (session, state, events):
+            state.retire(model)
+            content = {"model": model, "epoch": state.epoch.number, "cache": _save(session, state.epoch.stages)}
+            self._append(session, events, "retire", content, [])
+
+    @property
+    def store(self) -> Store:
+        """Where the board is kept."""
+        return self._store
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    def _append(
+        self, session: Session, events: list[Event], kind: EventKind, content: dict[str, Any], vectors: list[Vector]
+    ) -> None:
+        event = Event.after(events[-1], kind, _now(), content)
+        session.append(event)
+        session.put_vectors(event.seq, vectors)
+        events.append(event)
+
+    def _change(self) -> _Change:
+        return _Change(self)
+
+
+class _Change:
+    """One transaction: the board as it is now, to be changed; kept whole or not at all."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def __enter__(self) -> tuple[Session, BoardState, list[Event]]:
+        self._transaction = self._board._store.write()
+        session = self._transaction.__enter__()
+        try:
+            # Read again: another writer may have been here since the board was opened.
+            self._events, self._state = _load(session)
+        except BaseException as error:
+            self._transaction.__exit__(type(error), error, error.__traceback__)
+            raise
+        return session, self._state, self._events
+
+    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - the context manager protocol
+        self._transaction.__exit__(*error)
+        if error[0] is None:
+            self._board._events, self._board._state = self._events, self._state
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _stage_records(stages: Sequence[Stage]) -> list[dict[str, Any]]:
+    return [
+        {"claim": stage.claim, "level": stage.level, "newcomer": stage.newcomer, "design_hash": stage.design.hash}
+        for stage in stages
+    ]
+
+
+def _look_record(stages: Sequence[Stage], edges: Sequence[NewEdge], look: LookCount) -> dict[str, Any]:
+    return {
+        "look": {"edges": look.edges, "resolved_pairs": look.resolved_pairs},
+        "current": {str(stage.claim): edge_text(stage.certifier.current.edges) for stage in stages},
+        "certified": [asdict(edge) for edge in edges],
+    }
+
+
+def edge_text(edges: NDArray[np.bool_]) -> str:
+    """An edge matrix as text: its bits, row by row."""
+    return base64.b64encode(np.packbits(edges).tobytes()).decode("ascii")
+
+
+def _save(session: Session, stages: Sequence[Stage]) -> dict[str, str]:
+    """Save what the stages know; the checksums go into the ledger, so that a changed state is never used."""
+    states = {stage.claim: stage.certifier.to_bytes() for stage in stages}
+    session.put_cache(states)
+    return {str(claim): checksum(state) for claim, state in states.items()}
+
+
+def _load(session: Session) -> tuple[list[Event], BoardState]:
+    """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
+    events = list(checked(session.events()))
+    if not events:
+        raise BoardError("the board is empty: its making was interrupted; run bbedge board init again")
+    if session.head() != events[-1].hash:
+        raise BoardError("the end of the ledger is missing or was edited: its last event is not the one noted as head")
+    cached = session.cache()
+    sums: dict[str, str] = {}
+    for event in events:
+        sums |= event.content.get("cache", {})
+    usable = {claim: state for claim, state in cached.items() if checksum(state) == sums.get(str(claim))}
+    needed = {int(claim) for claim in sums}
+    if needed - set(usable):
+        return events, replay(session, events)
+    state = begin(events[0])
+    for event in events[1:]:
+        _skip(state, event)
+    for stage in state.stages:
+        try:
+            stage.certifier = Certifier.from_bytes(stage.design, usable[stage.claim])
+        except (BbedgeError, KeyError):
+            return events, replay(session, events)
+    return events, state
+
+
+def begin(event: Event) -> BoardState:
+    """The state after the first event."""
+    content = event.content
+    design = BoardDesign.from_values(content["design"], source="the board's design")
+    return BoardState(design, content["models"], content["items"], content["blocks"])
+
+
+def _skip(state: BoardState, event: Event) -> None:
+    """Apply an event's structure without its statistics, which the cache holds."""
+    content = event.content
+    if event.kind == "pilot":
+        state.epoch.pilots += 1
+        if content["candidate"] is not None:
+            state.set_candidate(content["candidate"])
+    elif event.kind == "replicate":
+        state.epoch.replicates += 1
+        _skip_look(state, content)
+    elif event.kind == "add-model":
+        state.join(content["model"])
+        if "look" in content:
+            _skip_look(state, content)
+    elif event.kind == "add-items":
+        state.add_items(content["items"], content["blocks"])
+    elif event.kind == "retire":
+        state.retired.append(content["model"])
+
+
+def _skip_look(state: BoardState, content: Mapping[str, Any]) -> None:
+    state.epoch.looks.append(LookCount(replicate=state.epoch.replicates, **content["look"]))
+
+
+def replay(session: Session, events: Sequence[Event]) -> BoardState:
+    """The state, recomputed from the stored panels."""
+    state = begin(events[0])
+    for event in events[1:]:
+        apply(state, session, event)
+    return state
+
+
+def apply(state: BoardState, session: Session, event: Event) -> list[NewEdge]:
+    """Apply one event with its statistics, from the stored panels."""
+    content = event.content
+    epoch = state.epoch
+    if event.kind == "pilot":
+        place = -content["pilot"]
+        earlier = [_stored(session, state, each) for each in range(-1, place, -1)]
+        state.add_pilot(_stored(session, state, place), earlier)
+    elif event.kind == "replicate":
+        return state.add_replicate(_only(_stored(session, state, content["replicate"]), state.active))
+    elif event.kind == "add-model":
+        name = content["model"]
+        panels = [_stored(session, state, r) for r in range(1, epoch.replicates + 1)]
+        runs = [panel[name] for panel in panels[: len(content["vectors"])] if name in panel]
+        return state.add_model(name, runs, [_only(panel, epoch.models) for panel in panels])
+    elif event.kind == "add-items":
+        state.add_items(content["items"], content["blocks"])
+    elif event.kind == "retire":
+        state.retire(content["model"])
+    return []
+
+
+def _only(panel: Panel, models: Sequence[str]) -> Panel:
+    """The part of a stored replicate that was there at the time: models that joined it later are left out."""
+    return {model: panel[model] for model in models if model in panel}
+
+
+def _stored(session: Session, state: BoardState, replicate: int) -> Panel:
+    epoch = state.epoch
+    return {model: unpack(data, len(epoch.items)) for model, data in session.vectors(epoch.number, replicate).items()}
+
+
+def _panel_items(scores: Scores, values: NDArray[np.float64], state: BoardState) -> NDArray[np.float64]:
+    """The values with their columns in the order of the epoch's items; other items than those are refused."""
+    items = state.epoch.items
+    place = {item: i for i, item in enumerate(scores.items)}
+    missing = [item for item in items if item not in place]
+    if missing:
+        raise BoardError(
+            f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
+            "a replicate is complete or it is none"
+        )
+    extra = sorted(set(scores.items) - set(items))
+    if extra:
+        raise BoardError(
+            f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
+            "open a new epoch with add-items, or leave them out"
+        )
+    return values[:, [place[item] for item in items]]
+
+
+def _panel(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
+    if scores.score_range != state.design.score_range:
+        raise BoardError(
+            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
+        )
+    arranged = _panel_items(scores, values, state)
+    panel = {model: arranged[i] for i, model in enumerate(scores.models)}
+    state.check_panel(panel)
+    return panel
+
+
+def _same_replicate(
+    events: Sequence[Event], state: BoardState, label: str | None, sums: Mapping[str, str]
+) -> int | None:
+    """The replicate on the board that this one repeats, if any; a replicate out of order is refused.
+
+    A number says which replicate a panel wants to be, pilots counted. The next one is new and must differ from the
+    stored ones; an earlier one must be the same. Without a number, a panel that is stored already is a repetition.
+    """
+    known: dict[int, Mapping[str, str]] = {}
+    for event in events:
+        if event.kind in ("pilot", "replicate") and event.content["epoch"] == state.epoch.number:
+            known[len(known) + 1] = event.content["vectors"]
+    same = next((place for place, stored in known.items() if dict(stored) == dict(sums)), None)
+    number = int(label) if label is not None and label.isdecimal() and not label.startswith("0") else None
+    if same is not None and (number is None or number == same):
+        return same
+    if same is not None and same <= state.epoch.pilots:
+        raise BoardError(
+            f"replicate {number} has the scores of pilot replicate {same}; a pilot chooses the candidate and cannot "
+            "be evidence as well. Add fresh runs"
+        )
+    if same is not None:
+        raise BoardError(
+            f"replicate {number} has exactly the scores of replicate {same}, model by model; a copy, a cache or greedy "
+            "decoding adds no evidence. Add fresh runs"
+        )
+    if number is not None:
+        following = len(known) + 1
+        if number < following:
+            raise BoardError(
+                f"replicate {number} is on the board already, with other scores; a stored replicate cannot be changed. "
+                f"If these are new runs, number them from {following}"
+            )
+        if number > following:
+            raise BoardError(
+                f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order "
+                "in which they were run, without leaving any out"
+            )
+    return None

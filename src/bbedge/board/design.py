@@ -1,0 +1,180 @@
+"""The design of a board: what is frozen when it is made, and the text a team can publish beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from bbedge.core.design import Design
+from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
+from bbedge.core.spending import Spending
+from bbedge.errors import DesignError, FormatError
+
+BoardFamily = Literal["all", "pilot-top-k"]
+Pairing = Literal["all", "first"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardDesign:
+    """Everything about a board that does not change: not with replicates, nor with new items or models.
+
+    **Needs:** chosen before the first panel is seen.
+
+    >>> BoardDesign(spending="equal", shares=3).level(0) <= 0.05 / 3
+    True
+    """
+
+    alpha: float = 0.05
+    """Largest allowed probability of any false certificate in the whole life of the board."""
+    tau: float = 0.0
+    """Margin that a certified advantage must exceed, on the [0, 1] scale."""
+    method: Method = "bb-edge"
+    """The preset."""
+    evidence: EvidenceKind | None = None
+    """Overrides the method's evidence."""
+    prediction: PredictionRule | None = None
+    """Overrides the method's prediction rule."""
+    stakes: StakeRule | None = None
+    """Overrides the method's stakes."""
+    score_range: tuple[float, float] = (0.0, 1.0)
+    """The scale of the scores."""
+    family: BoardFamily = "all"
+    """All directions, or only those from a Top-k candidate that a pilot chooses."""
+    k: int | None = None
+    """Size of the candidate of ``pilot-top-k``."""
+    pilot: int | None = None
+    """Number of pilot replicates of ``pilot-top-k``; they choose the candidate and never become evidence."""
+    spending: SpendingRule = "open-ended"
+    """How ``alpha`` is shared out over epochs and added models."""
+    shares: int | None = None
+    """Number of claims that ``equal`` spending pays for."""
+    pairing: Pairing = "all"
+    """With which stored replicates a new model's runs are joined, in order: all of them, or the first few."""
+    first: int | None = None
+    """How many, for pairing ``first``."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed and not (value is None and name in _OPTIONAL):
+                raise DesignError(f"{name} = {value!r} is not allowed; choose one of {', '.join(allowed)}")
+        for name, owner, needed in (
+            ("k", "family", self.family == "pilot-top-k"),
+            ("pilot", "family", self.family == "pilot-top-k"),
+            ("first", "pairing", self.pairing == "first"),
+        ):
+            value = getattr(self, name)
+            if needed and (not isinstance(value, int) or value < 1):
+                raise DesignError(f"{owner} = {getattr(self, owner)!r} needs {name}: a whole number of at least 1")
+            if not needed and value is not None:
+                raise DesignError(
+                    f"{name} = {value} has no meaning with {owner} = {getattr(self, owner)!r}; leave it out"
+                )
+        Spending(rule=self.spending, shares=self.shares)
+        # The core judges alpha, tau and the score range.
+        Design.make(["a", "b"], ["q"], alpha=self.alpha, tau=self.tau, score_range=self.score_range)
+        evidence = self.evidence or ("bernstein" if self.method == "bb-edge" else "betting")
+        stakes = self.stakes or ("paper" if self.method == "bb-edge" else "design")
+        if stakes == "design" and evidence in ("bernstein", "hoeffding"):
+            raise DesignError(
+                f"design stakes can become too wide for {evidence} evidence as the board grows; "
+                "use sharp or betting evidence, or the paper's stakes"
+            )
+
+    @classmethod
+    def from_toml(cls, text: str, *, source: str = "design") -> BoardDesign:
+        """Read a design file; unknown keys and values of the wrong type are refused."""
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise FormatError(f"{source}: not a TOML file ({error})") from error
+        return cls.from_values(values, source=source)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
+        """A design from plain values, as :attr:`content` gives them."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise FormatError(f"{source}: unknown key {unknown[0]!r}; a design has {', '.join(sorted(known))}")
+        given = dict(values)
+        try:
+            for name in ("alpha", "tau"):
+                if name in given:
+                    given[name] = _number(given[name])
+            if "score_range" in given:
+                low, high = given["score_range"]
+                given["score_range"] = (_number(low), _number(high))
+            for name in ("k", "pilot", "shares", "first"):
+                if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
+                    raise TypeError(f"{name} must be a whole number")
+        except (TypeError, ValueError) as error:
+            raise FormatError(f"{source}: {error}; see docs/board.md for what each key takes") from error
+        try:
+            return cls(**given)
+        except (DesignError, ValueError) as error:
+            raise DesignError(f"{source}: {error}") from error
+
+    def core_design(
+        self,
+        models: Sequence[str],
+        items: Sequence[str],
+        blocks: Sequence[str],
+        *,
+        level: float,
+        candidate: Sequence[str] | None = None,
+        newcomer: str | None = None,
+    ) -> Design:
+        """The statistical design of one stage."""
+        return Design.make(
+            models,
+            items,
+            blocks=blocks,
+            alpha=level,
+            tau=self.tau,
+            method=self.method,
+            evidence=self.evidence,
+            prediction=self.prediction,
+            stakes=self.stakes,
+            score_range=self.score_range,
+            candidate=candidate,
+            newcomer=newcomer,
+        )
+
+    def level(self, claim: int) -> float:
+        """The level of claim 0, 1, 2, ...; 0 when the budget is spent."""
+        return Spending(rule=self.spending, shares=self.shares).level(claim, alpha=self.alpha)
+
+    @property
+    def content(self) -> dict[str, object]:
+        """The design as plain values, without what is not set."""
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        values["score_range"] = list(self.score_range)
+        return values
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the design's content, in hexadecimal."""
+        return hashlib.sha256(json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "method": get_args(Method),
+    "evidence": get_args(EvidenceKind),
+    "prediction": get_args(PredictionRule),
+    "stakes": get_args(StakeRule),
+    "family": get_args(BoardFamily),
+    "spending": get_args(SpendingRule),
+    "pairing": get_args(Pairing),
+}
+_OPTIONAL = ("evidence", "prediction", "stakes")
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
