@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bbedge._version import __version__
+from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 
 app = typer.Typer(
@@ -35,3 +36,4 @@ def root(
 
 
 app.command()(certify)
+app.add_typer(board_app, name="board")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from bbedge.cli.progress import output, reading
+from bbedge.cli.writing import write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
-from bbedge.errors import DataError, DomainError
+from bbedge.errors import DomainError
 from bbedge.formats import Incomplete
 from bbedge.naming import listed, quoted, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
@@ -129,23 +128,20 @@ def certify(
 
     [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
     """
-    from rich.console import Console
-
     from bbedge.formats import read_scores
     from bbedge.report.document import certificate, to_json
     from bbedge.report.terminal import show_expectations, show_leaderboard
 
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
-    status = Console(stderr=True)
-    with status.status("reading", spinner="dots") as spinner:
+    with reading() as progress:
         table = read_scores(
             *scores,
             blocks=blocks,
             score_range=score_range,
             columns=_columns(column or []),
             incomplete=incomplete,
-            progress=lambda text: spinner.update(text),
+            progress=progress,
         )
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
@@ -164,18 +160,15 @@ def certify(
         },
         top_k=top_k,
         pilot=pilot,
-        status=status,
     )
 
     text = to_json(certificate(leaderboard, notes=table.notes, pilot_replicates=pilot)) if json_out else ""
-    out = Console(stderr=json_out == Path("-"))
-    if not out.is_terminal and "COLUMNS" not in os.environ:
-        out.width = 120  # a file or a CI log has no width of its own
+    out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
         typer.echo(text, nl=False)
     show_leaderboard(out, leaderboard, notes=table.notes, top_k=top_k, pilot_replicates=pilot)
     if json_out is not None and json_out != Path("-"):
-        _write(json_out, text)
+        write_whole(json_out, text)
         out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
@@ -184,9 +177,8 @@ def certify(
             raise typer.Exit(NOT_CERTIFIED)
 
 
-def _run(
-    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, status: Console
-) -> Leaderboard:
+def _run(table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None) -> Leaderboard:
+    from rich.console import Console
     from rich.progress import Progress
 
     from bbedge.core.leaderboard import Certifier, pilot_design
@@ -196,7 +188,7 @@ def _run(
     else:
         design = table.design(**options)
     certifier = Certifier(design)
-    with Progress(console=status, transient=True) as progress:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
         for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
             certifier.update(panel)
     return certifier.leaderboard()
@@ -223,15 +215,3 @@ def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:
         if better in known and worse in known and better != worse:
             return better, worse
     raise DomainError(f'--expect {quoted(text)} does not name two models as "A > B"; the models are {listed(models)}')
-
-
-def _write(path: Path, text: str) -> None:
-    """Write beside the target and move into place, so that a crash leaves the old file or the new one."""
-    beside = path.with_name(path.name + ".part")
-    try:
-        beside.write_text(text, encoding="ascii")
-        beside.replace(path)
-    except OSError as error:
-        raise DataError(
-            f"{shown_path(path)}: cannot be written ({error.strerror}); choose another place for --json"
-        ) from error

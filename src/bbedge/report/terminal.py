@@ -27,10 +27,15 @@ def show_leaderboard(
     notes: Sequence[str] = (),
     top_k: int | None = None,
     pilot_replicates: int | None = None,
+    title: str | None = None,
+    identity: str | None = None,
 ) -> None:
-    """Print a leaderboard for a person. Names are treated as hostile: escaped, shortened, never as markup."""
+    """Print a leaderboard for a person. Names are treated as hostile: escaped, shortened, never as markup.
+
+    ``title`` and ``identity`` replace what is said of the method at the top and of the design at the bottom.
+    """
     names = display_names(leaderboard.design.models)
-    _print(console, Text.assemble(("\n" + _heading(leaderboard), "bold")))
+    _print(console, Text.assemble(("\n" + _heading(leaderboard, title), "bold")))
     _show_contradictions(console, leaderboard)
     if pilot_replicates is None:
         console.print(Padding(_ranking(leaderboard, names), (0, 0, 1, 0), expand=False))
@@ -41,7 +46,7 @@ def show_leaderboard(
         _print(console, _pilot_lines(leaderboard, names, pilot_replicates))
     for note in notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
-    console.print(_meaning(leaderboard))
+    console.print(_meaning(leaderboard, identity))
 
 
 def show_expectations(console: Console, results: Sequence[tuple[str, str, bool]]) -> None:
@@ -62,14 +67,19 @@ def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _heading(leaderboard: Leaderboard) -> str:
+def _heading(leaderboard: Leaderboard, title: str | None) -> str:
     design = leaderboard.design
     layout = design.layout
     items = _count(len(design.items), "item")
     if layout.largest > 1:
         items += f" in {_count(layout.count, 'block')}"
     return " · ".join(
-        [design.method, _count(len(design.models), "model"), items, _count(leaderboard.replicates, "replicate")]
+        [
+            title or design.method,
+            _count(len(design.models), "model"),
+            items,
+            _count(leaderboard.replicates, "replicate"),
+        ]
     )
 
 
@@ -118,7 +128,9 @@ class _Units:
         self._decimals = max(0, 4 - math.ceil(math.log10(self._width)))
 
     def score(self, value: float) -> str:
-        """A mean."""
+        """A mean; before the first replicate there is none."""
+        if math.isnan(value):
+            return "-"
         return f"{self._low + value * self._width:.{self._decimals}f}"
 
     def difference(self, value: float) -> str:
@@ -243,7 +255,7 @@ def _show_contradictions(console: Console, leaderboard: Leaderboard) -> None:
         )
 
 
-def _meaning(leaderboard: Leaderboard) -> Table:
+def _meaning(leaderboard: Leaderboard, identity: str | None) -> Table:
     design = leaderboard.design
     low, high = design.score_range
     sizes = sorted(set(design.layout.sizes.tolist()))
@@ -272,7 +284,8 @@ def _meaning(leaderboard: Leaderboard) -> Table:
         ("not said", "That open pairs are equal; anything about other items, prompts or settings than these."),
         (
             "design",
-            f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes.rule} stakes, "
+            identity
+            or f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes.rule} stakes, "
             f"alpha {design.alpha:g}, tau {design.tau:g}, hash {design.hash[:16]}",
         ),
     ):

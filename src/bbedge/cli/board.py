@@ -1,0 +1,474 @@
+"""``bbedge board``: a leaderboard that lives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bbedge.cli.progress import output, reading
+from bbedge.cli.writing import write_whole
+from bbedge.errors import BoardError, DomainError, FormatError
+from bbedge.naming import display_names, listed, shown, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from bbedge.board import Added, Board
+    from bbedge.board.ledger import Event
+    from bbedge.core.leaderboard import Leaderboard
+    from bbedge.core.scores import Scores
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="A leaderboard that lives: frozen design, replicates, new models, new items, one error budget.",
+)
+
+Place = Annotated[
+    str, typer.Argument(metavar="BOARD", help="A file, or a PostgreSQL URL for a board that a team shares.")
+]
+Files = Annotated[list[Path], typer.Argument(help="Score tables, as for certify.", show_default=False)]
+DesignFile = Annotated[
+    Path | None,
+    typer.Option("--design", help="Refuse if this design file is not the frozen one.", show_default=False),
+]
+
+
+@app.command()
+def init(
+    place: Place,
+    design: Annotated[Path, typer.Option(help="The design: a TOML file.", show_default=False)],
+    items: Annotated[Path, typer.Option(help="The items: a CSV file with item and block.", show_default=False)],
+    models: Annotated[
+        list[str],
+        typer.Option(
+            help="The models: names separated by commas, repeated, or @FILE with a name a line.", show_default=False
+        ),
+    ],
+) -> None:
+    """Freeze a design and make the board. Prints a text to publish before the first run."""
+    from bbedge.board import Board
+    from bbedge.formats import read_items
+
+    benchmark = read_items(items)
+    board = Board.create(place, _design(design), models=_names(models), items=benchmark.items, blocks=benchmark.blocks)
+    console = output()
+    _say(console, f"{board.name}: the design is frozen. To publish before the first run:\n")
+    _say(console, _announcement(board))
+
+
+@app.command()
+def add(place: Place, files: Files, design: DesignFile = None) -> None:
+    """Append complete replicates, look, and say what is new. Adding the same file twice changes nothing."""
+    board = _open(place, design)
+    before = board.leaderboard().standing
+    added = board.add(_read(board, files))
+    console = output()
+    if added.already:
+        _say(console, f"On the board already, with the same scores: replicate {_numbers(added.already)}.")
+    for pilot in added.pilots:
+        _say(console, f"Pilot replicate {pilot} of {board.design.pilot} added; it is not evidence.")
+    if added.candidate is not None:
+        _say(
+            console,
+            f"The pilot chose: {', '.join(display_names(added.candidate))}. Evidence starts with the next replicate.",
+        )
+    if added.replicates:
+        _say(console, f"Added replicate {_numbers(added.replicates)}.")
+    if not added.replicates and not added.pilots:
+        _say(console, "Nothing was added.")
+    _report_new(console, board, added, before.n_resolved)
+
+
+@app.command("add-model")
+def add_model(
+    place: Place,
+    name: Annotated[str, typer.Argument(help="The new model.")],
+    files: Files,
+    design: DesignFile = None,
+) -> None:
+    """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
+    board = _open(place, design)
+    before = board.leaderboard().standing.n_resolved
+    added = board.add_model(name, _read(board, files, least_models=1))
+    console = output()
+    stage = board.state.stages[-1]
+    _say(
+        console,
+        f"Added {shown(name)} at level {stage.level:.3g}; {stage.design.n_directions} new directions are tested.",
+    )
+    _report_new(console, board, added, before)
+
+
+@app.command("add-items")
+def add_items(
+    place: Place,
+    items: Annotated[Path, typer.Argument(help="The new items: a CSV file with item and block.")],
+    design: DesignFile = None,
+) -> None:
+    """Open an epoch with more items: evidence restarts at one on fresh replicates."""
+    from bbedge.formats import read_items
+
+    board = _open(place, design)
+    new = read_items(items)
+    board.add_items(new.items, new.blocks)
+    epoch = board.state.epoch
+    _say(
+        output(),
+        f"Epoch {epoch.number} is open: {len(epoch.items):,} items ({len(new.items):,} new), {len(epoch.models)} "
+        f"models, level {epoch.stages[-1].level:.3g}. Evidence restarts with fresh replicates, numbered from 1; "
+        "earlier claims stay on record for their version.",
+    )
+
+
+@app.command()
+def retire(
+    place: Place, model: Annotated[str, typer.Argument(help="The model to stop.")], design: DesignFile = None
+) -> None:
+    """Stop a model: later replicates leave it out, what it certified stands."""
+    board = _open(place, design)
+    board.retire(model)
+    _say(output(), f"{shown(model)} is retired. Replicates now have: {', '.join(display_names(board.state.active))}.")
+
+
+@app.command()
+def show(
+    place: Place,
+    epoch: Annotated[int | None, typer.Option(help="An earlier benchmark version.", show_default=False)] = None,
+    current: Annotated[bool, typer.Option("--current", help="The last look alone, not all that stands.")] = False,
+    json_out: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="OUT", help="Write it as JSON; - for standard output.", show_default=False),
+    ] = None,
+    design: DesignFile = None,
+) -> None:
+    """Show the leaderboard, the budget and the history of looks."""
+    from bbedge.report.ledger import show_budget, show_looks
+    from bbedge.report.terminal import show_leaderboard
+
+    board = _open(place, design)
+    leaderboard = board.leaderboard(epoch)
+    number = epoch or board.state.epoch.number
+    if json_out is not None:
+        _write_json(json_out, _document(board, leaderboard, number))
+    console = output(to_error=json_out == Path("-"))
+    show_leaderboard(
+        console,
+        leaderboard if current else replace(leaderboard, current=leaderboard.standing),
+        notes=_notes(board, number),
+        title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
+        identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
+        f"whole life, hash {board.design.hash[:16]}",
+    )
+    console.print()
+    show_looks(console, leaderboard.looks)
+    show_budget(console, _claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
+    _say(console, f"{len(board.events)} events, head {board.head}")
+
+
+@app.command()
+def log(place: Place) -> None:
+    """List every event in order."""
+    from bbedge.report.ledger import show_events
+
+    board = _open(place, None)
+    show_events(output(), [(e.seq, e.at, e.kind, _particulars(e), e.hash) for e in board.events])
+
+
+@app.command()
+def verify(
+    place: Place,
+    head: Annotated[str | None, typer.Option(help="A hash that was published earlier.", show_default=False)] = None,
+    design: DesignFile = None,
+) -> None:
+    """Compute every look again from the stored scores and check everything that the board ever said."""
+    from bbedge.board.store import Store
+    from bbedge.board.verify import verify as check
+
+    store = Store(place)
+    with reading() as progress:
+        progress("computing every look again")
+        done = check(store, head=head)
+    if design is not None:
+        _open(place, design)
+    _say(
+        output(),
+        f"{store.name}: all is in order. {done.events} events, {done.vectors:,} score vectors, {done.certificates:,} "
+        f"certificates, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
+    )
+
+
+@app.command()
+def export(
+    place: Place,
+    out: Annotated[Path, typer.Argument(help="The archive; or, by its ending, the graph: .csv or .json.")],
+) -> None:
+    """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
+    from bbedge.board.archive import export_lines
+
+    board = _open(place, None)
+    if out.suffix == ".json":
+        _write_json(out, _document(board, board.leaderboard(), board.state.epoch.number))
+    elif out.suffix == ".csv":
+        write_whole(out, _graph_csv(board))
+    elif out.suffix == ".jsonl":
+        write_whole(out, export_lines(board.store))
+    else:
+        raise DomainError(f"{shown_path(out)}: end the name with .jsonl (everything), .csv or .json (the graph)")
+    _say(output(), f"{board.name} is in {shown_path(out)}. Head {board.head}")
+
+
+@app.command("import")
+def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
+    """Make a board from an archive and verify it."""
+    from bbedge.board.archive import import_lines
+
+    name = shown_path(archive)
+    fresh = "://" not in place and not Path(place).exists()
+    try:
+        with archive.open(encoding="ascii") as lines, reading() as progress:
+            progress(f"importing {name} and computing every look again")
+            done = import_lines(lines, place, source=name)
+    except OSError as error:
+        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: not a board archive ({error})") from error
+    except BoardError:
+        if fresh:
+            Path(place).unlink(missing_ok=True)
+        raise
+    _say(output(), f"Imported and verified {done.events} events. Head {done.head}")
+
+
+def _open(place: str, design: Path | None) -> Board:
+    from bbedge.board import Board
+
+    board = Board.open(place)
+    if design is not None and _design(design).hash != board.design.hash:
+        raise BoardError(
+            f"{shown_path(design)} is not the design of {board.name} (hash {board.design.hash[:16]}); a design cannot "
+            "be changed after it was frozen. Restore the file, or make a new board"
+        )
+    return board
+
+
+def _design(path: Path) -> Any:  # noqa: ANN401 - BoardDesign, imported late
+    from bbedge.board import BoardDesign
+
+    name = shown_path(path)
+    try:
+        return BoardDesign.from_toml(path.read_text(encoding="utf-8"), source=name)
+    except OSError as error:
+        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: not a text file in UTF-8 ({error})") from error
+
+
+def _names(given: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    for text in given:
+        if text.startswith("@"):
+            try:
+                names += [line for line in Path(text[1:]).read_text(encoding="utf-8").splitlines() if line.strip()]
+            except OSError as error:
+                raise FormatError(f"{shown_path(text[1:])}: cannot be read ({error.strerror})") from error
+        else:
+            names += [name.strip() for name in text.split(",") if name.strip()]
+    return names
+
+
+def _read(board: Board, files: Sequence[Path], *, least_models: int = 2) -> Scores:
+    from bbedge.formats import read_scores
+
+    with reading() as progress:
+        return read_scores(
+            *files,
+            blocks="item",
+            score_range=board.design.score_range,
+            least_models=min(least_models, len(board.state.active)),
+            progress=progress,
+        )
+
+
+def _report_new(console: Console, board: Board, added: Added, before: int) -> None:
+    leaderboard = board.leaderboard()
+    for edge in added.edges:
+        winner, loser = display_names([edge.winner, edge.loser])
+        _say(console, f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})")
+    graph = leaderboard.standing
+    total = len(board.state.epoch.models) * (len(board.state.epoch.models) - 1) // 2
+    _say(console, f"{graph.n_resolved:,} of {total:,} pairs certified ({graph.n_resolved - before:+,}).")
+    names = display_names(leaderboard.design.models)
+    for k in range(1, len(names)):
+        members = graph.top_k(k)
+        if members is not None:
+            _say(console, f"Top-{k}: {', '.join(names[i] for i in members)}")
+            break
+    if graph.unresolved:
+        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved[:5]]
+        more = f" and {len(graph.unresolved) - 5:,} more" if len(graph.unresolved) > 5 else ""
+        _say(console, f"Open: {', '.join(pairs)}{more}")
+    if leaderboard.contradictions:
+        groups = "; ".join(listed(group) for group in leaderboard.contradictions)
+        _say(console, f"CONTRADICTION: certified above each other: {groups}. See bbedge board show.")
+
+
+def _notes(board: Board, number: int) -> list[str]:
+    notes = []
+    if board.state.in_pilot:
+        notes.append(f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; none is evidence.")
+    elif board.state.candidate is not None:
+        notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
+    if board.state.retired:
+        notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
+    for epoch in board.state.epochs:
+        if epoch.number != number:
+            edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
+            notes.append(
+                f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
+            )
+    return notes
+
+
+def _claims(board: Board) -> list[Any]:
+    from bbedge.report.ledger import ClaimRow
+
+    return [
+        ClaimRow(
+            claim=stage.claim,
+            what=f"epoch {epoch.number}: "
+            + (
+                f"model {stage.newcomer}"
+                if stage.newcomer
+                else "all directions"
+                if not stage.design.family.candidate
+                else "candidate against the rest"
+            ),
+            level=stage.level,
+            directions=stage.design.n_directions,
+            standing=int(stage.certifier.standing_edges().sum()),
+        )
+        for epoch in board.state.epochs
+        for stage in epoch.stages
+    ]
+
+
+def _particulars(event: Event) -> str:
+    content = event.content
+    if event.kind == "init":
+        return f"{len(content['models'])} models, {len(content['items'])} items, design {content['design_hash'][:16]}"
+    if event.kind == "pilot":
+        chosen = f", chose {', '.join(content['candidate'])}" if content["candidate"] else ""
+        return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
+    if event.kind == "replicate":
+        look = content["look"]
+        edges = f"{look['edges']} edges, {len(content['certified'])} new"
+        return f"epoch {content['epoch']}, replicate {content['replicate']}: {edges}"
+    if event.kind == "add-model":
+        return f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new edges"
+    if event.kind == "add-items":
+        return f"epoch {content['epoch']}: {len(content['items'])} new items"
+    return str(content["model"])
+
+
+def _document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
+    from bbedge.report.document import certificate
+
+    document = certificate(leaderboard, notes=_notes(board, epoch))
+    return document | {
+        "board": {
+            "design": board.design.content,
+            "design_hash": board.design.hash,
+            "head": board.head,
+            "events": len(board.events),
+            "epoch": epoch,
+            "epochs": len(board.state.epochs),
+            "active": board.state.active,
+            "retired": board.state.retired,
+            "alpha_spent": board.state.spent,
+            "next_level": board.state.next_level(),
+            "claims": [
+                {
+                    "claim": stage.claim,
+                    "epoch": each.number,
+                    "newcomer": stage.newcomer,
+                    "level": stage.level,
+                    "directions": stage.design.n_directions,
+                    "design_hash": stage.design.hash,
+                }
+                for each in board.state.epochs
+                for stage in each.stages
+            ],
+        }
+    }
+
+
+def _write_json(path: Path, document: dict[str, object]) -> None:
+    from bbedge.report.document import to_json
+
+    if path == Path("-"):
+        typer.echo(to_json(document), nl=False)
+    else:
+        write_whole(path, to_json(document))
+
+
+def _graph_csv(board: Board) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["epoch", "winner", "loser", "log_e", "margin", "first_certified", "current"])
+    low, high = board.design.score_range
+    for epoch in board.state.epochs:
+        leaderboard = board.leaderboard(epoch.number)
+        names = [name.encode("unicode_escape").decode("ascii") for name in leaderboard.design.models]
+        size = len(names)
+        for a, b in ((a, b) for a in range(size) for b in range(size) if leaderboard.standing.edges[a, b]):
+            writer.writerow(
+                [
+                    epoch.number,
+                    names[a],
+                    names[b],
+                    repr(float(leaderboard.log_e[a, b])),
+                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
+                    int(leaderboard.first_certified[a, b]),
+                    int(leaderboard.current.edges[a, b]),
+                ]
+            )
+    return text.getvalue()
+
+
+def _announcement(board: Board) -> str:
+    design, epoch = board.design, board.state.epoch
+    family = "all ordered pairs of models"
+    if design.family == "pilot-top-k":
+        family = f"the {design.k} models that {design.pilot} pilot replicates will choose, against all others"
+    spending = (
+        f"equal shares for {design.shares} claims" if design.spending == "equal" else "6/(pi^2 (v+1)^2) for claim v"
+    )
+    pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
+    parts = [
+        f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
+        f"in {len(set(epoch.blocks)):,} blocks, by complete replicates.",
+        f"Method {design.method} (bbedge), tau {design.tau:g}, scores from {design.score_range[0]:g} to "
+        f"{design.score_range[1]:g}; tested: {family}.",
+        f"The probability that any certificate of this board is false, over its whole life and all looks, is at most "
+        f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
+        f"Design {design.hash}",
+        f"Ledger {board.head}",
+    ]
+    return "\n".join(parts)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
