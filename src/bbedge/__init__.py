@@ -10,6 +10,12 @@ Three lines do it replicate by replicate::
     certifier = bbedge.Certifier(bbedge.Design.make(models, items))
     for panel in panels: certifier.update(panel)
     leaderboard = certifier.leaderboard()
+
+Three lines keep a leaderboard that lives::
+
+    board = bbedge.Board.open("board.bbedge")
+    board.add(bbedge.read_scores("run7.csv"))
+    leaderboard = board.leaderboard()
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from typing import TYPE_CHECKING
 from bbedge._version import __version__
 
 if TYPE_CHECKING:
+    from bbedge.board import Board, BoardDesign
     from bbedge.core.design import Design
     from bbedge.core.eholm import e_holm
     from bbedge.core.evidence import Evidence
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
 # Loaded on first use, so that `import bbedge` and `bbedge --help` do not wait for NumPy.
 _HOMES = {
     "BbedgeError": "bbedge.errors",
+    "Board": "bbedge.board",
+    "BoardDesign": "bbedge.board",
     "Certifier": "bbedge.core.leaderboard",
     "Design": "bbedge.core.design",
     "Evidence": "bbedge.core.evidence",
@@ -46,6 +55,8 @@ _HOMES = {
 
 __all__ = [
     "BbedgeError",
+    "Board",
+    "BoardDesign",
     "Certifier",
     "Design",
     "Evidence",

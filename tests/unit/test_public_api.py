@@ -14,6 +14,8 @@ ROOT = Path(bbedge.__file__).parent
 def test_the_public_names_are_pinned():
     assert bbedge.__all__ == [
         "BbedgeError",
+        "Board",
+        "BoardDesign",
         "Certifier",
         "Design",
         "Evidence",
@@ -44,13 +46,15 @@ def test_every_error_is_a_bbedge_error():
     raised = [value for value in vars(errors).values() if isinstance(value, type)]
     assert {error.__name__ for error in raised} == {
         "BbedgeError",
+        "BoardError",
         "DataError",
         "DesignError",
         "DomainError",
         "FormatError",
     }
     assert all(issubclass(error, bbedge.BbedgeError) for error in raised)
-    assert all(issubclass(error, ValueError) for error in raised if error is not bbedge.BbedgeError)
+    no_values = (bbedge.BbedgeError, errors.BoardError)
+    assert all(issubclass(error, ValueError) for error in raised if error not in no_values)
 
 
 def in_a_fresh_interpreter(code):

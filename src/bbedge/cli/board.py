@@ -379,7 +379,7 @@ def _particulars(event: Event) -> str:
 def _document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
     from bbedge.report.document import certificate
 
-    document = certificate(leaderboard, notes=_notes(board, epoch))
+    document = certificate(leaderboard, notes=_notes(board, epoch), design_hash=board.design.hash)
     return document | {
         "board": {
             "design": board.design.content,

@@ -36,9 +36,16 @@ class Pilot(TypedDict):
 
 
 def certificate(
-    leaderboard: Leaderboard, *, notes: Sequence[str] = (), pilot_replicates: int | None = None
+    leaderboard: Leaderboard,
+    *,
+    notes: Sequence[str] = (),
+    pilot_replicates: int | None = None,
+    design_hash: str | None = None,
 ) -> dict[str, object]:
-    """The whole certificate as plain values. Means and margins are in score units; ``log_e`` is natural."""
+    """The whole certificate as plain values. Means and margins are in score units; ``log_e`` is natural.
+
+    ``design_hash`` replaces the hash of the leaderboard's own design where a board's stands for it.
+    """
     design = leaderboard.design
     names = design.models
     order = leaderboard.order()
@@ -67,7 +74,7 @@ def certificate(
             "family": design.family.kind,
             "directions": design.n_directions,
             "score_range": [low, high],
-            "hash": design.hash,
+            "hash": design_hash or design.hash,
             "blocks": {
                 "count": design.layout.count,
                 "sizes": sorted(design.layout.sizes.tolist(), reverse=True),
