@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -199,19 +199,7 @@ class Design:
         grid = draft._stakes_by(stakes if stakes is not None else ("design" if extended else "paper"))
         if evidence is None:
             evidence = draft._affordable_evidence(grid) if extended else "bernstein"
-        return cls(
-            models=draft.models,
-            items=draft.items,
-            blocks=draft.blocks,
-            alpha=draft.alpha,
-            tau=draft.tau,
-            method=method,
-            evidence=evidence,
-            prediction=draft.prediction,
-            stakes=grid,
-            family=family,
-            score_range=draft.score_range,
-        )
+        return replace(draft, evidence=evidence, stakes=grid)
 
     def _stakes_by(self, rule: str | Stakes | Sequence[float]) -> Stakes:
         if isinstance(rule, Stakes):
