@@ -44,6 +44,11 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+def harmless(text: str) -> str:
+    """A message with everything invisible escaped, line by line: the last guard before a terminal."""
+    return "\n".join(shown(line, None) for line in text.split("\n"))
+
+
 def quoted(name: str, width: int | None = 60) -> str:
     """The name as :func:`shown`, in quotes."""
     return f"'{shown(name, width)}'"

@@ -25,10 +25,14 @@ def export_lines(store: Store) -> Iterator[str]:
         for epoch, replicate, model, seq in session.vector_places():
             of_event.setdefault(seq, []).append((epoch, replicate, model))
         for event in events:
-            vectors = [
-                [epoch, replicate, model, base64.b64encode(session.vectors(epoch, replicate)[model]).decode("ascii")]
-                for epoch, replicate, model in of_event.get(event.seq, [])
-            ]
+            vectors = []
+            for epoch, replicate, model in of_event.get(event.seq, []):
+                data = session.vectors(epoch, replicate).get(model)
+                if data is None:  # listed, but not found: the index of the table is damaged
+                    raise BoardError(
+                        "the board file is damaged: stored scores cannot be found; see bbedge board verify"
+                    )
+                vectors.append([epoch, replicate, model, base64.b64encode(data).decode("ascii")])
             yield _line(
                 {
                     "seq": event.seq,
@@ -60,10 +64,11 @@ def import_lines(lines: Iterable[str], place: str | os.PathLike[str], *, source:
             raise BoardError(f"{store.name}: a board is here already; import into a new place")
         count = 0
         for row in rows:
-            if "cache" in row:
-                session.put_cache({int(claim): base64.b64decode(state) for claim, state in row["cache"].items()})
-                continue
             try:
+                if "cache" in row:
+                    saved = row["cache"].items()
+                    session.put_cache({int(claim): base64.b64decode(state, validate=True) for claim, state in saved})
+                    continue
                 event = Event(
                     seq=row["seq"],
                     kind=cast("EventKind", row["kind"]),
@@ -76,13 +81,15 @@ def import_lines(lines: Iterable[str], place: str | os.PathLike[str], *, source:
                     Vector(epoch=epoch, replicate=replicate, model=model, data=base64.b64decode(data, validate=True))
                     for epoch, replicate, model, data in row["vectors"]
                 ]
-            except (KeyError, TypeError, ValueError) as error:
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise FormatError(f"{source}: line {count + 2} is not an event ({error})") from error
             session.append(event)
             session.put_vectors(event.seq, vectors)
             count += 1
-        if count != head["events"]:
-            raise FormatError(f"{source}: {count} of {head['events']} events are there; the file was cut short")
+        if count != head.get("events") or session.head() != head.get("head"):
+            raise FormatError(
+                f"{source}: its first line names other events than follow; the file was cut short or edited"
+            )
         return verify_session(session)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.board.copies import repeated
 from bbedge.board.design import BoardDesign
 from bbedge.board.ledger import Event, EventKind, checked
-from bbedge.board.packing import checksum, pack, unpack
+from bbedge.board.packing import checksum, digest, pack, unpack
 from bbedge.board.state import BoardState, NewEdge, Panel, Stage
 from bbedge.board.store import Session, Store, Vector
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
@@ -33,6 +35,8 @@ class Added:
     """Pilot replicates that were added."""
     already: tuple[int, ...] = ()
     """Replicates that were on the board already, with the same scores."""
+    already_pilots: tuple[int, ...] = ()
+    """Pilot replicates that were on the board already, with the same scores."""
     edges: tuple[NewEdge, ...] = ()
     """Directions certified for the first time."""
     candidate: tuple[str, ...] | None = None
@@ -135,14 +139,18 @@ class Board:
             already: list[int] = []
             candidate = None
             for label, values in zip(scores.replicates, scores.values, strict=True):
+                epoch = state.epoch
                 panel = _panel(scores, values, state)
                 packed = {model: pack(vector) for model, vector in panel.items()}
                 sums = {model: checksum(data) for model, data in packed.items()}
-                known = _same_replicate(events, state, label if scores.numbered else None, sums)
-                if known is not None:
-                    already.append(known)
+                known = _known(events, epoch.number)
+                same = repeated(
+                    known, panel, sums, number=_number(label) if scores.numbered else None, pilots=epoch.pilots
+                )
+                if same is not None:
+                    already.append(same)
                     continue
-                epoch = state.epoch
+                state.check_panel(panel)
                 content: dict[str, Any] = {"epoch": epoch.number, "vectors": sums}
                 kind: EventKind
                 if state.in_pilot:
@@ -167,17 +175,24 @@ class Board:
         return Added(
             replicates=tuple(added),
             pilots=tuple(pilots),
-            already=tuple(already),
+            already=tuple(place - state.epoch.pilots for place in already if place > state.epoch.pilots),
+            already_pilots=tuple(place for place in already if place <= state.epoch.pilots),
             edges=tuple(new),
             candidate=candidate,
         )
 
-    def add_model(self, name: str, scores: Scores) -> Added:
-        """Join a new model's runs with the stored replicates under the pairing rule and test its directions."""
+    def add_model(self, name: str, scores: Scores | None = None) -> Added:
+        """Join a new model's runs with the stored replicates under the pairing rule and test its directions.
+
+        Before an epoch's first replicate there is nothing to join, and no scores are needed.
+        """
         with self._change() as (session, state, events):
-            if scores.models != (name,):
-                raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
-            runs = [_panel_items(scores, values, state)[0] for values in scores.values]
+            runs: list[NDArray[np.float64]] = []
+            if scores is not None:
+                if scores.models != (name,):
+                    found = listed(scores.models)
+                    raise BoardError(f"the files hold the scores of {found}; expected {quoted(name)} alone")
+                runs = [_panel(scores, values, state)[name] for values in scores.values]
             epoch = state.epoch
             stored = (_stored(session, state, r) for r in range(1, epoch.replicates + 1))
             edges = state.add_model(name, runs, stored)
@@ -265,6 +280,29 @@ class _Change:
             self._board._events, self._board._state = self._events, self._state
 
 
+def _known(events: Sequence[Event], epoch: int) -> list[dict[str, str]]:
+    """The checksums of the epoch's replicates by model, pilots first; runs that joined later are among them."""
+    pilots: list[dict[str, str]] = []
+    replicates: list[dict[str, str]] = []
+    for event in events:
+        content = event.content
+        if content.get("epoch") != epoch:
+            continue
+        if event.kind in ("pilot", "replicate"):
+            (pilots if event.kind == "pilot" else replicates).append(dict(content["vectors"]))
+        elif event.kind == "add-model":
+            for vectors, total in zip(replicates, content["vectors"], strict=False):
+                vectors[content["model"]] = total
+    return pilots + replicates
+
+
+def _number(label: str) -> int | None:
+    return int(float(label)) if _WHOLE.fullmatch(label) else None
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,15}(?:\.0+)?")
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -293,7 +331,7 @@ def _save(session: Session, stages: Sequence[Stage]) -> dict[str, str]:
     """Save what the stages know; the checksums go into the ledger, so that a changed state is never used."""
     states = {stage.claim: stage.certifier.to_bytes() for stage in stages}
     session.put_cache(states)
-    return {str(claim): checksum(state) for claim, state in states.items()}
+    return {str(claim): digest(state) for claim, state in states.items()}
 
 
 def _load(session: Session) -> tuple[list[Event], BoardState]:
@@ -307,7 +345,7 @@ def _load(session: Session) -> tuple[list[Event], BoardState]:
     sums: dict[str, str] = {}
     for event in events:
         sums |= event.content.get("cache", {})
-    usable = {claim: state for claim, state in cached.items() if checksum(state) == sums.get(str(claim))}
+    usable = {claim: state for claim, state in cached.items() if digest(state) == sums.get(str(claim))}
     needed = {int(claim) for claim in sums}
     if needed - set(usable):
         return events, replay(session, events)
@@ -338,9 +376,13 @@ def _skip(state: BoardState, event: Event) -> None:
             state.set_candidate(content["candidate"])
     elif event.kind == "replicate":
         state.epoch.replicates += 1
+        for stage in state.epoch.stages:
+            if any(model not in state.retired for model in stage.design.models):
+                stage.places.append(state.epoch.replicates)
         _skip_look(state, content)
     elif event.kind == "add-model":
-        state.join(content["model"])
+        stage = state.join(content["model"])
+        stage.places.extend(range(1, len(content["vectors"]) + 1))
         if "look" in content:
             _skip_look(state, content)
     elif event.kind == "add-items":
@@ -393,10 +435,16 @@ def _stored(session: Session, state: BoardState, replicate: int) -> Panel:
     return {model: unpack(data, len(epoch.items)) for model, data in session.vectors(epoch.number, replicate).items()}
 
 
-def _panel_items(scores: Scores, values: NDArray[np.float64], state: BoardState) -> NDArray[np.float64]:
-    """The values with their columns in the order of the epoch's items; other items than those are refused."""
+def _panel(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
+    """The values by model, in the order of the epoch's items; other items than those are refused."""
+    if scores.score_range != state.design.score_range:
+        raise BoardError(
+            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
+        )
     items = state.epoch.items
     place = {item: i for i, item in enumerate(scores.items)}
+    if len(place) < len(scores.items) or len(set(scores.models)) < len(scores.models):
+        raise BoardError("a model or an item comes twice in these scores; each must be there once")
     missing = [item for item in items if item not in place]
     if missing:
         raise BoardError(
@@ -409,56 +457,5 @@ def _panel_items(scores: Scores, values: NDArray[np.float64], state: BoardState)
             f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
             "open a new epoch with add-items, or leave them out"
         )
-    return values[:, [place[item] for item in items]]
-
-
-def _panel(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
-    if scores.score_range != state.design.score_range:
-        raise BoardError(
-            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
-        )
-    arranged = _panel_items(scores, values, state)
-    panel = {model: arranged[i] for i, model in enumerate(scores.models)}
-    state.check_panel(panel)
-    return panel
-
-
-def _same_replicate(
-    events: Sequence[Event], state: BoardState, label: str | None, sums: Mapping[str, str]
-) -> int | None:
-    """The replicate on the board that this one repeats, if any; a replicate out of order is refused.
-
-    A number says which replicate a panel wants to be, pilots counted. The next one is new and must differ from the
-    stored ones; an earlier one must be the same. Without a number, a panel that is stored already is a repetition.
-    """
-    known: dict[int, Mapping[str, str]] = {}
-    for event in events:
-        if event.kind in ("pilot", "replicate") and event.content["epoch"] == state.epoch.number:
-            known[len(known) + 1] = event.content["vectors"]
-    same = next((place for place, stored in known.items() if dict(stored) == dict(sums)), None)
-    number = int(label) if label is not None and label.isdecimal() and not label.startswith("0") else None
-    if same is not None and (number is None or number == same):
-        return same
-    if same is not None and same <= state.epoch.pilots:
-        raise BoardError(
-            f"replicate {number} has the scores of pilot replicate {same}; a pilot chooses the candidate and cannot "
-            "be evidence as well. Add fresh runs"
-        )
-    if same is not None:
-        raise BoardError(
-            f"replicate {number} has exactly the scores of replicate {same}, model by model; a copy, a cache or greedy "
-            "decoding adds no evidence. Add fresh runs"
-        )
-    if number is not None:
-        following = len(known) + 1
-        if number < following:
-            raise BoardError(
-                f"replicate {number} is on the board already, with other scores; a stored replicate cannot be changed. "
-                f"If these are new runs, number them from {following}"
-            )
-        if number > following:
-            raise BoardError(
-                f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order "
-                "in which they were run, without leaving any out"
-            )
-    return None
+    arranged = values[:, [place[item] for item in items]]
+    return {model: arranged[i] for i, model in enumerate(scores.models)}

@@ -112,7 +112,7 @@ class BoardDesign:
             for name in ("k", "pilot", "shares", "first"):
                 if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
                     raise TypeError(f"{name} must be a whole number")
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise FormatError(f"{source}: {error}; see docs/board.md for what each key takes") from error
         try:
             return cls(**given)

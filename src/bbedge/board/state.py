@@ -7,6 +7,7 @@ level; the levels sum to at most ``alpha`` over the board's whole life.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
 from bbedge.errors import BoardError
+from bbedge.naming import listed, quoted
 
 Scores = NDArray[np.float64]
 Panel = Mapping[str, Scores]
@@ -54,12 +56,17 @@ class Stage:
     """The statistical design."""
     certifier: Certifier
     """The evidence and what was certified."""
+    places: list[int] = field(default_factory=list)
+    """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
 
-    def take(self, panel: Panel) -> list[NewEdge]:
+    def take(self, panel: Panel, replicate: int) -> list[NewEdge]:
         """Take in a replicate and look. Models that the panel lacks have been retired: their directions stop."""
         gone = [model for model in self.certifier.evidence.active if model not in panel]
         if gone:
             self.certifier.stop(gone)
+        if not self.certifier.evidence.active:
+            return []
+        self.places.append(replicate)
         before = self.certifier.standing_edges()
         look = self.certifier.update(np.stack([panel[model] for model in self.certifier.evidence.active]))
         names = self.design.models
@@ -69,7 +76,7 @@ class Stage:
                 loser=names[b],
                 log_e=float(look.log_e[a, b]),
                 claim=self.claim,
-                replicate=look.replicate,
+                replicate=replicate,
             )
             for a, b in np.argwhere(look.edges & ~before).tolist()
         ]
@@ -132,7 +139,7 @@ class BoardState:
     @property
     def spent(self) -> float:
         """The part of alpha that the claims so far use up."""
-        return sum(stage.level for stage in self.stages)
+        return math.fsum(stage.level for stage in self.stages)
 
     def next_level(self) -> float:
         """The level that the next claim would get; 0 if nothing is left."""
@@ -181,13 +188,13 @@ class BoardState:
         missing = [model for model in self.active if model not in panel]
         if missing:
             raise BoardError(
-                f"the replicate lacks model {missing[0]!r}; every active model must be in it (or be retired)"
+                f"the replicate lacks model {quoted(missing[0])}; every active model must be in it (or be retired)"
             )
         for model in panel:
             if model in self.retired:
-                raise BoardError(f"model {model!r} is retired; leave it out of new replicates")
+                raise BoardError(f"model {quoted(model)} is retired; leave it out of new replicates")
             if model not in self.active:
-                raise BoardError(f"model {model!r} is not on the board; add it with add-model first")
+                raise BoardError(f"model {quoted(model)} is not on the board; add it with add-model first")
         for model, scores in panel.items():
             _check_scores(model, scores, self.epoch.items)
 
@@ -218,8 +225,8 @@ class BoardState:
         self.check_panel(panel)
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are not evidence")
-        edges = [edge for stage in self.epoch.stages for edge in stage.take(panel)]
         self.epoch.replicates += 1
+        edges = [edge for stage in self.epoch.stages for edge in stage.take(panel, self.epoch.replicates)]
         self._note_look()
         return edges
 
@@ -231,19 +238,19 @@ class BoardState:
         if self.in_pilot:
             raise BoardError("the pilot is not finished; add the model afterwards")
         if name in self.epoch.models or any(name in epoch.models for epoch in self.epochs):
-            raise BoardError(f"model {name!r} is on the board already")
+            raise BoardError(f"model {quoted(name)} is on the board already")
         needed = self.runs_needed()
         if len(runs) != needed:
             raise BoardError(
-                f"{len(runs)} runs of {name!r} given; the pairing rule of the design joins exactly {needed}: one with "
-                f"each of the {'stored' if self.design.pairing == 'all' else 'first'} replicates, in order"
+                f"{len(runs)} runs of {quoted(name)} given; the pairing rule of the design joins exactly {needed}: one "
+                f"with each of the {'stored' if self.design.pairing == 'all' else 'first'} replicates, in order"
             )
         for run in runs:
             _check_scores(name, run, self.epoch.items)
         stage = self.join(name)
         edges: list[NewEdge] = []
-        for run, panel in zip(runs, stored, strict=False):
-            edges += stage.take({**panel, name: run})
+        for replicate, (run, panel) in enumerate(zip(runs, stored, strict=False), start=1):
+            edges += stage.take({**panel, name: run}, replicate)
         gone = [model for model in self.retired if model in stage.certifier.evidence.active]
         if gone:
             stage.certifier.stop(gone)
@@ -268,10 +275,12 @@ class BoardState:
         """Open an epoch with more items: all evidence restarts at one, at the next level."""
         if self.in_pilot:
             raise BoardError("the pilot is not finished; add the items afterwards")
+        if not items:
+            raise BoardError("no items given; an epoch needs at least one new item")
         known = set(self.epoch.items)
         again = [item for item in items if item in known]
         if again:
-            raise BoardError(f"item {again[0]!r} is on the board already; new items need new names")
+            raise BoardError(f"item {quoted(again[0])} is on the board already; new items need new names")
         if len(self.active) < 2:
             raise BoardError("fewer than two models are active; nothing is left to compare")
         self._open_epoch(self.active, self.epoch.items + tuple(items), self.epoch.blocks + tuple(blocks))
@@ -281,9 +290,9 @@ class BoardState:
         if self.in_pilot:
             raise BoardError("the pilot is not finished; retire the model afterwards")
         if model in self.retired:
-            raise BoardError(f"model {model!r} is retired already")
+            raise BoardError(f"model {quoted(model)} is retired already")
         if model not in self.active:
-            raise BoardError(f"model {model!r} is not on the board; the active models are {', '.join(self.active)}")
+            raise BoardError(f"model {quoted(model)} is not on the board; the active models are {listed(self.active)}")
         self.retired.append(model)
         for stage in self.epoch.stages:
             if model in stage.certifier.evidence.active:
@@ -320,7 +329,8 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
         for name, matrix in matrices.items():
             matrix[window] = np.where(tested, getattr(board, name), matrix[window])
         current[window] |= board.current.edges
-        first[window] = np.where(tested, board.first_certified, first[window])
+        replicate_of = np.array([0, *stage.places], dtype=np.int64)
+        first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
         # A model's mean is that of the stage that saw most of it: the first that has it.
         known = ~np.isnan(means[index])
         means[index] = np.where(known, means[index], board.means)
@@ -341,8 +351,10 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
 
 def _check_scores(model: str, scores: Scores, items: Sequence[str]) -> None:
     if scores.shape != (len(items),):
-        raise BoardError(f"model {model!r} has {scores.size} scores; the benchmark has {len(items)} items")
+        raise BoardError(f"model {quoted(model)} has {scores.size} scores; the benchmark has {len(items)} items")
     bad = ~((scores >= 0.0) & (scores <= 1.0))
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
-        raise BoardError(f"model {model!r} scored {scores[place]} on item {items[place]!r}; scores lie in [0, 1]")
+        raise BoardError(
+            f"model {quoted(model)} scored {scores[place]} on item {quoted(items[place])}; scores lie in [0, 1]"
+        )

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from bbedge.board.ledger import Event, EventKind
-from bbedge.board.packing import checksum
+from bbedge.board.packing import digest
 from bbedge.errors import BoardError
 from bbedge.naming import shown
 
@@ -29,6 +29,8 @@ SCHEMA_VERSION = 1
 """The layout that this version writes."""
 
 _BUSY_SECONDS = 30.0
+
+_T = TypeVar("_T")
 
 _METADATA = sa.MetaData()
 _META = sa.Table(
@@ -99,7 +101,7 @@ class Store:
             raise BoardError(f"{self.name}: the folder does not exist; make it first")
         try:
             self._engine = self._make_engine(place)
-        except (SQLAlchemyError, ImportError, NoSuchModuleError) as error:
+        except (SQLAlchemyError, ImportError, NoSuchModuleError, ValueError) as error:
             raise BoardError(f"{self.name}: not a database this bbedge can use ({_reason(error)})") from error
         with self._explained(), self._begin("write" if create else "read") as connection:
             version = self._version(connection)
@@ -137,7 +139,8 @@ class Store:
                 raise BoardError(f"{self.name}: a board lives in a file or in PostgreSQL, not in {url.drivername}")
             return sa.create_engine(url, poolclass=sa.NullPool)
         url = sa.URL.create("sqlite", database=str(self._path))
-        if self._path.exists() and not os.access(self._path.parent, os.W_OK):
+        journal = Path(f"{self._path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
+        if self._path.exists() and not journal.exists() and not os.access(self._path.parent, os.W_OK):
             # A journal cannot be written beside the file; read it as the unchanging thing it is.
             path = urllib.parse.quote(str(self._path.absolute()))
             url = sa.URL.create("sqlite", database=f"file:{path}", query={"immutable": "1", "uri": "true"})
@@ -160,11 +163,15 @@ class Store:
     @contextmanager
     def _begin(self, mode: str) -> Iterator[sa.Connection]:
         with self._engine.connect() as connection:
+            if mode == "read" and not self.is_sqlite:
+                # One snapshot for the whole block: events and head must be of the same moment.
+                connection.execution_options(isolation_level="REPEATABLE READ")
             if self.is_sqlite:
                 # IMMEDIATE takes the write lock first, so that what a writer reads cannot be overtaken.
                 connection.exec_driver_sql("BEGIN IMMEDIATE" if mode == "write" else "BEGIN")
             elif mode == "write":
                 # One writer at a time, readers unhindered: an advisory lock that ends with the transaction.
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * _BUSY_SECONDS)}")
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('bbedge_board'))"))
             try:
                 yield connection
@@ -177,6 +184,8 @@ class Store:
         if not sa.inspect(connection).has_table(_META.name):
             return None
         value = connection.scalar(sa.select(_META.c.value).where(_META.c.key == "layout"))
+        if value is not None and not (isinstance(value, str) and value.isdecimal()):
+            raise BoardError(f"{self.name}: the board is damaged: its layout is {str(value)[:20]!r}, not a number")
         return None if value is None else int(value)
 
     def _migrate(self) -> None:
@@ -223,12 +232,12 @@ class Session:
         rows = self._connection.execute(sa.select(_EVENTS).order_by(_EVENTS.c.seq))
         return [
             Event(
-                seq=row.seq,
-                kind=cast("EventKind", row.kind),
-                at=row.at,
-                payload=row.payload,
-                previous=row.previous,
-                hash=row.hash,
+                seq=_as(int, row.seq),
+                kind=cast("EventKind", _as(str, row.kind)),
+                at=_as(str, row.at),
+                payload=_as(str, row.payload),
+                previous=_as(str, row.previous),
+                hash=_as(str, row.hash),
             )
             for row in rows
         ]
@@ -254,6 +263,11 @@ class Session:
 
     def put_vectors(self, event: int, vectors: list[Vector]) -> None:
         """Store score vectors that came with an event."""
+        for vector in vectors:
+            try:
+                vector.model.encode()
+            except UnicodeEncodeError as error:
+                raise BoardError(f"model {shown(vector.model)} cannot be stored: its name is not Unicode") from error
         if vectors:
             self._connection.execute(
                 sa.insert(_VECTORS),
@@ -264,7 +278,7 @@ class Session:
                         "model": vector.model,
                         "event": event,
                         "data": vector.data,
-                        "checksum": checksum(vector.data),
+                        "checksum": digest(vector.data),
                     }
                     for vector in vectors
                 ],
@@ -275,25 +289,29 @@ class Session:
         query = sa.select(_VECTORS.c.model, _VECTORS.c.data).where(
             _VECTORS.c.epoch == epoch, _VECTORS.c.replicate == replicate
         )
-        return {row.model: row.data for row in self._connection.execute(query)}
+        return {_as(str, row.model): _as(bytes, row.data) for row in self._connection.execute(query)}
 
     def vector_places(self) -> list[tuple[int, int, str, int]]:
         """Epoch, replicate, model and event of every stored vector."""
         columns = (_VECTORS.c.epoch, _VECTORS.c.replicate, _VECTORS.c.model, _VECTORS.c.event)
-        rows = self._connection.execute(sa.select(*columns).order_by(*columns))
-        return [(row.epoch, row.replicate, row.model, row.event) for row in rows]
+        # Sorted here: databases disagree about the order of names.
+        return sorted(
+            (_as(int, row.epoch), _as(int, row.replicate), _as(str, row.model), _as(int, row.event))
+            for row in self._connection.execute(sa.select(*columns))
+        )
 
     def bad_checksum(self) -> tuple[int, int, str] | None:
         """The first vector that does not match its checksum."""
         query = sa.select(_VECTORS).order_by(_VECTORS.c.epoch, _VECTORS.c.replicate, _VECTORS.c.model)
         for row in self._connection.execute(query):
-            if checksum(row.data) != row.checksum:
+            if digest(row.data) != row.checksum:
                 return row.epoch, row.replicate, row.model
         return None
 
     def cache(self) -> dict[int, bytes]:
         """Saved states by claim; never to be trusted without the checksum in the ledger."""
-        return {row.claim: row.state for row in self._connection.execute(sa.select(_CACHE))}
+        rows = self._connection.execute(sa.select(_CACHE))
+        return {_as(int, row.claim): _as(bytes, row.state) for row in rows}
 
     def put_cache(self, states: dict[int, bytes]) -> None:
         """Save the states of these claims over what was saved for them."""
@@ -303,6 +321,13 @@ class Session:
             self._connection.execute(sa.insert(_CACHE), rows)
 
 
+def _as(kind: type[_T], value: object) -> _T:
+    """The value, if it is of its column's type: SQLite keeps whatever a damaged or edited file holds."""
+    if not isinstance(value, kind):
+        raise BoardError(f"the board is damaged: {type(value).__name__} where {kind.__name__} belongs")
+    return value
+
+
 def _is_url(place: str | os.PathLike[str]) -> bool:
     return isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place) is not None
 
@@ -310,7 +335,7 @@ def _is_url(place: str | os.PathLike[str]) -> bool:
 def _without_password(url: str) -> str:
     try:
         return sa.make_url(url).render_as_string(hide_password=True)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):  # ValueError: a port that is no number
         return "the given URL"
 
 
@@ -318,9 +343,12 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 -
     connection.isolation_level = None  # we say BEGIN ourselves
     cursor = connection.cursor()
     cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute("PRAGMA synchronous = FULL")
-    with contextlib.suppress(sqlite3.OperationalError):  # a disk that cannot be written can still be read
-        cursor.execute("PRAGMA journal_mode = WAL")
+    try:
+        cursor.execute("PRAGMA synchronous = FULL")
+        with contextlib.suppress(sqlite3.OperationalError):  # a disk that cannot be written can still be read
+            cursor.execute("PRAGMA journal_mode = WAL")
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
+        raise sqlite3.DatabaseError("database schema is malformed") from error
     cursor.close()
 
 

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from bbedge.board.board import apply, begin
 from bbedge.board.design import BoardDesign
 from bbedge.board.ledger import Event, checked
-from bbedge.board.packing import checksum
+from bbedge.board.packing import checksum, digest
 from bbedge.board.state import BoardState, NewEdge, Stage
 from bbedge.board.store import Session, Store
 from bbedge.core.leaderboard import Certifier
-from bbedge.errors import BbedgeError, BoardError
+from bbedge.errors import BbedgeError, BoardError, DomainError
+from bbedge.naming import quoted
 
+_HEAD_DIGITS = 16
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may
 
 
@@ -52,6 +54,10 @@ def verify(store: Store, *, head: str | None = None) -> Verified:
 
 def verify_session(session: Session, *, head: str | None = None) -> Verified:
     """:func:`verify` for a board that is only seen inside one transaction."""
+    if head is not None and len(head) < _HEAD_DIGITS:
+        raise DomainError(
+            f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
+        )
     events = list(checked(session.events()))
     if not events:
         raise BoardError("the board is empty")
@@ -100,30 +106,35 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
         content = event.content
         if event.kind in ("pilot", "replicate"):
             place = content["replicate"] if event.kind == "replicate" else -content["pilot"]
-            for model, digest in content["vectors"].items():
-                expected[content["epoch"], place, model] = (event, digest)
+            for model, total in content["vectors"].items():
+                expected[content["epoch"], place, model] = (event, total)
         elif event.kind == "add-model":
-            for replicate, digest in enumerate(content["vectors"], start=1):
-                expected[content["epoch"], replicate, content["model"]] = (event, digest)
-    stored = {(epoch, replicate, model) for epoch, replicate, model, _ in session.vector_places()}
+            for replicate, total in enumerate(content["vectors"], start=1):
+                expected[content["epoch"], replicate, content["model"]] = (event, total)
+    stored = {(epoch, replicate, model): seq for epoch, replicate, model, seq in session.vector_places()}
     for place, (event, _) in expected.items():
         if place not in stored:
             raise BoardError(f"{_called(event)}: the scores of {_vector(place)} are missing")
-    for place in sorted(stored - set(expected)):
+        if stored[place] != event.seq:
+            raise BoardError(f"{_called(event)}: the scores of {_vector(place)} were given to event {stored[place]}")
+    for place in sorted(set(stored) - set(expected)):
         raise BoardError(
             f"the scores of {_vector(place)} belong to no event: an event was removed or scores slipped in"
         )
     for epoch, replicate in sorted({place[:2] for place in expected}):
         for model, data in session.vectors(epoch, replicate).items():
-            event, digest = expected[epoch, replicate, model]
-            if checksum(data) != digest:
+            event, total = expected[epoch, replicate, model]
+            if checksum(data) != total:
                 raise BoardError(f"{_called(event)}: the scores of {_vector((epoch, replicate, model))} were changed")
+    bad = session.bad_checksum()
+    if bad is not None:
+        raise BoardError(f"the checksum kept with the scores of {_vector(bad)} was changed")
 
 
 def _vector(place: tuple[int, int, str]) -> str:
     epoch, replicate, model = place
     which = f"replicate {replicate}" if replicate > 0 else f"pilot replicate {-replicate}"
-    return f"model {model!r} in {which} of epoch {epoch}"
+    return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
 def _check_stages(event: Event, stages: Sequence[Stage]) -> None:
@@ -152,7 +163,7 @@ def _check_look(event: Event, state: BoardState, edges: Sequence[NewEdge]) -> No
     for pair in sorted(set(recorded) | set(computed)):
         if pair not in recorded or pair not in computed:
             where = "recorded but does not follow from the scores" if pair in recorded else "missing from the record"
-            raise BoardError(f"{_called(event)}: the certificate {pair[0]!r} > {pair[1]!r} is {where}")
+            raise BoardError(f"{_called(event)}: the certificate {quoted(pair[0])} > {quoted(pair[1])} is {where}")
         _check_certificate(event, recorded[pair], computed[pair])
     look = state.epoch.looks[-1]
     if content["look"] != {"edges": look.edges, "resolved_pairs": look.resolved_pairs}:
@@ -170,7 +181,7 @@ def _check_edges(event: Event, stage: Stage, text: str) -> None:
     for a, b in np.argwhere((recorded != board.current.edges) & ~near).tolist():
         names = stage.design.models
         how = "recorded as certified but is not" if recorded[a, b] else "certified but not recorded"
-        raise BoardError(f"{_called(event)}: {names[a]!r} > {names[b]!r} is {how}")
+        raise BoardError(f"{_called(event)}: {quoted(names[a])} > {quoted(names[b])} is {how}")
 
 
 def _check_certificate(event: Event, recorded: Mapping[str, Any], computed: NewEdge) -> None:
@@ -181,7 +192,7 @@ def _check_certificate(event: Event, recorded: Mapping[str, Any], computed: NewE
     )
     if not same:
         raise BoardError(
-            f"{_called(event)}: the certificate {computed.winner!r} > {computed.loser!r} says log_e "
+            f"{_called(event)}: the certificate {quoted(computed.winner)} > {quoted(computed.loser)} says log_e "
             f"{recorded['log_e']} at replicate {recorded['replicate']}; the scores give {computed.log_e} at "
             f"{computed.replicate}"
         )
@@ -197,7 +208,7 @@ def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -
         saved = cached.get(stage.claim)
         if saved is None:
             continue
-        if checksum(saved) != sums.get(str(stage.claim)):
+        if digest(saved) != sums.get(str(stage.claim)):
             raise BoardError(
                 f"the saved evidence of claim {stage.claim} was changed; it is not used, the scores and the ledger are "
                 "in order, and the next replicate writes it anew"
@@ -206,3 +217,6 @@ def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -
         ours = stage.certifier.evidence.log_e()
         if not np.allclose(theirs, ours, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise BoardError(f"the saved evidence of claim {stage.claim} is not that of the stored scores")
+    unknown = sorted(set(cached) - {stage.claim for stage in state.stages})
+    if unknown:
+        raise BoardError(f"there is saved evidence of claim {unknown[0]}, which the board never made")

@@ -9,6 +9,7 @@ def main() -> None:
     """Run ``bbedge``. Bad input ends with a message and exit code 2; a bug keeps its traceback."""
     from bbedge.cli.app import app
     from bbedge.errors import BbedgeError
+    from bbedge.naming import harmless
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -16,5 +17,5 @@ def main() -> None:
     try:
         app()
     except BbedgeError as error:
-        sys.stderr.write(f"bbedge: {error}\n")
+        sys.stderr.write(f"bbedge: {harmless(str(error))}\n")
         sys.exit(2)

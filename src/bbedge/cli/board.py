@@ -69,8 +69,9 @@ def add(place: Place, files: Files, design: DesignFile = None) -> None:
     before = board.leaderboard().standing
     added = board.add(_read(board, files))
     console = output()
-    if added.already:
-        _say(console, f"On the board already, with the same scores: replicate {_numbers(added.already)}.")
+    for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
+        if numbers:
+            _say(console, f"On the board already, with the same scores: {what} {_numbers(numbers)}.")
     for pilot in added.pilots:
         _say(console, f"Pilot replicate {pilot} of {board.design.pilot} added; it is not evidence.")
     if added.candidate is not None:
@@ -89,13 +90,16 @@ def add(place: Place, files: Files, design: DesignFile = None) -> None:
 def add_model(
     place: Place,
     name: Annotated[str, typer.Argument(help="The new model.")],
-    files: Files,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Its runs, as for certify; none before an epoch's first replicate.", show_default=False),
+    ] = None,
     design: DesignFile = None,
 ) -> None:
     """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
     board = _open(place, design)
     before = board.leaderboard().standing.n_resolved
-    added = board.add_model(name, _read(board, files, least_models=1))
+    added = board.add_model(name, _read(board, files, least_models=1) if files else None)
     console = output()
     stage = board.state.stages[-1]
     _say(
@@ -157,14 +161,19 @@ def show(
     if json_out is not None:
         _write_json(json_out, _document(board, leaderboard, number))
     console = output(to_error=json_out == Path("-"))
-    show_leaderboard(
-        console,
-        leaderboard if current else replace(leaderboard, current=leaderboard.standing),
-        notes=_notes(board, number),
-        title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
-        identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
-        f"whole life, hash {board.design.hash[:16]}",
-    )
+    notes = _notes(board, number)
+    if board.state.in_pilot:
+        _say(console, "\n".join(notes))
+    else:
+        show_leaderboard(
+            console,
+            leaderboard if current else replace(leaderboard, current=leaderboard.standing),
+            notes=notes,
+            pilot_replicates=board.design.pilot,
+            title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
+            identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
+            f"whole life, hash {board.design.hash[:16]}",
+        )
     console.print()
     show_looks(console, leaderboard.looks)
     show_budget(console, _claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
@@ -238,9 +247,10 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
         raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise FormatError(f"{name}: not a board archive ({error})") from error
-    except BoardError:
+    except (BoardError, FormatError):
         if fresh:
-            Path(place).unlink(missing_ok=True)
+            for part in ("", "-wal", "-shm"):
+                Path(place + part).unlink(missing_ok=True)
         raise
     _say(output(), f"Imported and verified {done.events} events. Head {done.head}")
 
@@ -274,9 +284,11 @@ def _names(given: Sequence[str]) -> list[str]:
     for text in given:
         if text.startswith("@"):
             try:
-                names += [line for line in Path(text[1:]).read_text(encoding="utf-8").splitlines() if line.strip()]
+                names += [line for line in Path(text[1:]).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
             except OSError as error:
                 raise FormatError(f"{shown_path(text[1:])}: cannot be read ({error.strerror})") from error
+            except UnicodeDecodeError as error:
+                raise FormatError(f"{shown_path(text[1:])}: not a text file in UTF-8 ({error})") from error
         else:
             names += [name.strip() for name in text.split(",") if name.strip()]
     return names

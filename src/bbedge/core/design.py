@@ -24,6 +24,7 @@ from bbedge.core.stakes import (
     wide_max,
 )
 from bbedge.errors import DesignError, DomainError
+from bbedge.naming import quoted
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
@@ -115,12 +116,12 @@ class Design:
 
     def _check_family(self) -> None:
         if self.family.newcomer is not None and self.family.newcomer not in self.models:
-            raise DesignError(f"the newcomer {self.family.newcomer!r} is not a model of the design")
+            raise DesignError(f"the newcomer {quoted(self.family.newcomer)} is not a model of the design")
         if self.family.kind == "all":
             return
         unknown = sorted(set(self.family.candidate) - set(self.models))
         if unknown:
-            raise DesignError(f"the Top-k candidate names {unknown[0]!r}, which is not a model of the design")
+            raise DesignError(f"the Top-k candidate names {quoted(unknown[0])}, which is not a model of the design")
         size = len(set(self.family.candidate))
         if not 1 <= size < len(self.models):
             raise DesignError(f"a Top-k candidate of {size} of {len(self.models)} models leaves nothing to compare")
@@ -282,9 +283,14 @@ def _check_names(what: str, names: Sequence[str], *, at_least: int) -> None:
         raise DesignError(f"{len(names)} {what}s given; at least {at_least} needed")
     if not all(isinstance(name, str) and name for name in names):
         raise DesignError(f"every {what} needs a name: a text that is not empty")
+    for name in names:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise DesignError(f"{what} {quoted(name)} has half a character in its name; correct the name") from None
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise DesignError(f"{what} {twice!r} is named twice; {what} names must be unique")
+        raise DesignError(f"{what} {quoted(twice)} is named twice; {what} names must be unique")
 
 
 def _check_choice(what: str, given: str, allowed: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ from bbedge.core.predictions import predictor_for
 from bbedge.core.scores import check_panel
 from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError, DesignError
+from bbedge.naming import quoted
 
 _STATE_VERSION = 1
 DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
@@ -187,7 +188,7 @@ class Evidence:
         """
         unknown = sorted(set(models) - set(self.active))
         if unknown:
-            raise DesignError(f"model {unknown[0]!r} cannot be stopped: it is not an active model of this design")
+            raise DesignError(f"model {quoted(unknown[0])} cannot be stopped: it is not an active model of this design")
         stopped = np.isin(np.array(self._design.models, dtype=object), np.array(list(models), dtype=object))
         touched = stopped[:, None] | stopped
         self._frozen_log_e = np.where(touched & self._tested, self.log_e(), self._frozen_log_e)

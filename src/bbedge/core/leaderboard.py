@@ -16,6 +16,7 @@ from bbedge.core.evidence import DAMAGED, Evidence, load_arrays
 from bbedge.core.graph import Graph
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError, DesignError, DomainError
+from bbedge.naming import quoted
 
 Matrix = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ class Leaderboard:
         places = {name: i for i, name in enumerate(self.design.models)}
         for name in (better, worse):
             if name not in places:
-                raise DesignError(f"{name!r} is not a model of this leaderboard")
+                raise DesignError(f"{quoted(name)} is not a model of this leaderboard")
         return bool(self.standing.above[places[better], places[worse]])
 
 

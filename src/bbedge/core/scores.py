@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.design import Design
 from bbedge.errors import DataError, DesignError
+from bbedge.naming import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +104,7 @@ def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]
     if bad.any():
         row, column = map(int, np.argwhere(bad)[0])
         raise DataError(
-            f"score {scores[row, column]} of model {models[row]!r} on item {items[column]!r} is not in [0, 1]; "
-            "a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
+            f"score {scores[row, column]} of model {quoted(models[row])} on item {quoted(items[column])} is not in "
+            "[0, 1]; a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
         )
     return scores

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from bbedge.core.kinds import SpendingRule
 from bbedge.errors import DesignError, DomainError
 
+_MOST_SHARES = 100_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
@@ -31,16 +33,19 @@ class Spending:
     def __post_init__(self) -> None:
         if self.rule not in ("open-ended", "equal"):
             raise DomainError(f"unknown spending rule {self.rule!r}; choose open-ended or equal")
-        if self.rule == "equal" and (self.shares is None or self.shares < 1):
-            raise DesignError("equal spending needs the number of shares: a whole number of at least 1")
+        if self.rule == "equal" and not (isinstance(self.shares, int) and 1 <= self.shares <= _MOST_SHARES):
+            most = f"at most {_MOST_SHARES:,}"
+            raise DesignError(f"equal spending needs the number of shares: a whole number of at least 1, {most}")
         if self.rule == "open-ended" and self.shares is not None:
             raise DesignError("open-ended spending takes no number of shares; leave it out or use equal spending")
 
     def level(self, claim: int, *, alpha: float) -> float:
         """The level of claim 0, 1, 2, ...; 0 when nothing is left."""
+        if claim < 0:
+            raise DomainError(f"there is no claim {claim}; claims are counted from 0")
         if self.rule == "equal":
             share = 1.0 / self.shares if self.shares is not None and claim < self.shares else 0.0
         else:
             share = 6.0 / (math.pi * (claim + 1)) ** 2
-        # Lowered by more than the roundings of the share and of any later sum of levels.
-        return alpha * share * (1.0 - 2.0**-40)
+        # Lowered by more than the roundings of the share and of a sum of a hundred thousand levels.
+        return alpha * share * (1.0 - 2.0**-36)

@@ -27,12 +27,18 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
             rows = csv.DictReader(file, strict=True)
+            names = [(column or "").strip().lower() for column in rows.fieldnames or []]
+            twice = next((column for column in ("item", "block") if names.count(column) > 1), None)
+            if twice is not None:
+                raise FormatError(f"{name}: two columns are named {twice}; keep one")
             columns = {column.strip().lower(): column for column in rows.fieldnames or [] if column}
             if "item" not in columns:
                 found = listed(rows.fieldnames or []) or "nothing"
                 raise FormatError(f"{name}: no column named item; found {found}. Expected item and, optionally, block")
             for row in rows:
                 place = f"{name}:{rows.line_num}"
+                if None in row:
+                    raise FormatError(f"{place}: more fields than columns; put a name with a comma in quotes")
                 item = row[columns["item"]]
                 if not item:
                     raise FormatError(f"{place}: the item has no name; every row needs one")

@@ -95,7 +95,7 @@ def certificate(
             }
             for i in order
         ],
-        "log_threshold": float(np.nanmax(leaderboard.log_thresholds)),
+        "log_threshold": _largest(leaderboard.log_thresholds),
         "log_e": _matrix(leaderboard.log_e, order),
         "margins": _matrix(leaderboard.lower_bounds * (high - low), order),
         "edges": _edges(leaderboard, leaderboard.current),
@@ -114,6 +114,11 @@ def certificate(
 def to_json(document: dict[str, object]) -> str:
     """The document as ASCII text, so that no name can disturb a terminal or a parser; NaN and infinity are refused."""
     return json.dumps(document, ensure_ascii=True, allow_nan=False, indent=None, separators=(", ", ": ")) + "\n"
+
+
+def _largest(values: NDArray[np.float64]) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else None
 
 
 def _edges(leaderboard: Leaderboard, graph: Graph) -> list[Edge]:

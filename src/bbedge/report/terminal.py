@@ -139,11 +139,15 @@ class _Units:
 
     def at_least(self, value: float, sign: str = "") -> str:
         """A lower bound, rounded down."""
+        if math.isnan(value):
+            return "-"
         scale = 10.0**self._decimals
         return f"{math.floor(value * self._width * scale) / scale:{sign}.{self._decimals}f}"
 
     def at_most(self, value: float, sign: str = "") -> str:
         """An upper bound, rounded up."""
+        if math.isnan(value):
+            return "-"
         scale = 10.0**self._decimals
         return f"{math.ceil(value * self._width * scale) / scale:{sign}.{self._decimals}f}"
 

@@ -1,0 +1,210 @@
+"""The design of a board: what a file may say, and a hash that sees all of it."""
+
+import json
+
+import pytest
+
+from bbedge.board import BoardDesign
+from bbedge.errors import BbedgeError, DesignError, FormatError
+
+EVERY_KEY = """
+alpha = 0.1
+tau = 0.02
+method = "bb-edge-x"
+evidence = "sharp"
+prediction = "two-way"
+stakes = "paper"
+score_range = [1, 10]
+family = "pilot-top-k"
+k = 2
+pilot = 3
+spending = "equal"
+shares = 5
+pairing = "first"
+first = 4
+"""
+
+FULL = BoardDesign(
+    alpha=0.1,
+    tau=0.02,
+    method="bb-edge-x",
+    evidence="sharp",
+    prediction="two-way",
+    stakes="paper",
+    score_range=(1.0, 10.0),
+    family="pilot-top-k",
+    k=2,
+    pilot=3,
+    spending="equal",
+    shares=5,
+    pairing="first",
+    first=4,
+)
+
+
+def test_a_file_can_set_every_key():
+    assert BoardDesign.from_toml(EVERY_KEY) == FULL
+    assert set(FULL.content) == set(BoardDesign.__dataclass_fields__)
+
+
+def test_an_empty_file_is_the_default_design():
+    assert BoardDesign.from_toml("") == BoardDesign()
+    assert BoardDesign().content == {
+        "alpha": 0.05,
+        "tau": 0.0,
+        "method": "bb-edge",
+        "score_range": [0.0, 1.0],
+        "family": "all",
+        "spending": "open-ended",
+        "pairing": "all",
+    }
+
+
+@pytest.mark.parametrize("design", [BoardDesign(), FULL], ids=["default", "full"])
+def test_the_content_is_the_design(design):
+    through_json = json.loads(json.dumps(design.content))
+    assert BoardDesign.from_values(through_json) == design
+    assert BoardDesign.from_values(through_json).hash == design.hash
+
+
+def test_the_hashes_are_pinned():
+    """Teams publish them."""
+    assert BoardDesign().hash == "2a331b600dbadd7cb71c1ff7d00620ccac80c6978c8ffb46823b47eb3db9ce02"
+    assert FULL.hash == "17051244f7683751b7c57d6acb408005139812c9e1314f4d1ff073c876e7ce92"
+
+
+def test_whole_numbers_and_spelling_make_no_difference():
+    one = BoardDesign.from_toml("tau = 0\nscore_range = [0, 1]\n# a remark\nalpha=0.05")
+    other = BoardDesign.from_toml("alpha = 5e-2\n\ntau = 0.0\nscore_range = [0.0, 1.0]")
+    assert one.hash == other.hash == BoardDesign().hash
+
+
+CHANGES = {
+    "alpha": "0.11",
+    "tau": "0.03",
+    "method": '"bb-edge"',
+    "evidence": '"betting"',
+    "prediction": '"running-mean"',
+    "stakes": '"design"',
+    "score_range": "[1, 11]",
+    "k": "3",
+    "pilot": "4",
+    "shares": "6",
+    "first": "5",
+}
+
+
+def test_the_hash_sees_every_key():
+    lines = dict(line.split(" = ", 1) for line in EVERY_KEY.strip().splitlines())
+    hashes = {FULL.hash}
+    for key, value in CHANGES.items():
+        text = "\n".join(f"{name} = {value if name == key else old}" for name, old in lines.items())
+        hashes.add(BoardDesign.from_toml(text).hash)
+    for key, companions in {"family": ("k", "pilot"), "spending": ("shares",), "pairing": ("first",)}.items():
+        text = "\n".join(f"{name} = {old}" for name, old in lines.items() if name not in (key, *companions))
+        hashes.add(BoardDesign.from_toml(text).hash)
+    assert len(hashes) == 1 + len(CHANGES) + 3
+    assert set(CHANGES) | {"family", "spending", "pairing"} == set(BoardDesign.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, evidence, family"),
+        ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
+        ("alpha = ", FormatError, "my.toml: not a TOML file"),
+        ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),
+        ('alpha = "0.05"', FormatError, "'0.05' is not a number; see docs/board.md"),
+        ("alpha = true", FormatError, "True is not a number"),
+        ("tau = [0.1]", FormatError, "is not a number"),
+        ("score_range = 5", FormatError, "my.toml"),
+        ("score_range = [0, 1, 2]", FormatError, "my.toml"),
+        ('score_range = ["a", "b"]', FormatError, "'a' is not a number"),
+        ('family = "pilot-top-k"\nk = 2.0\npilot = 1', FormatError, "k must be a whole number"),
+        ('family = "pilot-top-k"\nk = 1\npilot = true', FormatError, "pilot must be a whole number"),
+        ('spending = "equal"\nshares = "3"', FormatError, "shares must be a whole number"),
+        ('pairing = "first"\nfirst = 1.5', FormatError, "first must be a whole number"),
+        ("alpha = 1.5", DesignError, "my.toml: alpha = 1.5 is not allowed"),
+        ("alpha = 0", DesignError, "my.toml: alpha = 0.0 is not allowed"),
+        ("alpha = nan", DesignError, "my.toml: alpha = nan is not allowed"),
+        ("tau = -0.1", DesignError, "my.toml: tau = -0.1 is not allowed"),
+        ("tau = 1", DesignError, "tau = 1.0 is not allowed"),
+        ("score_range = [1, 0]", DesignError, "score range 1.0 to 0.0"),
+        ("score_range = [0, inf]", DesignError, "score range 0.0 to inf"),
+        ('method = "bb-edge-y"', DesignError, "method = 'bb-edge-y' is not allowed; choose one of bb-edge, bb-edge-x"),
+        ("method = 3", DesignError, "method = 3 is not allowed"),
+        ("evidence = []", DesignError, r"evidence = \[\] is not allowed"),
+        ('evidence = "bayes"', DesignError, "choose one of bernstein, hoeffding, sharp, betting"),
+        ('prediction = "oracle"', DesignError, "choose one of running-mean, two-way"),
+        ('stakes = "all"', DesignError, "choose one of paper, design"),
+        ("stakes = [0.5]", DesignError, "stakes"),
+        ('family = "some"', DesignError, "choose one of all, pilot-top-k"),
+        ('spending = "greedy"', DesignError, "choose one of open-ended, equal"),
+        ('pairing = "last"', DesignError, "choose one of all, first"),
+        (
+            'family = "pilot-top-k"\npilot = 2',
+            DesignError,
+            "family = 'pilot-top-k' needs k: a whole number of at least",
+        ),
+        ('family = "pilot-top-k"\nk = 2', DesignError, "family = 'pilot-top-k' needs pilot"),
+        ('family = "pilot-top-k"\nk = 0\npilot = 2', DesignError, "needs k"),
+        ('family = "pilot-top-k"\nk = 1\npilot = 0', DesignError, "needs pilot"),
+        ("k = 2", DesignError, "k = 2 has no meaning with family = 'all'; leave it out"),
+        ("pilot = 2", DesignError, "pilot = 2 has no meaning"),
+        ('pairing = "first"', DesignError, "pairing = 'first' needs first"),
+        ('pairing = "first"\nfirst = 0', DesignError, "needs first"),
+        ("first = 3", DesignError, "first = 3 has no meaning with pairing = 'all'"),
+        ('spending = "equal"', DesignError, "equal spending needs the number of shares"),
+        ('spending = "equal"\nshares = 0', DesignError, "at least 1"),
+        ("shares = 3", DesignError, "open-ended spending takes no number of shares"),
+        ('stakes = "design"', DesignError, "too wide for bernstein evidence"),
+        ('method = "bb-edge-x"\nevidence = "hoeffding"', DesignError, "too wide for hoeffding evidence"),
+    ],
+)
+def test_files_that_are_refused(text, error, message):
+    with pytest.raises(error, match=message):
+        BoardDesign.from_toml(text, source="my.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alpha = 1" + "0" * 400,
+        "score_range = [0, 1" + "0" * 400 + "]",
+    ],
+    ids=["alpha", "score_range"],
+)
+def test_numbers_too_large_for_a_float_are_refused(text):
+    with pytest.raises(BbedgeError, match=r"my\.toml"):
+        BoardDesign.from_toml(text, source="my.toml")
+
+
+@pytest.mark.parametrize("value", [2.5, "2"])
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("k", {"family": "pilot-top-k", "pilot": 2}),
+        ("pilot", {"family": "pilot-top-k", "k": 2}),
+        ("shares", {"spending": "equal"}),
+        ("first", {"pairing": "first"}),
+    ],
+)
+def test_from_python_counts_are_whole_numbers_too(name, others, value):
+    with pytest.raises((BbedgeError, TypeError)):
+        BoardDesign(**others, **{name: value})
+
+
+def test_levels_follow_the_spending_rule():
+    equal = BoardDesign(spending="equal", shares=2, alpha=0.1)
+    assert [equal.level(claim) for claim in range(4)] == [equal.level(0), equal.level(0), 0.0, 0.0]
+    assert equal.level(0) == pytest.approx(0.05)
+    assert BoardDesign(alpha=0.1).level(1) == pytest.approx(BoardDesign(alpha=0.1).level(0) / 4)
+
+
+def test_the_statistical_design_of_a_stage():
+    stage = FULL.core_design(
+        ["a", "b", "c", "d"], ["q1", "q2"], ["x", "x"], level=0.02, candidate=["b", "a"], newcomer="d"
+    )
+    assert (stage.alpha, stage.tau, stage.evidence, stage.prediction) == (0.02, 0.02, "sharp", "two-way")
+    assert (stage.stakes.rule, stage.score_range, stage.blocks) == ("paper", (1.0, 10.0), ("x", "x"))
+    assert (stage.family.candidate, stage.family.newcomer, stage.n_directions) == (("a", "b"), "d", 2)

@@ -1,0 +1,146 @@
+"""Score vectors in few bytes, the same bytes for the same scores, and nothing else accepted."""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bbedge.board import packing
+from bbedge.board.packing import checksum, digest, pack, unpack
+from bbedge.errors import BoardError
+
+KINDS = {
+    "binary": st.sampled_from([0.0, 1.0]),
+    "levels": st.integers(0, 20).map(lambda n: n / 20),
+    "floats": st.floats(0.0, 1.0),
+}
+
+
+def examples(count):
+    return settings(max_examples=count, deadline=None, derandomize=True)
+
+
+def many_floats(n=5000):
+    return np.random.default_rng(1).random(n)
+
+
+SAMPLES = {
+    "empty": np.zeros(0),
+    "one": np.ones(1),
+    "binary": np.tile([0.0, 1.0, 1.0], 37),
+    "half": np.full(9, 0.5),
+    "levels": np.arange(500) % 11 / 10,
+    "256 levels": np.arange(512) % 256 / 255,
+    "257 levels": np.arange(514) % 257 / 256,
+    "floats": many_floats(300),
+    "tiny": np.array([5e-324, 0.0, 1.0, np.nextafter(1.0, 0.0)]),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_was_packed_comes_back(name):
+    scores = SAMPLES[name]
+    data = pack(scores)
+    back = unpack(data, len(scores))
+    assert back.dtype == np.float64
+    np.testing.assert_array_equal(back, scores)
+    assert pack(back) == data
+    back[:] = 0.0  # our own copy, not a view of the bytes
+
+
+@examples(150)
+@given(
+    st.sampled_from(sorted(KINDS)).flatmap(lambda kind: arrays(np.float64, st.integers(0, 300), elements=KINDS[kind]))
+)
+def test_packing_loses_nothing_and_is_canonical(scores):
+    data = pack(scores)
+    back = unpack(data, len(scores))
+    np.testing.assert_array_equal(back, scores)
+    assert pack(back) == data == pack(scores[::-1][::-1]) == pack(scores.astype(">f8"))
+
+
+def test_a_negative_zero_is_a_zero():
+    assert pack(np.array([-0.0, 1.0])) == pack(np.array([0.0, 1.0]))
+    assert pack(np.array([-0.0, 0.5])) == pack(np.array([0.0, 0.5]))
+
+
+def test_different_scores_have_different_checksums():
+    base = many_floats(50)
+    other = base.copy()
+    other[17] = np.nextafter(other[17], 1.0)
+    assert checksum(pack(base)) != checksum(pack(other))
+    assert checksum(pack(np.zeros(8))) != checksum(pack(np.zeros(9)))
+    assert digest(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_sizes():
+    n = 12_032
+    rng = np.random.default_rng(2)
+    assert len(pack((rng.random(n) < 0.5).astype(float))) == 1 + n // 8
+    assert len(pack(rng.integers(0, 11, n) / 10)) < n + 200
+    assert len(pack(rng.random(n))) < 8.1 * n
+    # Ten models, twenty replicates: well under 10 MB, with room for the ledger and the saved evidence.
+    assert 10 * 20 * (1 + n // 8) < 0.4e6
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (b"", 0),
+        (b"X", 0),
+        (b"Babc", 8),  # too many bytes
+        (b"Ba", 16),  # too few
+        (b"B\x01", 3),  # a bit set behind the last score
+        (b"Lnot zlib", 4),
+        (b"L" + zlib.compress(b"", 6), 4),
+        (b"L" + zlib.compress(b"\x01" + b"\0" * 5, 6), 1),  # the levels are cut
+        (b"L" + zlib.compress(b"\x00" + np.float64(0.5).tobytes() + b"\x07", 6), 1),  # a level that is not there
+        (b"L" + zlib.compress(b"\x01" + np.array([0.5, 0.25]).tobytes() + b"\0\x01", 6), 2),  # levels out of order
+        (b"L" + zlib.compress(b"\x01" + np.array([0.0, 1.0]).tobytes() + b"\0\x01", 6), 2),  # should be bits
+        (b"F" + zlib.compress(b"\0" * 12, 6), 1),
+        (b"F" + zlib.compress(np.array([0.5, 0.5]).tobytes(), 6), 2),  # should be levels
+        (pack(np.full(5, 0.5)), 6),
+        (pack(many_floats(300)), 299),
+        (pack(many_floats(300))[:-1], 300),
+        (pack(many_floats(300)) + b"\0", 300),
+    ],
+)
+def test_damaged_bytes_are_refused(data, count):
+    with pytest.raises(BoardError, match="a stored score vector is damaged"):
+        unpack(data, count)
+
+
+@examples(200)
+@given(data=st.data())
+def test_any_flipped_byte_gives_other_scores_or_a_refusal(data):
+    scores = data.draw(st.sampled_from([SAMPLES[name] for name in SAMPLES if name != "empty"]))
+    packed = bytearray(pack(scores))
+    place = data.draw(st.integers(0, len(packed) - 1))
+    packed[place] ^= data.draw(st.integers(1, 255))
+    try:
+        back = unpack(bytes(packed), len(scores))
+    except BoardError:
+        return
+    assert not np.array_equal(back, scores)
+
+
+@pytest.mark.parametrize("name", ["levels", "floats"])
+def test_a_board_can_be_read_where_zlib_compresses_otherwise(monkeypatch, name):
+    """Builds of Python come with different zlibs, which write different bytes for the same content."""
+    scores = SAMPLES[name]
+    data = pack(scores)
+
+    class OtherZlib:
+        error = zlib.error
+        decompressobj = staticmethod(zlib.decompressobj)
+
+        @staticmethod
+        def compress(body, _level=6):
+            return zlib.compress(body, 1)
+
+    monkeypatch.setattr(packing, "zlib", OtherZlib)
+    assert pack(scores) != data
+    np.testing.assert_array_equal(unpack(data, len(scores)), scores)
