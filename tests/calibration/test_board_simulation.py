@@ -201,6 +201,7 @@ def carry_over(monkeypatch):
         for name in ("_totals", "_runs", "_count"):
             value = getattr(before.evidence, name)
             setattr(now.evidence, name, value.copy() if isinstance(value, np.ndarray) else value)
+        self.epochs[-1].stages[0].places.extend(self.epochs[-2].stages[0].places)
 
     monkeypatch.setattr(BoardState, "_open_epoch", planted)
 

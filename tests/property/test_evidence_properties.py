@@ -231,7 +231,7 @@ def test_the_random_designs_reach_every_branch():
     # The comparison above proves little if the strategy never draws the hard cases.
     seen = set()
 
-    @settings(max_examples=200, derandomize=True, deadline=None, database=None)
+    @settings(max_examples=600, derandomize=True, deadline=None, database=None)
     @given(cases())
     def collect(case):
         evidence = Evidence(case.design)

@@ -121,11 +121,15 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
         raise BoardError(
             f"the scores of {_vector(place)} belong to no event: an event was removed or scores slipped in"
         )
-    for epoch, replicate in sorted({place[:2] for place in expected}):
-        for model, data in session.vectors(epoch, replicate).items():
-            event, total = expected[epoch, replicate, model]
-            if checksum(data) != total:
-                raise BoardError(f"{_called(event)}: the scores of {_vector((epoch, replicate, model))} were changed")
+    found: dict[tuple[int, int], dict[str, bytes]] = {}
+    for (epoch, replicate, model), (event, total) in sorted(expected.items(), key=lambda entry: entry[0]):
+        if (epoch, replicate) not in found:
+            found = {(epoch, replicate): session.vectors(epoch, replicate)}
+        data = found[epoch, replicate].get(model)
+        if data is None:  # listed, but not found by its key
+            raise BoardError(f"the index of the scores is damaged: {_vector((epoch, replicate, model))} is not found")
+        if checksum(data) != total:
+            raise BoardError(f"{_called(event)}: the scores of {_vector((epoch, replicate, model))} were changed")
     bad = session.bad_checksum()
     if bad is not None:
         raise BoardError(f"the checksum kept with the scores of {_vector(bad)} was changed")

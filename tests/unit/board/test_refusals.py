@@ -392,8 +392,8 @@ def test_a_pilot_panel_is_not_evidence(tmp_path, rng):
     message = "replicate 3 has the scores of pilot replicate 2; a pilot chooses the candidate and cannot be evidence as"
     with refusal(board, message):
         board.add(replace(pilot, values=pilot.values[1:], replicates=("3",)))
-    assert board.add(pilot).already == (1, 2)
-    assert board.add(replace(pilot, numbered=False)).already == (1, 2)
+    assert board.add(pilot).already_pilots == (1, 2)
+    assert board.add(replace(pilot, numbered=False)).already_pilots == (1, 2)
     assert board.state.epoch.replicates == 0
 
 
