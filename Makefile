@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format check calibration build clean
+.PHONY: help setup demo test lint format check calibration bench build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ check: lint test  ## What CI runs
 
 calibration: $(READY)  ## The long statistical checks
 	$(BIN)/pytest -n auto -m slow
+
+bench: $(READY)  ## Cost of every method as a ratio to BB-EDGE
+	@$(BIN)/python benchmarks/baselines.py
 
 build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

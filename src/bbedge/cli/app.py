@@ -9,6 +9,7 @@ import typer
 from bbedge._version import __version__
 from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
+from bbedge.cli.compare import compare
 
 app = typer.Typer(
     name="bbedge",
@@ -36,4 +37,5 @@ def root(
 
 
 app.command()(certify)
+app.command()(compare)
 app.add_typer(board_app, name="board")

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bbedge.cli.progress import output, reading
+from bbedge.cli.options import (
+    Alpha,
+    Blocks,
+    Columns,
+    IncompletePolicy,
+    JsonOut,
+    ScoreFiles,
+    ScoreRange,
+    Tau,
+    read_table,
+)
+from bbedge.cli.progress import output
 from bbedge.cli.writing import write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
-from bbedge.formats import Incomplete
 from bbedge.naming import listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -26,32 +36,10 @@ NOT_CERTIFIED = 3
 
 
 def certify(
-    scores: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Score tables: CSV, JSONL or Parquet with columns model, item, score and, if there are any, "
-            "replicate and block. Several files are joined.",
-            show_default=False,
-        ),
-    ],
-    alpha: Annotated[
-        float, typer.Option(help="Largest allowed probability of any false certificate, over all pairs and all looks.")
-    ] = 0.05,
-    tau: Annotated[
-        float,
-        typer.Option(
-            help="Margin that an advantage must exceed, as a fraction of the score range (0.02 = two points of 100)."
-        ),
-    ] = 0.0,
-    blocks: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN|item|one",
-            help="Items that may depend on each other: a column that names their block, item if none do, one if "
-            "all may. Default: the block column if there is one, else item.",
-            show_default=False,
-        ),
-    ] = None,
+    scores: ScoreFiles,
+    alpha: Alpha = 0.05,
+    tau: Tau = 0.0,
+    blocks: Blocks = None,
     method: Annotated[
         Method,
         typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
@@ -63,10 +51,7 @@ def certify(
         PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
     ] = None,
     stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None,
-    score_range: Annotated[
-        tuple[float, float],
-        typer.Option(metavar="LO HI", help="The scale of the scores, for instance 0 10."),
-    ] = (0.0, 1.0),
+    score_range: ScoreRange = (0.0, 1.0),
     top_k: Annotated[
         int | None,
         typer.Option(metavar="K", help="Say which K models are certified above all others.", show_default=False),
@@ -80,25 +65,9 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    incomplete: Annotated[
-        Incomplete,
-        typer.Option(help="What to do about missing cells. Dropping changes what is claimed: decide before you look."),
-    ] = "refuse",
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ROLE=NAME", help="Which column holds model, item, replicate, block or score.", show_default=False
-        ),
-    ] = None,
-    json_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="OUT",
-            help="Write the certificate as JSON; -` for standard output.",
-            show_default=False,
-        ),
-    ] = None,
+    incomplete: IncompletePolicy = "refuse",
+    column: Columns = None,
+    json_out: JsonOut = None,
     expect: Annotated[
         list[str] | None,
         typer.Option(
@@ -128,21 +97,12 @@ def certify(
 
     [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
     """
-    from bbedge.formats import read_scores
     from bbedge.report.document import certificate, to_json
     from bbedge.report.terminal import show_expectations, show_leaderboard
 
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
-    with reading() as progress:
-        table = read_scores(
-            *scores,
-            blocks=blocks,
-            score_range=score_range,
-            columns=_columns(column or []),
-            incomplete=incomplete,
-            progress=progress,
-        )
+    table = read_table(scores, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column)
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
@@ -192,18 +152,6 @@ def _run(table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: in
         for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
             certifier.update(panel)
     return certifier.leaderboard()
-
-
-def _columns(given: Sequence[str]) -> dict[str, str]:
-    columns = {}
-    for text in given:
-        role, equals, name = text.partition("=")
-        if not equals or not name or role not in ("model", "item", "replicate", "block", "score"):
-            raise DomainError(
-                f"--column {quoted(text)} is not ROLE=NAME with ROLE one of model, item, replicate, block, score"
-            )
-        columns[role] = name
-    return columns
 
 
 def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:

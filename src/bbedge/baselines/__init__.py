@@ -1,0 +1,10 @@
+"""The rivals: other ways of turning repeated runs into claims, one file each, one contract.
+
+Every method takes a design and panels (replicates x models x items, in [0, 1]) and says what it would claim at every
+look: edges, as replicates x models x models, or rank intervals, as replicates x models x 2. What each assumes, and
+whether it may be looked at repeatedly, is in its module and in :data:`METHODS`.
+"""
+
+from bbedge.baselines.methods import METHODS, Method, Validity, method
+
+__all__ = ["METHODS", "Method", "Validity", "method"]

@@ -1,0 +1,87 @@
+"""The list of methods and what may be believed of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.baselines import (
+    asymp_cs,
+    bb_edge,
+    bb_edge_pi,
+    beb_holm,
+    cbtl,
+    emr,
+    mb_rank,
+    serpant,
+    t_holm,
+    tlrci,
+)
+from bbedge.core.design import Design
+from bbedge.errors import DomainError
+
+Array = NDArray[np.float64]
+Validity = Literal["all looks", "one look", "none"]
+"""Where the error is controlled: over all looks, at a single look fixed beforehand, or nowhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A way of making claims."""
+
+    name: str
+    """What it is called."""
+    claims: Literal["edges", "ranks"]
+    """What it returns at every look."""
+    validity: Validity
+    """Where its error is controlled, if what it assumes is true."""
+    assumes: str
+    """What it assumes, in a line."""
+    run: Callable[[Design, Array, np.random.Generator], NDArray[np.generic]]
+    """The method itself: design, panels, randomness to use where it needs any."""
+
+
+def _edges(name: str, validity: Validity, assumes: str, run: Callable[..., NDArray[np.bool_]]) -> Method:
+    return Method(name=name, claims="edges", validity=validity, assumes=assumes, run=run)
+
+
+def _ranks(name: str, validity: Validity, assumes: str, run: Callable[..., NDArray[np.int64]]) -> Method:
+    return Method(name=name, claims="ranks", validity=validity, assumes=assumes, run=run)
+
+
+_BLOCKS = "independent replicates and blocks"
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        _edges("BB-EDGE", "all looks", _BLOCKS, bb_edge.published),
+        _edges("BB-EDGE-sharp", "all looks", _BLOCKS, bb_edge.sharp),
+        _edges("BB-EDGE-betting", "all looks", _BLOCKS, bb_edge.betting),
+        _edges("BB-EDGE-X", "all looks", _BLOCKS, bb_edge.extended),
+        _edges("BFH-e-Holm", "all looks", _BLOCKS, bb_edge.hoeffding),
+        _edges("CR-EDGE", "all looks", "independent replicates", bb_edge.one_block),
+        _edges("BB-EDGE-PI", "all looks", _BLOCKS, bb_edge_pi.edges),
+        _edges("AsympCS-Bonf", "none", "many replicates: its level holds only in the limit", asymp_cs.edges),
+        _edges("BEB-Holm", "one look", _BLOCKS + " of one size", beb_holm.edges),
+        _edges("t-Holm", "one look", "independent, nearly normal replicate means", t_holm.edges),
+        _edges("SERPANT", "none", "items that are independent and alike", serpant.edges),
+        _edges("SERPANT-R", "none", "items that are independent and alike", serpant.edges_at_replicates),
+        _edges("CBTL", "none", "preferences smooth in the order of items; one pair at a time", cbtl.edges),
+        _edges("EMR", "none", "that means are exact", emr.edges),
+        _ranks("TLRCI", "one look", "independent, nearly normal replicate means", tlrci.ranks),
+        _ranks("MB-Rank", "one look", "many replicates: its level holds only in the limit", mb_rank.ranks),
+    )
+}
+"""All methods by name."""
+
+
+def method(name: str) -> Method:
+    """The method of this name, in any case."""
+    for known, each in METHODS.items():
+        if known.lower() == name.lower():
+            return each
+    raise DomainError(f"unknown method {name!r}; choose from {', '.join(METHODS)}")

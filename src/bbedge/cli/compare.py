@@ -1,0 +1,143 @@
+"""``bbedge compare``: what other methods would have claimed on the same scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bbedge.cli.options import (
+    Alpha,
+    Blocks,
+    Columns,
+    IncompletePolicy,
+    JsonOut,
+    ScoreFiles,
+    ScoreRange,
+    Tau,
+    read_table,
+)
+from bbedge.cli.progress import output
+from bbedge.cli.writing import write_whole
+from bbedge.errors import BbedgeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bbedge.baselines import Method
+    from bbedge.core.design import Design
+    from bbedge.report.comparison import Claims
+
+
+def compare(
+    scores: ScoreFiles,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Which methods; by default all.", show_default=False),
+    ] = None,
+    alpha: Alpha = 0.05,
+    tau: Tau = 0.0,
+    blocks: Blocks = None,
+    score_range: ScoreRange = (0.0, 1.0),
+    incomplete: IncompletePolicy = "refuse",
+    column: Columns = None,
+    seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
+    json_out: JsonOut = None,
+) -> None:
+    """Show what BB-EDGE and its rivals would claim on the same scores.
+
+    A rival that claims more is not better: beside each stands whether its error is controlled.
+
+    [cyan]bbedge compare scores.csv[/cyan]
+    [cyan]bbedge compare scores.csv --methods bb-edge,bb-edge-x,t-holm,emr[/cyan]
+    """
+    import json
+
+    import numpy as np
+    from rich.console import Console
+    from rich.progress import track
+
+    from bbedge.baselines import METHODS, method
+    from bbedge.report.comparison import claims_document, show_claims
+
+    chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
+    table = read_table(scores, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column)
+    design = table.design(alpha=alpha, tau=tau)
+    reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
+    claims = [
+        _claims(each, design, table.values, reference, seed)
+        for each in track(chosen, description="trying each method", console=Console(stderr=True), transient=True)
+    ]
+    n_models = len(table.models)
+    if json_out is not None:
+        text = json.dumps(
+            {
+                "alpha": alpha,
+                "tau": tau,
+                "models": n_models,
+                "items": len(table.items),
+                "replicates": len(table.replicates),
+                "seed": seed,
+                "methods": claims_document(claims),
+            },
+            ensure_ascii=True,
+            allow_nan=False,
+            indent=1,
+        )
+        if json_out == Path("-"):
+            typer.echo(text)
+        else:
+            write_whole(json_out, text + "\n")
+    replicates = len(table.replicates)
+    show_claims(
+        output(to_error=json_out == Path("-")),
+        claims,
+        title=f"{n_models} models · {len(table.items):,} items · {replicates} replicate"
+        f"{'' if replicates == 1 else 's'} · alpha {alpha:g} · tau {tau:g}",
+        n_pairs=n_models * (n_models - 1) // 2,
+    )
+
+
+def _claims(
+    method: Method, design: Design, panels: NDArray[np.float64], reference: NDArray[np.generic], seed: int
+) -> Claims:
+    import numpy as np
+
+    from bbedge.core.graph import Graph
+    from bbedge.report.comparison import Claims
+
+    nothing = Claims(
+        method=method.name,
+        control=method.validity,
+        assumes=method.assumes,
+        edges=None,
+        pairs=None,
+        withdrawn=None,
+        alone=None,
+        width=None,
+    )
+    try:
+        result = method.run(design, panels, np.random.default_rng(seed))
+    except BbedgeError as error:
+        return replace(nothing, refused=str(error))
+    if method.claims == "ranks":
+        return replace(nothing, width=_width(result[-1]))
+    edges = result.astype(bool)
+    graph = Graph(edges[-1])
+    return replace(
+        nothing,
+        edges=graph.n_edges,
+        pairs=graph.n_resolved,
+        withdrawn=int((edges.any(axis=0) & ~edges[-1]).sum()),
+        alone=int((edges[-1] & ~reference[-1].astype(bool)).sum()),
+        width=_width(np.array(graph.rank_intervals)),
+    )
+
+
+def _width(intervals: NDArray[np.generic]) -> float:
+    import numpy as np
+
+    return float(np.diff(intervals.astype(float), axis=1).mean())
