@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.board import replay
+from bbedge.board.replay import replay
 from bbedge.board.verify import verify
 from bbedge.core.scores import Scores
 from bbedge.core.spending import Spending
@@ -110,7 +110,7 @@ class BoardLife(RuleBasedStateMachine):
             scores = replace(scores, numbered=True, replicates=labels)
         added = self.board.add(scores)
         assert len(added.replicates) + len(added.pilots) == n
-        assert added.already == ()
+        assert added.already == added.already_pilots == ()
         for panel in panels:
             self.record.replicate(panel)
         self.given = [*self.given, scores] if len(self.record.versions) == 1 else [scores]
@@ -181,7 +181,7 @@ class BoardLife(RuleBasedStateMachine):
     def add_again(self):
         head = self.board.head
         added = self.board.add(self.given[-1])
-        assert len(added.already) == len(self.given[-1].values)
+        assert len(added.already + added.already_pilots) == len(self.given[-1].values)
         assert added.replicates == added.pilots == added.edges == ()
         assert self.board.head == head
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from bbedge.board.copies import repeated
 from bbedge.board.design import BoardDesign
-from bbedge.board.ledger import Event, EventKind, checked
-from bbedge.board.packing import checksum, digest, pack, unpack
+from bbedge.board.ledger import Event, EventKind
+from bbedge.board.packing import checksum, pack
+from bbedge.board.replay import load, save, stored_panel
 from bbedge.board.state import BoardState, NewEdge, Panel, Stage
 from bbedge.board.store import Session, Store, Vector
-from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
+from bbedge.core.leaderboard import Leaderboard, LookCount
 from bbedge.core.scores import Scores
-from bbedge.errors import BbedgeError, BoardError
+from bbedge.errors import BoardError
 from bbedge.naming import listed, quoted
 
 
@@ -56,7 +57,7 @@ class Board:
     def __init__(self, store: Store) -> None:
         self._store = store
         with store.read() as session:
-            self._events, self._state = _load(session)
+            self._events, self._state = load(session)
 
     @classmethod
     def create(
@@ -90,7 +91,7 @@ class Board:
                         "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
                     )
             else:
-                content["cache"] = _save(session, state.epoch.stages)
+                content["cache"] = save(session, state.epoch.stages)
                 session.append(Event.after(None, "init", _now(), content))
         return cls(store)
 
@@ -155,7 +156,7 @@ class Board:
                 kind: EventKind
                 if state.in_pilot:
                     kind, place = "pilot", -(epoch.pilots + 1)
-                    earlier = [_stored(session, state, place) for place in range(-1, place, -1)]
+                    earlier = [stored_panel(session, state, place) for place in range(-1, place, -1)]
                     candidate = state.add_pilot(panel, earlier)
                     pilots.append(-place)
                     content |= {"pilot": -place, "candidate": candidate}
@@ -166,7 +167,7 @@ class Board:
                     new += edges
                     added.append(place)
                     content |= {"replicate": place} | _look_record(epoch.stages, edges, epoch.looks[-1])
-                content["cache"] = _save(session, epoch.stages)
+                content["cache"] = save(session, epoch.stages)
                 vectors = [
                     Vector(epoch=epoch.number, replicate=place, model=model, data=data)
                     for model, data in packed.items()
@@ -194,7 +195,7 @@ class Board:
                     raise BoardError(f"the files hold the scores of {found}; expected {quoted(name)} alone")
                 runs = [_panel(scores, values, state)[name] for values in scores.values]
             epoch = state.epoch
-            stored = (_stored(session, state, r) for r in range(1, epoch.replicates + 1))
+            stored = (stored_panel(session, state, r) for r in range(1, epoch.replicates + 1))
             edges = state.add_model(name, runs, stored)
             stage = epoch.stages[-1]
             packed = [pack(run) for run in runs]
@@ -203,7 +204,7 @@ class Board:
                 "model": name,
                 "vectors": [checksum(data) for data in packed],
                 "stages": _stage_records([stage]),
-                "cache": _save(session, [stage]),
+                "cache": save(session, [stage]),
             }
             if epoch.replicates:
                 content |= _look_record(epoch.stages, edges, epoch.looks[-1])
@@ -225,7 +226,7 @@ class Board:
                 "blocks": labels,
                 "models": list(state.epoch.models),
                 "stages": _stage_records(stages),
-                "cache": _save(session, stages),
+                "cache": save(session, stages),
             }
             self._append(session, events, "add-items", content, [])
 
@@ -233,7 +234,7 @@ class Board:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
         with self._change() as (session, state, events):
             state.retire(model)
-            content = {"model": model, "epoch": state.epoch.number, "cache": _save(session, state.epoch.stages)}
+            content = {"model": model, "epoch": state.epoch.number, "cache": save(session, state.epoch.stages)}
             self._append(session, events, "retire", content, [])
 
     @property
@@ -268,7 +269,7 @@ class _Change:
         session = self._transaction.__enter__()
         try:
             # Read again: another writer may have been here since the board was opened.
-            self._events, self._state = _load(session)
+            self._events, self._state = load(session)
         except BaseException as error:
             self._transaction.__exit__(type(error), error, error.__traceback__)
             raise
@@ -325,114 +326,6 @@ def _look_record(stages: Sequence[Stage], edges: Sequence[NewEdge], look: LookCo
 def edge_text(edges: NDArray[np.bool_]) -> str:
     """An edge matrix as text: its bits, row by row."""
     return base64.b64encode(np.packbits(edges).tobytes()).decode("ascii")
-
-
-def _save(session: Session, stages: Sequence[Stage]) -> dict[str, str]:
-    """Save what the stages know; the checksums go into the ledger, so that a changed state is never used."""
-    states = {stage.claim: stage.certifier.to_bytes() for stage in stages}
-    session.put_cache(states)
-    return {str(claim): digest(state) for claim, state in states.items()}
-
-
-def _load(session: Session) -> tuple[list[Event], BoardState]:
-    """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
-    events = list(checked(session.events()))
-    if not events:
-        raise BoardError("the board is empty: its making was interrupted; run bbedge board init again")
-    if session.head() != events[-1].hash:
-        raise BoardError("the end of the ledger is missing or was edited: its last event is not the one noted as head")
-    cached = session.cache()
-    sums: dict[str, str] = {}
-    for event in events:
-        sums |= event.content.get("cache", {})
-    usable = {claim: state for claim, state in cached.items() if digest(state) == sums.get(str(claim))}
-    needed = {int(claim) for claim in sums}
-    if needed - set(usable):
-        return events, replay(session, events)
-    state = begin(events[0])
-    for event in events[1:]:
-        _skip(state, event)
-    for stage in state.stages:
-        try:
-            stage.certifier = Certifier.from_bytes(stage.design, usable[stage.claim])
-        except (BbedgeError, KeyError):
-            return events, replay(session, events)
-    return events, state
-
-
-def begin(event: Event) -> BoardState:
-    """The state after the first event."""
-    content = event.content
-    design = BoardDesign.from_values(content["design"], source="the board's design")
-    return BoardState(design, content["models"], content["items"], content["blocks"])
-
-
-def _skip(state: BoardState, event: Event) -> None:
-    """Apply an event's structure without its statistics, which the cache holds."""
-    content = event.content
-    if event.kind == "pilot":
-        state.epoch.pilots += 1
-        if content["candidate"] is not None:
-            state.set_candidate(content["candidate"])
-    elif event.kind == "replicate":
-        state.epoch.replicates += 1
-        for stage in state.epoch.stages:
-            if any(model not in state.retired for model in stage.design.models):
-                stage.places.append(state.epoch.replicates)
-        _skip_look(state, content)
-    elif event.kind == "add-model":
-        stage = state.join(content["model"])
-        stage.places.extend(range(1, len(content["vectors"]) + 1))
-        if "look" in content:
-            _skip_look(state, content)
-    elif event.kind == "add-items":
-        state.add_items(content["items"], content["blocks"])
-    elif event.kind == "retire":
-        state.retired.append(content["model"])
-
-
-def _skip_look(state: BoardState, content: Mapping[str, Any]) -> None:
-    state.epoch.looks.append(LookCount(replicate=state.epoch.replicates, **content["look"]))
-
-
-def replay(session: Session, events: Sequence[Event]) -> BoardState:
-    """The state, recomputed from the stored panels."""
-    state = begin(events[0])
-    for event in events[1:]:
-        apply(state, session, event)
-    return state
-
-
-def apply(state: BoardState, session: Session, event: Event) -> list[NewEdge]:
-    """Apply one event with its statistics, from the stored panels."""
-    content = event.content
-    epoch = state.epoch
-    if event.kind == "pilot":
-        place = -content["pilot"]
-        earlier = [_stored(session, state, each) for each in range(-1, place, -1)]
-        state.add_pilot(_stored(session, state, place), earlier)
-    elif event.kind == "replicate":
-        return state.add_replicate(_only(_stored(session, state, content["replicate"]), state.active))
-    elif event.kind == "add-model":
-        name = content["model"]
-        panels = [_stored(session, state, r) for r in range(1, epoch.replicates + 1)]
-        runs = [panel[name] for panel in panels[: len(content["vectors"])] if name in panel]
-        return state.add_model(name, runs, [_only(panel, epoch.models) for panel in panels])
-    elif event.kind == "add-items":
-        state.add_items(content["items"], content["blocks"])
-    elif event.kind == "retire":
-        state.retire(content["model"])
-    return []
-
-
-def _only(panel: Panel, models: Sequence[str]) -> Panel:
-    """The part of a stored replicate that was there at the time: models that joined it later are left out."""
-    return {model: panel[model] for model in models if model in panel}
-
-
-def _stored(session: Session, state: BoardState, replicate: int) -> Panel:
-    epoch = state.epoch
-    return {model: unpack(data, len(epoch.items)) for model, data in session.vectors(epoch.number, replicate).items()}
 
 
 def _panel(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:

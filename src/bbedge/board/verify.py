@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.board import apply, begin
 from bbedge.board.design import BoardDesign
 from bbedge.board.ledger import Event, checked
 from bbedge.board.packing import checksum, digest
+from bbedge.board.replay import apply, begin
 from bbedge.board.state import BoardState, NewEdge, Stage
 from bbedge.board.store import Session, Store
 from bbedge.core.leaderboard import Certifier

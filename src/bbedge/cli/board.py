@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
 from bbedge.cli.progress import output, reading
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.board import Added, Board
-    from bbedge.board.ledger import Event
-    from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
 
 app = typer.Typer(
@@ -59,7 +58,7 @@ def init(
     board = Board.create(place, _design(design), models=_names(models), items=benchmark.items, blocks=benchmark.blocks)
     console = output()
     _say(console, f"{board.name}: the design is frozen. To publish before the first run:\n")
-    _say(console, _announcement(board))
+    _say(console, announcement(board))
 
 
 @app.command()
@@ -159,16 +158,16 @@ def show(
     leaderboard = board.leaderboard(epoch)
     number = epoch or board.state.epoch.number
     if json_out is not None:
-        _write_json(json_out, _document(board, leaderboard, number))
+        _write_json(json_out, document(board, leaderboard, number))
     console = output(to_error=json_out == Path("-"))
-    notes = _notes(board, number)
+    said = notes(board, number)
     if board.state.in_pilot:
-        _say(console, "\n".join(notes))
+        _say(console, "\n".join(said))
     else:
         show_leaderboard(
             console,
             leaderboard if current else replace(leaderboard, current=leaderboard.standing),
-            notes=notes,
+            notes=said,
             pilot_replicates=board.design.pilot,
             title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
             identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
@@ -176,7 +175,7 @@ def show(
         )
     console.print()
     show_looks(console, leaderboard.looks)
-    show_budget(console, _claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
+    show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
     _say(console, f"{len(board.events)} events, head {board.head}")
 
 
@@ -186,7 +185,7 @@ def log(place: Place) -> None:
     from bbedge.report.ledger import show_events
 
     board = _open(place, None)
-    show_events(output(), [(e.seq, e.at, e.kind, _particulars(e), e.hash) for e in board.events])
+    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in board.events])
 
 
 @app.command()
@@ -222,9 +221,9 @@ def export(
 
     board = _open(place, None)
     if out.suffix == ".json":
-        _write_json(out, _document(board, board.leaderboard(), board.state.epoch.number))
+        _write_json(out, document(board, board.leaderboard(), board.state.epoch.number))
     elif out.suffix == ".csv":
-        write_whole(out, _graph_csv(board))
+        write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":
         write_whole(out, export_lines(board.store))
     else:
@@ -330,96 +329,6 @@ def _report_new(console: Console, board: Board, added: Added, before: int) -> No
         _say(console, f"CONTRADICTION: certified above each other: {groups}. See bbedge board show.")
 
 
-def _notes(board: Board, number: int) -> list[str]:
-    notes = []
-    if board.state.in_pilot:
-        notes.append(f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; none is evidence.")
-    elif board.state.candidate is not None:
-        notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
-    if board.state.retired:
-        notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
-    for epoch in board.state.epochs:
-        if epoch.number != number:
-            edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
-            notes.append(
-                f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
-            )
-    return notes
-
-
-def _claims(board: Board) -> list[Any]:
-    from bbedge.report.ledger import ClaimRow
-
-    return [
-        ClaimRow(
-            claim=stage.claim,
-            what=f"epoch {epoch.number}: "
-            + (
-                f"model {stage.newcomer}"
-                if stage.newcomer
-                else "all directions"
-                if not stage.design.family.candidate
-                else "candidate against the rest"
-            ),
-            level=stage.level,
-            directions=stage.design.n_directions,
-            standing=int(stage.certifier.standing_edges().sum()),
-        )
-        for epoch in board.state.epochs
-        for stage in epoch.stages
-    ]
-
-
-def _particulars(event: Event) -> str:
-    content = event.content
-    if event.kind == "init":
-        return f"{len(content['models'])} models, {len(content['items'])} items, design {content['design_hash'][:16]}"
-    if event.kind == "pilot":
-        chosen = f", chose {', '.join(content['candidate'])}" if content["candidate"] else ""
-        return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
-    if event.kind == "replicate":
-        look = content["look"]
-        edges = f"{look['edges']} edges, {len(content['certified'])} new"
-        return f"epoch {content['epoch']}, replicate {content['replicate']}: {edges}"
-    if event.kind == "add-model":
-        return f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new edges"
-    if event.kind == "add-items":
-        return f"epoch {content['epoch']}: {len(content['items'])} new items"
-    return str(content["model"])
-
-
-def _document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
-    from bbedge.report.document import certificate
-
-    document = certificate(leaderboard, notes=_notes(board, epoch), design_hash=board.design.hash)
-    return document | {
-        "board": {
-            "design": board.design.content,
-            "design_hash": board.design.hash,
-            "head": board.head,
-            "events": len(board.events),
-            "epoch": epoch,
-            "epochs": len(board.state.epochs),
-            "active": board.state.active,
-            "retired": board.state.retired,
-            "alpha_spent": board.state.spent,
-            "next_level": board.state.next_level(),
-            "claims": [
-                {
-                    "claim": stage.claim,
-                    "epoch": each.number,
-                    "newcomer": stage.newcomer,
-                    "level": stage.level,
-                    "directions": stage.design.n_directions,
-                    "design_hash": stage.design.hash,
-                }
-                for each in board.state.epochs
-                for stage in each.stages
-            ],
-        }
-    }
-
-
 def _write_json(path: Path, document: dict[str, object]) -> None:
     from bbedge.report.document import to_json
 
@@ -427,55 +336,6 @@ def _write_json(path: Path, document: dict[str, object]) -> None:
         typer.echo(to_json(document), nl=False)
     else:
         write_whole(path, to_json(document))
-
-
-def _graph_csv(board: Board) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["epoch", "winner", "loser", "log_e", "margin", "first_certified", "current"])
-    low, high = board.design.score_range
-    for epoch in board.state.epochs:
-        leaderboard = board.leaderboard(epoch.number)
-        names = [name.encode("unicode_escape").decode("ascii") for name in leaderboard.design.models]
-        size = len(names)
-        for a, b in ((a, b) for a in range(size) for b in range(size) if leaderboard.standing.edges[a, b]):
-            writer.writerow(
-                [
-                    epoch.number,
-                    names[a],
-                    names[b],
-                    repr(float(leaderboard.log_e[a, b])),
-                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
-                    int(leaderboard.first_certified[a, b]),
-                    int(leaderboard.current.edges[a, b]),
-                ]
-            )
-    return text.getvalue()
-
-
-def _announcement(board: Board) -> str:
-    design, epoch = board.design, board.state.epoch
-    family = "all ordered pairs of models"
-    if design.family == "pilot-top-k":
-        family = f"the {design.k} models that {design.pilot} pilot replicates will choose, against all others"
-    spending = (
-        f"equal shares for {design.shares} claims" if design.spending == "equal" else "6/(pi^2 (v+1)^2) for claim v"
-    )
-    pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
-    parts = [
-        f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
-        f"in {len(set(epoch.blocks)):,} blocks, by complete replicates.",
-        f"Method {design.method} (bbedge), tau {design.tau:g}, scores from {design.score_range[0]:g} to "
-        f"{design.score_range[1]:g}; tested: {family}.",
-        f"The probability that any certificate of this board is false, over its whole life and all looks, is at most "
-        f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
-        f"Design {design.hash}",
-        f"Ledger {board.head}",
-    ]
-    return "\n".join(parts)
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -1,0 +1,157 @@
+"""A board in words and plain values: for the terminal, for JSON and CSV, and for publishing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from bbedge.naming import listed
+
+if TYPE_CHECKING:
+    from bbedge.board import Board
+    from bbedge.board.ledger import Event
+    from bbedge.core.leaderboard import Leaderboard
+    from bbedge.report.ledger import ClaimRow
+
+
+def notes(board: Board, number: int) -> list[str]:
+    """What a reader of an epoch should know besides its numbers."""
+    notes = []
+    if board.state.in_pilot:
+        notes.append(f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; none is evidence.")
+    elif board.state.candidate is not None:
+        notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
+    if board.state.retired:
+        notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
+    for epoch in board.state.epochs:
+        if epoch.number != number:
+            edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
+            notes.append(
+                f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
+            )
+    return notes
+
+
+def claims(board: Board) -> list[ClaimRow]:
+    """What each claim spends and has certified."""
+    from bbedge.report.ledger import ClaimRow
+
+    return [
+        ClaimRow(
+            claim=stage.claim,
+            what=f"epoch {epoch.number}: "
+            + (
+                f"model {stage.newcomer}"
+                if stage.newcomer
+                else "all directions"
+                if not stage.design.family.candidate
+                else "candidate against the rest"
+            ),
+            level=stage.level,
+            directions=stage.design.n_directions,
+            standing=int(stage.certifier.standing_edges().sum()),
+        )
+        for epoch in board.state.epochs
+        for stage in epoch.stages
+    ]
+
+
+def particulars(event: Event) -> str:
+    """An event in a line."""
+    content = event.content
+    if event.kind == "init":
+        return f"{len(content['models'])} models, {len(content['items'])} items, design {content['design_hash'][:16]}"
+    if event.kind == "pilot":
+        chosen = f", chose {', '.join(content['candidate'])}" if content["candidate"] else ""
+        return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
+    if event.kind == "replicate":
+        look = content["look"]
+        edges = f"{look['edges']} edges, {len(content['certified'])} new"
+        return f"epoch {content['epoch']}, replicate {content['replicate']}: {edges}"
+    if event.kind == "add-model":
+        return f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new edges"
+    if event.kind == "add-items":
+        return f"epoch {content['epoch']}: {len(content['items'])} new items"
+    return str(content["model"])
+
+
+def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
+    """The leaderboard of an epoch with its board, as plain values."""
+    from bbedge.report.document import certificate
+
+    document = certificate(leaderboard, notes=notes(board, epoch), design_hash=board.design.hash)
+    return document | {
+        "board": {
+            "design": board.design.content,
+            "design_hash": board.design.hash,
+            "head": board.head,
+            "events": len(board.events),
+            "epoch": epoch,
+            "epochs": len(board.state.epochs),
+            "active": board.state.active,
+            "retired": board.state.retired,
+            "alpha_spent": board.state.spent,
+            "next_level": board.state.next_level(),
+            "claims": [
+                {
+                    "claim": stage.claim,
+                    "epoch": each.number,
+                    "newcomer": stage.newcomer,
+                    "level": stage.level,
+                    "directions": stage.design.n_directions,
+                    "design_hash": stage.design.hash,
+                }
+                for each in board.state.epochs
+                for stage in each.stages
+            ],
+        }
+    }
+
+
+def graph_csv(board: Board) -> str:
+    """Everything that stands, as a table of edges."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["epoch", "winner", "loser", "log_e", "margin", "first_certified", "current"])
+    low, high = board.design.score_range
+    for epoch in board.state.epochs:
+        leaderboard = board.leaderboard(epoch.number)
+        names = [name.encode("unicode_escape").decode("ascii") for name in leaderboard.design.models]
+        size = len(names)
+        for a, b in ((a, b) for a in range(size) for b in range(size) if leaderboard.standing.edges[a, b]):
+            writer.writerow(
+                [
+                    epoch.number,
+                    names[a],
+                    names[b],
+                    repr(float(leaderboard.log_e[a, b])),
+                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
+                    int(leaderboard.first_certified[a, b]),
+                    int(leaderboard.current.edges[a, b]),
+                ]
+            )
+    return text.getvalue()
+
+
+def announcement(board: Board) -> str:
+    """The text to publish before the first run."""
+    design, epoch = board.design, board.state.epoch
+    family = "all ordered pairs of models"
+    if design.family == "pilot-top-k":
+        family = f"the {design.k} models that {design.pilot} pilot replicates will choose, against all others"
+    spending = (
+        f"equal shares for {design.shares} claims" if design.spending == "equal" else "6/(pi^2 (v+1)^2) for claim v"
+    )
+    pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
+    parts = [
+        f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
+        f"in {len(set(epoch.blocks)):,} blocks, by complete replicates.",
+        f"Method {design.method} (bbedge), tau {design.tau:g}, scores from {design.score_range[0]:g} to "
+        f"{design.score_range[1]:g}; tested: {family}.",
+        f"The probability that any certificate of this board is false, over its whole life and all looks, is at most "
+        f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
+        f"Design {design.hash}",
+        f"Ledger {board.head}",
+    ]
+    return "\n".join(parts)
