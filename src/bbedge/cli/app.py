@@ -10,6 +10,7 @@ from bbedge._version import __version__
 from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
+from bbedge.cli.diagnose import diagnose
 
 app = typer.Typer(
     name="bbedge",
@@ -38,4 +39,5 @@ def root(
 
 app.command()(certify)
 app.command()(compare)
+app.command()(diagnose)
 app.add_typer(board_app, name="board")

@@ -70,6 +70,7 @@ def read_table(
     score_range: tuple[float, float],
     incomplete: Incomplete,
     column: Sequence[str] | None,
+    least_models: int = 2,
 ) -> Scores:
     """Read the score files of a command, with a spinner for who waits."""
     from bbedge.formats import read_scores
@@ -81,6 +82,7 @@ def read_table(
             score_range=score_range,
             columns=_columns(column or []),
             incomplete=incomplete,
+            least_models=least_models,
             progress=progress,
         )
 
