@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -24,6 +25,26 @@ def test_the_readme_s_python_runs(monkeypatch, capsys):
     assert names["leaderboard"].current.rank_intervals[:3] == ((6, 7), (4, 5), (1, 3))
     assert names["leaderboard"].current.top_k(3) is not None
     assert capsys.readouterr().out == "23\n"
+
+
+def test_the_worked_example_of_the_board_runs_as_it_stands(bbedge, monkeypatch, tmp_path):
+    subprocess.run([sys.executable, ROOT / "demo" / "make_board.py", tmp_path], check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "board.md").read_text(encoding="utf-8")
+    design = re.search(r"```toml\n(.*?)```", page, re.DOTALL).group(1)
+    assert design == (tmp_path / "design.toml").read_text(encoding="utf-8")
+    said = ""
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) >= 14
+    for line in commands:
+        outcome = bbedge(*shlex.split(line, comments=True)[1:])
+        assert outcome.code == 0, (line, outcome.err)
+        said += outcome.out
+    assert "dogwood > alder" in said
+    assert "all is in order" in said
+    names: dict = {}
+    exec(PYTHON_BLOCK.findall(page)[0], names)
+    assert names["board"].state.epoch.replicates == 1
 
 
 def test_the_readme_s_picture_is_of_this_version(bbedge):
