@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.board import Added, Board
+    from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
 
 app = typer.Typer(
@@ -65,7 +66,7 @@ def init(
 def add(place: Place, files: Files, design: DesignFile = None) -> None:
     """Append complete replicates, look, and say what is new. Adding the same file twice changes nothing."""
     board = _open(place, design)
-    before = board.leaderboard().standing
+    before = board.leaderboard()
     added = board.add(_read(board, files))
     console = output()
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
@@ -82,7 +83,7 @@ def add(place: Place, files: Files, design: DesignFile = None) -> None:
         _say(console, f"Added replicate {_numbers(added.replicates)}.")
     if not added.replicates and not added.pilots:
         _say(console, "Nothing was added.")
-    _report_new(console, board, added, before.n_resolved)
+    _report_new(console, board, added, before)
 
 
 @app.command("add-model")
@@ -97,7 +98,7 @@ def add_model(
 ) -> None:
     """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
     board = _open(place, design)
-    before = board.leaderboard().standing.n_resolved
+    before = board.leaderboard()
     added = board.add_model(name, _read(board, files, least_models=1) if files else None)
     console = output()
     stage = board.state.stages[-1]
@@ -306,27 +307,44 @@ def _read(board: Board, files: Sequence[Path], *, least_models: int = 2) -> Scor
         )
 
 
-def _report_new(console: Console, board: Board, added: Added, before: int) -> None:
-    leaderboard = board.leaderboard()
+def _report_new(console: Console, board: Board, added: Added, before: Leaderboard) -> None:
+    """Say what a change brought: edges, ranks, Top-k sets, and what is still open."""
+    now = board.leaderboard()
+    names = display_names(now.design.models)
     for edge in added.edges:
         winner, loser = display_names([edge.winner, edge.loser])
         _say(console, f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})")
-    graph = leaderboard.standing
-    total = len(board.state.epoch.models) * (len(board.state.epoch.models) - 1) // 2
-    _say(console, f"{graph.n_resolved:,} of {total:,} pairs certified ({graph.n_resolved - before:+,}).")
-    names = display_names(leaderboard.design.models)
+    graph = now.standing
+    gained = graph.n_resolved - before.standing.n_resolved
+    total = len(names) * (len(names) - 1) // 2
+    _say(console, f"{graph.n_resolved:,} of {total:,} pairs certified ({gained:+,}).")
+    ranks_before = dict(zip(before.design.models, before.standing.rank_intervals, strict=True))
+    changed = [
+        f"{name} {_rank(rank)} (was {_rank(ranks_before[model])})" if model in ranks_before else f"{name} {_rank(rank)}"
+        for name, model, rank in zip(names, now.design.models, graph.rank_intervals, strict=True)
+        if ranks_before.get(model) != rank
+    ]
+    if changed:
+        _say(console, f"Ranks: {_first(changed, 8)}")
     for k in range(1, len(names)):
         members = graph.top_k(k)
-        if members is not None:
-            _say(console, f"Top-{k}: {', '.join(names[i] for i in members)}")
-            break
+        if members is not None and before.standing.top_k(k) != members:
+            _say(console, f"Top-{k}: {_first([names[i] for i in members], 8)}")
     if graph.unresolved:
-        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved[:5]]
-        more = f" and {len(graph.unresolved) - 5:,} more" if len(graph.unresolved) > 5 else ""
-        _say(console, f"Open: {', '.join(pairs)}{more}")
-    if leaderboard.contradictions:
-        groups = "; ".join(listed(group) for group in leaderboard.contradictions)
+        _say(console, f"Open: {_first([f'{names[a]} ? {names[b]}' for a, b in graph.unresolved], 5)}")
+    if now.contradictions:
+        groups = "; ".join(listed(group) for group in now.contradictions)
         _say(console, f"CONTRADICTION: certified above each other: {groups}. See bbedge board show.")
+
+
+def _rank(interval: tuple[int, int]) -> str:
+    best, worst = interval
+    return str(best) if best == worst else f"{best}-{worst}"
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def _write_json(path: Path, document: dict[str, object]) -> None:
