@@ -69,8 +69,8 @@ def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pai
             console.print(Text(f"{each.method}: {each.refused}."), highlight=False)
     console.print(
         Text(
-            "A method whose error is not controlled claims more because it is wrong more often, not because it sees "
-            "more. Choose a method before you look; choosing the one that claims most is the error it should prevent.",
+            "A method whose error is not controlled may claim more because it is wrong more often. Choose a method "
+            "before you look: choosing the one that claims most undoes the control of any of them.",
             style="dim",
         )
     )
