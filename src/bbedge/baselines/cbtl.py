@@ -39,15 +39,16 @@ def edges(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np
         weight += draws[look]
         mean = total / (look + 1)
         noise = (weighted - weight[:, None, None] * mean) / (look + 1)
-        preference = np.clip((mean[first] - mean[second] + 1.0) / 2.0, _EDGE, 1.0 - _EDGE)
-        gap = logit(preference)
-        # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of that.
-        wobble = (noise[:, first] - noise[:, second]) / (2.0 * preference * (1.0 - preference))
-        for a, b, low, swing in (
-            (first, second, gap.min(axis=1), wobble.max(axis=2)),
-            (second, first, (-gap).min(axis=1), (-wobble).max(axis=2)),
-        ):
-            found[look, a, b] = low - _quantile(swing, 1.0 - design.alpha) > bar
+        for a, b in ((first, second), (second, first)):
+            preference = np.clip((mean[a] - mean[b] + 1.0) / 2.0, _EDGE, 1.0 - _EDGE)
+            low = logit(preference).min(axis=1)
+            # Quantiles are above 0, so that only a direction that is ahead everywhere is worth a bootstrap.
+            ahead = np.flatnonzero(low > bar)
+            a, b, preference = a[ahead], b[ahead], preference[ahead]
+            # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of it.
+            wobble = (noise[:, a] - noise[:, b]) / (2.0 * preference * (1.0 - preference))
+            quantile = np.maximum(0.0, _quantile(wobble.max(axis=2), 1.0 - design.alpha))
+            found[look, a, b] = low[ahead] - quantile > bar
     return found & design.tested
 
 

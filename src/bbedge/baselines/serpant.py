@@ -9,6 +9,7 @@ SERPANT-R looks only after complete replicates.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,68 +20,100 @@ from bbedge.core.eholm import e_holm
 
 Array = NDArray[np.float64]
 
+_SLACK = 1e-6  # far above rounding: a look too many costs nothing, a look too few would be wrong
+_BELOW, _ABOVE = -3.5, 6.0  # standard deviations between which the normal tail is used
 _EXACT_UP_TO = 300  # beyond this many items the tail of a binomial is taken as normal
 
 
 def edges(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
     """SERPANT: looked at after every item, absorbing, reported after every replicate."""
-    certified = _every_item(design, panels, rng)
-    per_replicate = certified.reshape(len(panels), panels.shape[2], *certified.shape[1:])
-    return np.logical_or.accumulate(per_replicate.any(axis=1), axis=0)
+    n_looks, _, n_items = panels.shape
+    tested = design.tested
+    wins = _wins(design, panels, rng)
+    bar = 1.0 / design.alpha
+    # Of a pair tested both ways one direction has evidence at most 1 at any time, so that it always adds to what
+    # e-Holm asks of the others. Only items after which some direction passes this least threshold are looked at.
+    both = int((tested & tested.T).sum()) // 2
+    least = fewest_wins(len(wins), design.mu0, math.log(bar + both * (bar - 1.0)) - _SLACK)
+    stands = np.zeros(wins.shape[1], dtype=np.bool_)
+    found = np.zeros((n_looks, *tested.shape), dtype=np.bool_)
+    for look in range(n_looks):
+        span = slice(look * n_items, (look + 1) * n_items)
+        near = ((wins[span] >= least[span, None]) & ~stands).any(axis=1)
+        if near.any():
+            at = span.start + np.flatnonzero(near)
+            log_e = log_evidence(wins[at], at[:, None] + 1, design.mu0)
+            weak = log_e < math.log(bar)
+            deficit = np.where(weak, bar - np.exp(np.where(weak, log_e, 0.0)), 0.0).sum(axis=1, keepdims=True)
+            stands |= (log_e >= np.log(bar + deficit)).any(axis=0)
+        found[look, tested] = stands
+    return found
 
 
 def edges_at_replicates(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
     """SERPANT-R: the same e-values, looked at after complete replicates only."""
-    wins = _wins(panels, rng)[panels.shape[2] - 1 :: panels.shape[2]]
-    items = np.arange(1, len(panels) + 1) * panels.shape[2]
-    log_e = np.where(design.tested, log_evidence(wins, items[:, None, None], design.mu0), np.nan)
+    n_looks, _, n_items = panels.shape
+    items = np.arange(1, n_looks + 1) * n_items
+    log_e = np.full((n_looks, *design.tested.shape), np.nan)
+    log_e[:, design.tested] = log_evidence(_wins(design, panels, rng)[items - 1], items[:, None], design.mu0)
     return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
 
 
-def _wins(panels: Array, rng: np.random.Generator) -> Array:
-    """Wins of row over column after every item, in replicate by item order; ties go by a fair coin."""
+def _wins(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Wins of each tested direction after every item, in replicate by item order; ties go by a fair coin."""
     stream = panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
-    difference = stream[:, :, None] - stream[:, None, :]
-    coin = np.triu(rng.random(difference.shape) < 0.5, k=1)
-    coin = coin | np.tril(~coin.transpose(0, 2, 1), k=-1)
-    return np.cumsum(np.where(difference == 0.0, coin, difference > 0.0), axis=0, dtype=np.float64)
+    first, second = np.triu_indices(panels.shape[1], k=1)
+    ahead, behind = stream[:, first], stream[:, second]
+    coin = rng.random(ahead.shape) < 0.5
+    pairs = np.cumsum(np.where(ahead == behind, coin, ahead > behind), axis=0, dtype=np.int64)
+    column = np.zeros(design.tested.shape, dtype=np.int64)
+    column[first, second] = column[second, first] = np.arange(len(first))
+    better, worse = np.nonzero(design.tested)
+    wins = pairs[:, column[better, worse]]
+    items = np.arange(1, len(wins) + 1)
+    return np.where(better < worse, wins, items[:, None] - wins)
 
 
-def log_evidence(wins: Array, items: NDArray[np.int64], mu0: float) -> Array:
+@cache
+def fewest_wins(n_items: int, mu0: float, log_bar: float) -> NDArray[np.int64]:
+    """The fewest wins in 1, 2, ... items whose evidence reaches a threshold; one more than the items if none do."""
+    items = np.arange(1, n_items + 1)
+    # Evidence grows with the wins from the null's share of them on; below it, it is at most 1.
+    low, high = np.floor(items * mu0).astype(np.int64), items + 1
+    while bool((low < high).any()):
+        middle = (low + high) // 2
+        reaches = log_evidence(np.minimum(middle, items), items, mu0) >= log_bar
+        high = np.where(reaches, middle, high)
+        low = np.where(reaches, low, np.minimum(middle + 1, high))
+    high.setflags(write=False)
+    return high
+
+
+def log_evidence(wins: NDArray[np.int64], items: NDArray[np.int64], mu0: float) -> Array:
     """Uniform mixture over win rates in ``(mu0, 1)`` against ``mu0``, for k wins in n items.
 
     ``log E = log B(k+1, n-k+1) + log P(Beta(k+1, n-k+1) > mu0) - log(1 - mu0) - k log mu0 - (n-k) log(1 - mu0)``
     """
-    k, n = wins, items.astype(np.float64)
-    top = int(items.max()) + 2
-    log_factorial = gammaln(np.arange(1, top + 1, dtype=np.float64))
-    whole = k.astype(np.int64)
-    log_beta = log_factorial[whole] + log_factorial[items - whole] - log_factorial[items + 1]
+    k, n = wins.astype(np.float64), np.broadcast_to(items, wins.shape).astype(np.float64)
+    log_factorial = gammaln(np.arange(1, int(items.max()) + 3, dtype=np.float64))
+    log_beta = log_factorial[wins] + log_factorial[items - wins] - log_factorial[items + 1]
     likelihood = k * math.log(mu0) + (n - k) * math.log1p(-mu0)
-    log_e: Array = log_beta + _log_tail(k, n, mu0) - math.log1p(-mu0) - likelihood
+    deviations = (k + 0.5 - (n + 1.0) * mu0) / np.sqrt((n + 1.0) * mu0 * (1.0 - mu0))
+    few, far = n <= _EXACT_UP_TO, deviations < _BELOW
+    log_e: Array = log_beta + _log_tail(k, n, deviations, few, mu0) - math.log1p(-mu0) - likelihood
+    # Far below the null the normal tail is much too heavy; there a geometric series bounds the binomial one, and
+    # all factorials cancel.
+    low = far & ~few
+    ratio = k[low] * (1.0 - mu0) / ((n[low] + 2.0 - k[low]) * mu0)
+    log_e[low] = -np.log((n[low] + 1.0 - k[low]) * (1.0 - ratio))
     return log_e
 
 
-def _log_tail(k: Array, n: Array, mu0: float) -> Array:
-    """``log P(Beta(k+1, n-k+1) > mu0) = log P(Binomial(n+1, mu0) <= k)``."""
-    centre = (k + 0.5 - (n + 1.0) * mu0) / np.sqrt((n + 1.0) * mu0 * (1.0 - mu0))
-    tail = log_ndtr(centre)
-    few = np.broadcast_to(n <= _EXACT_UP_TO, k.shape)
-    if few.any():
-        with np.errstate(divide="ignore"):
-            tail[few] = np.log(betaincc(k[few] + 1.0, np.broadcast_to(n, k.shape)[few] - k[few] + 1.0, mu0))
+def _log_tail(k: Array, n: Array, deviations: Array, few: NDArray[np.bool_], mu0: float) -> Array:
+    """``log P(Beta(k+1, n-k+1) > mu0) = log P(Binomial(n+1, mu0) <= k)``; 0 where it is 1 to nine digits."""
+    tail = np.zeros(k.shape)
+    near = ~few & (deviations >= _BELOW) & (deviations <= _ABOVE)
+    tail[near] = log_ndtr(deviations[near])
+    with np.errstate(divide="ignore"):
+        tail[few] = np.log(betaincc(k[few] + 1.0, n[few] - k[few] + 1.0, mu0))
     return tail
-
-
-def _every_item(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Direct e-Holm after every item, all at once."""
-    wins = _wins(panels, rng)
-    tested = design.tested
-    items = np.arange(1, len(wins) + 1)
-    log_e = log_evidence(wins[:, tested], items[:, None], design.mu0)
-    bar = 1.0 / design.alpha
-    weak = log_e < math.log(bar)
-    deficit = np.where(weak, bar - np.exp(np.where(weak, log_e, 0.0)), 0.0).sum(axis=1, keepdims=True)
-    certified = np.zeros(wins.shape, dtype=np.bool_)
-    certified[:, tested] = log_e >= np.log(bar + deficit)
-    return certified

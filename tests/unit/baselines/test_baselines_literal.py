@@ -212,7 +212,7 @@ def test_serpant_with_many_items_uses_a_tail_that_joins_the_exact_one():
 
     for n in (290, 300, 301, 310, 900):
         k = np.arange(n // 3, n - n // 5)
-        values = log_evidence(k.astype(float), np.full(k.shape, n), 0.5)
+        values = log_evidence(k, np.full(k.shape, n), 0.5)
         exact = [
             (n + 1) * math.log(2) + special.betaln(j + 1, n - j + 1) + math.log(stats.binom.cdf(j, n + 1, 0.5))
             for j in k
@@ -222,15 +222,53 @@ def test_serpant_with_many_items_uses_a_tail_that_joins_the_exact_one():
         np.testing.assert_allclose(values[near], np.array(exact)[near], atol=2e-3)
 
 
+@pytest.mark.parametrize("mu0", [0.5, 0.515])
+def test_serpant_has_no_evidence_for_a_model_that_loses(mu0):
+    from bbedge.baselines.serpant import log_evidence
+
+    for n in (301, 1000, 20000):
+        k = np.arange(0, int(n * mu0), max(1, n // 500))
+        values = log_evidence(k, np.full(k.shape, n), mu0)
+        exact = np.log(stats.binom.cdf(k, n + 1, mu0))
+        exact += special.betaln(k + 1, n - k + 1) - k * math.log(mu0) - (n - k + 1) * math.log(1 - mu0)
+        assert (values < 0.0).all()
+        known = np.isfinite(exact)
+        np.testing.assert_allclose(values[known], exact[known], atol=0.2)
+
+
 def test_serpant_breaks_ties_by_fair_complementary_coins():
     x = np.ones((1, 2, 4000))
     d = Design.make(["a", "b"], [f"q{i}" for i in range(4000)])
     from bbedge.baselines.serpant import _wins
 
-    wins = _wins(x, np.random.default_rng(0))
-    assert abs(wins[-1, 0, 1] - 2000) < 200
-    np.testing.assert_array_equal(wins[:, 0, 1] + wins[:, 1, 0], np.arange(1, 4001))
-    assert d.n_directions == 2
+    wins = _wins(d, x, np.random.default_rng(0))
+    assert abs(wins[-1, 0] - 2000) < 200
+    np.testing.assert_array_equal(wins.sum(axis=1), np.arange(1, 4001))
+
+
+@pytest.mark.parametrize("mu0", [0.5, 0.515])
+def test_fewest_wins_is_where_the_evidence_first_reaches_the_threshold(mu0):
+    from bbedge.baselines.serpant import fewest_wins, log_evidence
+
+    found = fewest_wins(400, mu0, 6.7)
+    for n in (1, 2, 9, 10, 57, 299, 300, 301, 400):
+        values = log_evidence(np.arange(n + 1), np.full(n + 1, n), mu0)
+        assert found[n - 1] == (int(np.argmax(values >= 6.7)) if (values >= 6.7).any() else n + 1)
+
+
+def test_serpant_skips_only_items_at_which_nothing_could_be_certified():
+    from bbedge.baselines.serpant import _wins, log_evidence
+    from bbedge.study.synthetic import SyntheticBenchmark
+
+    benchmark = SyntheticBenchmark(heterogeneity=0.2, n_items=40, means=(0.3, 0.3, 0.5, 0.6))
+    d, x = benchmark.design(), benchmark.panels(np.random.default_rng(3), 12)
+    wins = _wins(d, x, np.random.default_rng(1))
+    stood = np.zeros(d.n_directions, dtype=bool)
+    for n in range(1, len(wins) + 1):
+        stood |= e_holm(log_evidence(wins[n - 1], np.full(d.n_directions, n), 0.5), alpha=0.05)
+        if n % 40 == 0:
+            np.testing.assert_array_equal(run("SERPANT", d, x, seed=1)[n // 40 - 1][d.tested], stood)
+    assert 0 < stood.sum() < d.n_directions // 2 + 1
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.05])
