@@ -60,8 +60,8 @@ class SyntheticBenchmark:
     Models at even places gain it on the first half of the items and lose it on the second half; the others the
     reverse. Tied models are then equal on average and nowhere else.
     """
-    kappa_block: float = 0.5
-    """Share of the latent variance that the answers of one model to one block have in common."""
+    kappa_block: float | tuple[float, ...] = 0.5
+    """Share of the latent variance that the answers of one model to one block have in common: for all, or each."""
     kappa_item: float = 0.1
     """Share of the latent variance that the answers of all models to one item have in common."""
     scoring: Scoring = "binary"
@@ -76,12 +76,8 @@ class SyntheticBenchmark:
             raise DomainError(f"{len(self.means)} models given; a comparison needs at least 2")
         if self.n_items < 1 or (self.levels is not None and self.levels < 1):
             raise DomainError(f"{self.n_items} items and {self.levels} score levels: both must be at least 1")
-        if not (self.kappa_block >= 0.0 and self.kappa_item >= 0.0 and self.kappa_block + self.kappa_item <= 1.0):
-            raise DomainError(
-                f"shares of variance {self.kappa_block} (block) and {self.kappa_item} (item) are not possible; "
-                "they are at least 0 and sum to at most 1"
-            )
         self._check_blocks()
+        self._check_shares()
         if isinstance(self.spread, tuple) and len(self.spread) != len(self.means):
             raise DomainError(f"{len(self.spread)} spreads for {len(self.means)} models; give one, or one per model")
         if not bool(np.all((self._spreads >= 0.0) & (self._spreads <= 1.0))):
@@ -101,6 +97,26 @@ class SyntheticBenchmark:
                 f"block sizes {self.block_sizes} do not split {self.n_items} items; sizes are at least 1 and "
                 "sum to the number of items"
             )
+
+    def _check_shares(self) -> None:
+        if isinstance(self.kappa_block, tuple) and len(self.kappa_block) != len(self._sizes):
+            raise DomainError(f"{len(self.kappa_block)} block shares for {len(self._sizes)} blocks; give one per block")
+        shares = self.block_shares
+        if not (self.kappa_item >= 0.0 and bool(np.all((shares >= 0.0) & (shares + self.kappa_item <= 1.0)))):
+            raise DomainError(
+                f"shares of variance {self.kappa_block} (block) and {self.kappa_item} (item) are not possible; "
+                "they are at least 0 and sum to at most 1"
+            )
+
+    @property
+    def block_of_item(self) -> NDArray[np.int64]:
+        """Number of the block of each item."""
+        return np.repeat(np.arange(len(self._sizes)), self._sizes)
+
+    @property
+    def block_shares(self) -> Array:
+        """``kappa_block`` of the block of each item."""
+        return np.broadcast_to(np.array(self.kappa_block, dtype=np.float64), (len(self._sizes),))[self.block_of_item]
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -174,11 +190,11 @@ class SyntheticBenchmark:
         draws = rng.standard_normal((n, sum(scale)))
         ends = np.cumsum((0, *scale)).tolist()
         block, item, own, rounding = (draws[:, start:end] for start, end in pairwise(ends))
-        of_item = np.repeat(np.arange(n_blocks), self._sizes)
-        latent = math.sqrt(self.kappa_block) * block.reshape(n, n_models, n_blocks)[:, :, of_item]
+        shares = self.block_shares
+        latent = np.sqrt(shares) * block.reshape(n, n_models, n_blocks)[:, :, self.block_of_item]
         latent += math.sqrt(self.kappa_item) * item[:, None, :]
-        rest = max(0.0, 1.0 - self.kappa_block - self.kappa_item)
-        latent += math.sqrt(rest) * own.reshape(n, n_models, n_items)
+        rest = np.maximum(0.0, 1.0 - shares - self.kappa_item)
+        latent += np.sqrt(rest) * own.reshape(n, n_models, n_items)
         scores = self.probabilities + self._spreads * (self._full_scores(latent) - self.probabilities)
         if self.levels is not None:
             scores = np.floor(scores * self.levels + ndtr(rounding).reshape(scores.shape)) / self.levels

@@ -1,0 +1,127 @@
+"""From what a method claimed to how right and how useful it was, one repetition at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A quantity that studies report."""
+
+    label: str
+    """What it is called on axes and in tables."""
+    kind: Literal["share", "mean"]
+    """``share``: the share of repetitions in which something happened; ``mean``: the mean of a number."""
+    meaning: str
+    """What it is, in a line."""
+    target: Literal["alpha", "1 - alpha"] | None = None
+    """The level that a method with a guarantee keeps to, if there is one."""
+
+
+METRICS: dict[str, Metric] = {
+    "fwer": Metric(
+        label="FWER up to r",
+        kind="share",
+        meaning="repetitions with any false edge at any look so far",
+        target="alpha",
+    ),
+    "power": Metric(label="power at r", kind="mean", meaning="share of the true edges that the look certifies"),
+    "resolved": Metric(label="pairs resolved at r", kind="mean", meaning="pairs decided by edges and their paths"),
+    "coverage": Metric(
+        label="coverage up to r",
+        kind="share",
+        meaning="repetitions in which every rank interval of every look so far holds the true rank",
+        target="1 - alpha",
+    ),
+    "width": Metric(label="rank interval width at r", kind="mean", meaning="highest minus lowest rank, mean of models"),
+    "certified": Metric(label="Top-k certified by r", kind="share", meaning="repetitions with a Top-k certificate"),
+    "fcp": Metric(
+        label="false Top-k by r",
+        kind="share",
+        meaning="repetitions with a Top-k certificate that is not true",
+        target="alpha",
+    ),
+    "cr": Metric(
+        label="CR", kind="mean", meaning="replicates to the first Top-k certificate; the budget if there is none"
+    ),
+    "false": Metric(
+        label="false certificates up to r",
+        kind="mean",
+        meaning="share of comparisons of a model with itself that gave a certificate at any look so far",
+        target="alpha",
+    ),
+}
+"""All metrics by name."""
+
+
+def closure(edges: Mask) -> Mask:
+    """Transitive closure of every look's graph at once: looks x models x models."""
+    reach = edges
+    while True:
+        counts = reach.astype(np.float32)  # path counts stay far below 2^24, so the products are exact
+        longer = reach | (counts @ counts > 0.5)
+        if bool((longer == reach).all()):
+            return reach
+        reach = longer
+
+
+def above(edges: Mask) -> Mask:
+    """The strict order of every look: a reaches b and b does not reach a."""
+    reach = closure(edges)
+    return reach & ~reach.transpose(0, 2, 1)
+
+
+def edge_measures(edges: Mask, null: Mask) -> dict[str, Array]:
+    """Error and power; ``null`` marks the directions whose claim is false."""
+    true = ~null & ~np.eye(len(null), dtype=np.bool_)
+    false_now = (edges & null).any(axis=(1, 2))
+    return {
+        "fwer": np.logical_or.accumulate(false_now).astype(np.float64),
+        "power": edges[:, true].mean(axis=1),
+    }
+
+
+def top_k_measures(edges: Mask, null: Mask, k: int) -> dict[str, Array]:
+    """Top-k certificates: issued, false, and when first; the budget if never."""
+    order = above(edges)
+    n_models = len(null)
+    # A certified set consists of the models with everything outside it below them: at least L - k models.
+    inside = order.sum(axis=2) >= n_models - k
+    cross = inside[:, :, None] & ~inside[:, None, :]
+    issued = (inside.sum(axis=1) == k) & (order | ~cross).all(axis=(1, 2))
+    wrong = issued & (cross & null).any(axis=(1, 2))
+    first = np.argmax(issued) + 1 if issued.any() else len(edges)
+    return {
+        "certified": np.logical_or.accumulate(issued).astype(np.float64),
+        "fcp": np.logical_or.accumulate(wrong).astype(np.float64),
+        "cr": np.array([float(first)]),
+    }
+
+
+def rank_intervals(edges: Mask) -> NDArray[np.int64]:
+    """Rank intervals of every look, as looks x models x 2."""
+    order = above(edges)
+    return np.stack([1 + order.sum(axis=1), order.shape[1] - order.sum(axis=2)], axis=2)
+
+
+def rank_measures(intervals: NDArray[np.int64], differences: Array) -> dict[str, Array]:
+    """Coverage of the true ranks and width. A model's true rank is one more than the number of better models."""
+    rank = 1 + (differences > 1e-12).sum(axis=0)
+    held = ((intervals[:, :, 0] <= rank) & (rank <= intervals[:, :, 1])).all(axis=1)
+    return {
+        "coverage": np.logical_and.accumulate(held).astype(np.float64),
+        "width": np.diff(intervals, axis=2)[:, :, 0].mean(axis=1),
+    }
+
+
+def resolved_measures(edges: Mask) -> dict[str, Array]:
+    """Pairs that each look's order decides."""
+    return {"resolved": above(edges).sum(axis=(1, 2)).astype(np.float64)}

@@ -1,0 +1,170 @@
+"""Runs a study: repetitions in chunks, each chunk seeded by itself and kept on disk as soon as it is done.
+
+What a repetition draws depends on the seed, the study, the setting and its own number, and on nothing else; sums are
+added in the order of the repetitions. Any number of workers, on any backend, interrupted or not, gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import io
+import os
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bbedge._version import __version__
+from bbedge.errors import DataError, DomainError
+from bbedge.naming import shown_path
+from bbedge.study.backends import Backend, map_unordered
+from bbedge.study.results import Results, Sums, summarised
+from bbedge.study.setting import Seeds, Setting
+from bbedge.study.study import Study
+
+CHUNK = 10
+"""Repetitions that are kept together: what a crash can cost a worker."""
+
+ChunkSums = dict[tuple[str, str], Sums]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some repetitions of one setting."""
+
+    study: str
+    """Name of the study."""
+    setting: Setting
+    """What is repeated."""
+    place: int
+    """Number of the setting in the study."""
+    first: int
+    """The first repetition."""
+    count: int
+    """How many."""
+    seed: int
+    """Seed of the study."""
+
+
+def run_study(
+    study: Study,
+    *,
+    repetitions: int,
+    seed: int,
+    keep: Path,
+    backend: Backend = "joblib",
+    workers: int | None = None,
+    address: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Results:
+    """Run what is not yet kept under ``keep`` and summarise everything.
+
+    ``progress`` is told the repetitions that are done and those there are in all.
+    """
+    if repetitions < 1:
+        raise DomainError(f"{repetitions} repetitions: at least 1 is needed")
+    folder = keep / study.name / f"seed-{seed}-{fingerprint(study)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another --out") from error
+    chunks = [
+        Chunk(
+            study=study.name,
+            setting=setting,
+            place=place,
+            first=first,
+            count=min(CHUNK, repetitions - first),
+            seed=seed,
+        )
+        # Setting by setting would leave the slowest to the end; this way the time left can be told early.
+        for first in range(0, repetitions, CHUNK)
+        for place, setting in enumerate(study.settings)
+    ]
+    missing = [chunk for chunk in chunks if not _is_whole(folder / _file(chunk))]
+    total, done = sum(chunk.count for chunk in chunks), sum(chunk.count for chunk in chunks)
+    done -= sum(chunk.count for chunk in missing)
+    progress(done, total)
+    for chunk, sums in map_unordered(work, missing, backend=backend, workers=workers, address=address):
+        _save(folder / _file(chunk), sums)
+        done += chunk.count
+        progress(done, total)
+    return summarised(study, _added(chunks, folder))
+
+
+def work(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
+    """Run one chunk, on one thread: more would compete with the other workers and could change a last bit."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        sums: ChunkSums = {}
+        for repetition in range(chunk.first, chunk.first + chunk.count):
+            place = f"{chunk.study}/{chunk.setting.name}"
+            record = chunk.setting.repeat(Seeds(seed=chunk.seed, place=place, repetition=repetition))
+            for key, values in record.items():
+                once = Sums(count=1, total=values, squares=values**2)
+                sums[key] = sums[key].plus(once) if key in sums else once
+    return chunk, sums
+
+
+def fingerprint(study: Study) -> str:
+    """Stands for everything that decides the numbers: the settings, the version and the code that is run."""
+    digest = hashlib.sha256(f"{__version__}\n{CHUNK}\n{study.settings!r}".encode())
+    package = Path(__file__).parent.parent
+    here = package / "study"
+    sources = [*sorted((package / "core").glob("*.py")), *sorted((package / "baselines").glob("*.py"))]
+    sources += [here / f"{name}.py" for name in ("contenders", "limit", "measures", "setting", "synthetic")]
+    sources += sorted({Path(inspect.getfile(type(setting))) for setting in study.settings})
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _file(chunk: Chunk) -> str:
+    return f"{chunk.place:02d}-{chunk.first:06d}-{chunk.count:02d}.npz"
+
+
+def _save(file: Path, sums: ChunkSums) -> None:
+    beside = file.with_suffix(".part")
+    names = np.array([f"{method}\n{metric}" for method, metric in sums])
+    arrays = {f"{i}": np.stack([each.total, each.squares]) for i, each in enumerate(sums.values())}
+    counts = np.array([each.count for each in sums.values()])
+    try:
+        with beside.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, names=names, counts=counts, **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(file)
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); choose another --out") from error
+
+
+def _load(file: Path) -> ChunkSums:
+    # Read whole first: NumPy leaves a damaged file open.
+    with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
+        sums = {}
+        for i, (name, count) in enumerate(zip(arrays["names"].tolist(), arrays["counts"].tolist(), strict=True)):
+            method, metric = name.split("\n")
+            total, squares = arrays[f"{i}"]
+            sums[(method, metric)] = Sums(count=count, total=total, squares=squares)
+    return sums
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a kept chunk can be used; a damaged one is run again."""
+    try:
+        return bool(_load(file))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return False
+
+
+def _added(chunks: Sequence[Chunk], folder: Path) -> dict[tuple[str, str, str], Sums]:
+    added: dict[tuple[str, str, str], Sums] = {}
+    for chunk in sorted(chunks, key=lambda each: (each.place, each.first)):
+        for (method, metric), sums in _load(folder / _file(chunk)).items():
+            key = (chunk.setting.name, method, metric)
+            added[key] = added[key].plus(sums) if key in added else sums
+    return added

@@ -1,0 +1,202 @@
+"""What a study found: means over repetitions with their Monte Carlo error, as rows of a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from bbedge.errors import FormatError
+from bbedge.study.measures import METRICS
+from bbedge.study.study import Column, Study
+
+Array = NDArray[np.float64]
+_Z = 1.959963984540054  # two-sided 95 %
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """Sum and sum of squares of a metric over repetitions; all that is kept of them."""
+
+    count: int
+    """Repetitions."""
+    total: Array
+    """Sum, look by look or a single number."""
+    squares: Array
+    """Sum of squares, likewise."""
+
+    def plus(self, other: Sums) -> Sums:
+        """Both together."""
+        return Sums(
+            count=self.count + other.count, total=self.total + other.total, squares=self.squares + other.squares
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One number of a study."""
+
+    setting: str
+    """Name of the setting."""
+    method: str
+    """Who took part."""
+    metric: str
+    """Name of the metric."""
+    replicate: int | None
+    """The look; none for a number that belongs to the whole repetition."""
+    value: float
+    """Mean over repetitions."""
+    deviation: float
+    """Standard deviation over repetitions."""
+    low: float
+    """Lower end of the pointwise 95 % Monte Carlo interval."""
+    high: float
+    """Upper end of it."""
+
+    @property
+    def error(self) -> float:
+        """Half the width of the interval, as a standard error."""
+        return (self.high - self.low) / (2 * _Z)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """All numbers of a study."""
+
+    repetitions: int
+    """Repetitions of every setting."""
+    rows: tuple[Row, ...]
+    """The numbers."""
+
+    @cached_property
+    def _curves(self) -> dict[tuple[str, str, str], list[Row]]:
+        curves: dict[tuple[str, str, str], list[Row]] = {}
+        for row in self.rows:
+            curves.setdefault((row.setting, row.method, row.metric), []).append(row)
+        return curves
+
+    def settings(self) -> tuple[str, ...]:
+        """Names of the settings, in order."""
+        return tuple(dict.fromkeys(row.setting for row in self.rows))
+
+    def methods(self, setting: str) -> tuple[str, ...]:
+        """Who took part in a setting, in order."""
+        return tuple(dict.fromkeys(row.method for row in self.rows if row.setting == setting))
+
+    def curve(self, setting: str, method: str, metric: str) -> list[Row]:
+        """A metric at every look; empty if it was not measured."""
+        return self._curves.get((setting, method, metric), [])
+
+    def cell(self, setting: str, method: str, column: Column) -> Row | None:
+        """The number of a table's column: none if it was not measured, or a level was not reached."""
+        curve = self.curve(setting, method, column.metric)
+        if not curve:
+            return None
+        if column.reaches is not None:
+            return _first(curve, column.reaches)
+        if column.at is None:
+            return curve[-1]
+        return next((row for row in curve if row.replicate == column.at), None)
+
+    def to_csv(self) -> str:
+        """The rows as a table, in a fixed number of digits."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow([each.name for each in fields(Row)])
+        for row in self.rows:
+            numbers = (f"{number:.{_DIGITS}g}" for number in (row.value, row.deviation, row.low, row.high))
+            writer.writerow([row.setting, row.method, row.metric, row.replicate or "", *numbers])
+        return buffer.getvalue()
+
+    @classmethod
+    def from_csv(cls, text: str, *, repetitions: int) -> Results:
+        """Read the table back."""
+        reader = csv.DictReader(io.StringIO(text))
+        try:
+            rows = tuple(
+                Row(
+                    setting=line["setting"],
+                    method=line["method"],
+                    metric=line["metric"],
+                    replicate=int(line["replicate"]) if line["replicate"] else None,
+                    value=float(line["value"]),
+                    deviation=float(line["deviation"]),
+                    low=float(line["low"]),
+                    high=float(line["high"]),
+                )
+                for line in reader
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(
+                f"line {reader.line_num}: not a row of study results ({error}); make them again with bbedge study run"
+            ) from error
+        return cls(repetitions=repetitions, rows=rows)
+
+
+def summarised(study: Study, sums: Mapping[tuple[str, str, str], Sums]) -> Results:
+    """The results of all repetitions, from the sums of each (setting, method, metric)."""
+    repetitions = {each.count for each in sums.values()}
+    rows = [
+        row
+        for setting in study.settings
+        for (place, method, metric), each in sums.items()
+        if place == setting.name
+        for row in _rows(place, method, metric, each)
+    ]
+    return Results(repetitions=max(repetitions, default=0), rows=tuple(rows))
+
+
+def _rows(setting: str, method: str, metric: str, sums: Sums) -> Iterable[Row]:
+    means = sums.total / sums.count
+    spread = np.maximum(0.0, sums.squares - sums.count * means**2) / max(1, sums.count - 1)
+    deviations = np.sqrt(spread)
+    for look, (mean, deviation) in enumerate(zip(means.tolist(), deviations.tolist(), strict=True)):
+        low, high = _interval(METRICS[metric].kind, mean, deviation, sums.count)
+        yield Row(
+            setting=setting,
+            method=method,
+            metric=metric,
+            replicate=look + 1 if len(means) > 1 else None,
+            value=mean,
+            deviation=deviation,
+            low=low,
+            high=high,
+        )
+
+
+def _interval(kind: str, mean: float, deviation: float, count: int) -> tuple[float, float]:
+    """Clopper and Pearson's for a share, the normal one for a mean."""
+    if kind == "share":
+        hits = round(mean * count)
+        low = 0.0 if hits == 0 else float(betaincinv(hits, count - hits + 1, 0.025))
+        high = 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, 0.975))
+        return low, high
+    half = _Z * deviation / math.sqrt(count)
+    return mean - half, mean + half
+
+
+def _first(curve: list[Row], level: float) -> Row | None:
+    """The first look at which the mean reaches a level; the interval is where the ends of the band reach it."""
+    reached = next((row for row in curve if row.value >= level), None)
+    if reached is None or reached.replicate is None:
+        return None
+    early = next(row.replicate for row in curve if row.high >= level)
+    late = next((row.replicate for row in curve if row.low >= level), curve[-1].replicate)
+    return Row(
+        setting=reached.setting,
+        method=reached.method,
+        metric=reached.metric,
+        replicate=None,
+        value=float(reached.replicate),
+        deviation=math.nan,
+        low=float(early or 1),
+        high=float(late or len(curve)),
+    )

@@ -1,0 +1,120 @@
+"""Settings: what one repetition of a study draws, runs and measures."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.design import Design
+from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges
+from bbedge.study.measures import edge_measures, rank_intervals, rank_measures, resolved_measures, top_k_measures
+from bbedge.study.synthetic import SyntheticBenchmark
+
+Array = NDArray[np.float64]
+Record = Mapping[tuple[str, str], Array]
+"""One repetition: (contender, metric) to a value at every look, or a single value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeds:
+    """Random numbers of one repetition: each purpose has its own stream, whatever else is drawn."""
+
+    seed: int
+    """Seed of the study."""
+    place: str
+    """Name of the study and the setting."""
+    repetition: int
+    """Number of the repetition."""
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """The stream of one purpose."""
+        return np.random.default_rng([self.seed, zlib.crc32(self.place.encode()), self.repetition, _word(purpose)])
+
+
+def _word(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+class Setting(Protocol):
+    """What a study repeats."""
+
+    @property
+    def name(self) -> str:
+        """What the setting is called, in tables and above panels."""
+        ...
+
+    @property
+    def looks(self) -> int:
+        """Replicates in one repetition."""
+        ...
+
+    def repeat(self, seeds: Seeds) -> Record:
+        """Draw, run and measure once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """Contenders on the same panels of a synthetic benchmark."""
+
+    name: str
+    """What the setting is called."""
+    benchmark: SyntheticBenchmark
+    """Where panels come from."""
+    contenders: tuple[str, ...]
+    """Who takes part."""
+    looks: int = 100
+    """Replicates in one repetition."""
+    blocks: int | None = None
+    """Items per block in the analysis, where that differs from the data's own blocks."""
+    alpha: float = 0.05
+    """Error level."""
+    tau: float = 0.0
+    """Margin."""
+    k: int | None = None
+    """Size of the Top-k set to certify, if any."""
+    pilot: int = 5
+    """Replicates that choose the candidate of the pilot procedure, on top of ``looks``."""
+    measured: tuple[str, ...] = ("fwer", "power")
+    """Which metrics are kept."""
+
+    def design(self) -> Design:
+        """The design that contenders start from."""
+        own = self.benchmark.blocks
+        if self.blocks is not None:
+            own = tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items))
+        return self.benchmark.design(blocks=own, alpha=self.alpha, tau=self.tau)
+
+    def repeat(self, seeds: Seeds) -> Record:
+        """Run every contender on one set of panels."""
+        design = self.design()
+        pilot = self.pilot if PILOT in self.contenders else 0
+        panels = self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
+        record: dict[tuple[str, str], Array] = {}
+        for name in self.contenders:
+            if name == PILOT:
+                found: NDArray[np.generic] = pilot_edges(design, panels, pilot=pilot, k=self.k or 1)
+            else:
+                found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
+            measures = self._measures(found, ranks=gives_ranks(name))
+            record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
+        return record
+
+    def _measures(self, found: NDArray[np.generic], *, ranks: bool) -> dict[str, Array]:
+        differences = self.benchmark.differences
+        if ranks:
+            return rank_measures(found.astype(np.int64), differences)
+        edges, null = found.astype(np.bool_), self.benchmark.null(self.tau)
+        measures = edge_measures(edges, null)
+        if self.k is not None:
+            measures |= top_k_measures(edges, null, self.k)
+        if "coverage" in self.measured:
+            measures |= rank_measures(rank_intervals(edges), differences)
+        if "resolved" in self.measured:
+            measures |= resolved_measures(edges)
+        return measures
