@@ -13,7 +13,7 @@ def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write beside the target and move into place, so that a crash leaves the old file or the new one."""
     beside = path.with_name(path.name + ".part")
     try:
-        with beside.open("w", encoding="ascii", newline="\n") as file:
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines([text] if isinstance(text, str) else text)
         beside.replace(path)
     except OSError as error:

@@ -51,7 +51,8 @@ def house_style() -> Iterator[None]:
 
 def save_figure(figure: Figure, *files: Path) -> None:
     """Write a figure in the format that each file's ending names, without the time of day in it."""
-    for file in files:
-        kind = file.suffix.lower().lstrip(".")
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-        figure.savefig(file, bbox_inches="tight", metadata=metadata)
+    with house_style():
+        for file in files:
+            kind = file.suffix.lower().lstrip(".")
+            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+            figure.savefig(file, bbox_inches="tight", metadata=metadata)

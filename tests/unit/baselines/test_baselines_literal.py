@@ -382,3 +382,19 @@ def test_the_contract(name):
 def test_an_unknown_method_is_refused():
     with pytest.raises(BbedgeError, match="choose from BB-EDGE"):
         method("magic")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_is_that_of_statsmodels(seed):
+    from statsmodels.stats.multitest import multipletests
+
+    from bbedge.baselines.holm import holm
+
+    rng = np.random.default_rng(seed)
+    tested = ~np.eye(5, dtype=bool)
+    p = rng.beta(0.3, 2.0, (6, 5, 5)).round(3)  # rounded, so that there are ties
+    found = holm(p, tested, 0.05)
+    for look in range(6):
+        expected = multipletests(p[look][tested], alpha=0.05, method="holm")[0]
+        np.testing.assert_array_equal(found[look][tested], expected)
+    assert not found[:, ~tested].any()

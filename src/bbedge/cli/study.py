@@ -1,0 +1,226 @@
+"""``bbedge study``: the experiments, run, resumed and shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bbedge._version import __version__
+from bbedge.cli.progress import output
+from bbedge.cli.writing import write_whole
+from bbedge.errors import DataError, DomainError, FormatError
+from bbedge.naming import shown_path
+
+if TYPE_CHECKING:
+    from bbedge.report.study_page import Made
+    from bbedge.study.backends import Backend
+    from bbedge.study.results import Results
+    from bbedge.study.study import Study
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Run the experiments: every table and figure of the paper, and ours, beside the published numbers.",
+)
+
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where results are, one folder per study.")]
+_CHUNKS = ".chunks"
+_ALL = "all"
+
+
+@app.command("list")
+def list_studies(out: Out = Path("studies")) -> None:
+    """List the experiments and which of them have results."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from bbedge.study.experiments import STUDIES
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("study", "what it asks", "repeats", "results"):
+        table.add_column(heading, no_wrap=heading in ("study", "results"))
+    for study in STUDIES.values():
+        made = _read_made(out / study.name)
+        done = "" if made is None else f"{made.repetitions} repetitions"
+        table.add_row(Text(study.name, style="cyan"), Text(study.question), Text(study.source, style="dim"), done)
+    console = output()
+    console.print(table)
+    console.print()
+    console.print("bbedge study run NAME makes one, bbedge study show NAME prints its numbers.", highlight=False)
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="Name of the study, or all.", show_default=False)],
+    repetitions: Annotated[int, typer.Option(min=1, help="Repetitions of every setting.")] = 500,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The same seed gives the same bytes, with any number of workers.")
+    ] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; all cores by default.", show_default=False)
+    ] = None,
+    backend: Annotated[str, typer.Option(help="joblib (this machine) or ray (a cluster).")] = "joblib",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a running Ray cluster, or auto; by default one is started here.", show_default=False
+        ),
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(help="Real repeated runs for same-model: a score table. May be repeated.", show_default=False),
+    ] = None,
+    out: Out = Path("studies"),
+) -> None:
+    """Run a study, or go on with one that was interrupted.
+
+    Finished chunks of ten repetitions are kept: Ctrl-C or a crash costs no more than the chunks being worked on. When
+    all are done the table, the figure and the page are written.
+
+    [cyan]bbedge study run power --repetitions 50[/cyan]
+    [cyan]bbedge study run all[/cyan]
+    """
+    from bbedge.study.experiments import STUDIES
+    from bbedge.study.experiments import study as find
+
+    if backend not in ("joblib", "ray"):
+        raise DomainError(f"unknown backend {backend!r}; choose joblib or ray")
+    if address is not None and backend != "ray":
+        raise DomainError("--address is the address of a Ray cluster; add --backend ray")
+    chosen = list(STUDIES.values()) if name == _ALL else [find(name)]
+    for study in chosen:
+        found = _with_data(study, data or []) if study.needs_data else study
+        if data and not any(each.needs_data for each in chosen):
+            raise DomainError(f"study {study.name} takes no --data")
+        _run_one(
+            found,
+            repetitions=repetitions,
+            seed=seed,
+            workers=workers,
+            backend="ray" if backend == "ray" else "joblib",
+            address=address,
+            data=tuple(file.name for file in data or []) if study.needs_data else (),
+            out=out,
+        )
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Name of the study.", show_default=False)], out: Out = Path("studies")
+) -> None:
+    """Print the numbers of a study that was run, beside the paper's."""
+    from bbedge.report.study_table import setting_tables, show_study
+    from bbedge.study.experiments import study as find
+    from bbedge.study.results import Results
+
+    study = find(name)
+    folder = out / study.name
+    made = _read_made(folder)
+    if made is None:
+        raise DataError(
+            f"{shown_path(folder)}: no results of {study.name} here; make them with: bbedge study run {study.name}"
+        )
+    file = folder / "results.csv"
+    try:
+        results = Results.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
+    except FormatError as error:
+        raise FormatError(f"{shown_path(file)}: {error}") from error
+    show_study(output(), study, setting_tables(study, results), made=made.sentence())
+
+
+def _run_one(
+    study: Study,
+    *,
+    repetitions: int,
+    seed: int,
+    workers: int | None,
+    backend: Backend,
+    address: str | None,
+    data: tuple[str, ...],
+    out: Path,
+) -> None:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from bbedge.report.study_page import Made
+    from bbedge.report.study_table import setting_tables, show_study
+    from bbedge.study.monte_carlo import fingerprint, run_study
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("repetitions ·"),
+        TimeElapsedColumn(),
+        TextColumn("· left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+        console=Console(stderr=True),
+    ) as bar:
+        task = bar.add_task(study.name, total=None)
+        results = run_study(
+            study,
+            repetitions=repetitions,
+            seed=seed,
+            keep=out / _CHUNKS,
+            backend=backend,
+            workers=workers,
+            address=address,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    made = Made(seed=seed, repetitions=repetitions, version=__version__, fingerprint=fingerprint(study), data=data)
+    _write(study, results, made, out)
+    show_study(output(), study, setting_tables(study, results), made=made.sentence())
+    output().print(f"\nWritten to {shown_path(out / study.name)}", highlight=False)
+
+
+def _write(study: Study, results: Results, made: Made, out: Path) -> None:
+    """The table, the figure, the page and how they were made; the list of studies last."""
+    from bbedge.report.plotting import save_figure
+    from bbedge.report.study_figure import study_figure
+    from bbedge.report.study_page import index_page, study_page
+    from bbedge.study.experiments import STUDIES
+
+    folder = out / study.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another --out") from error
+    write_whole(folder / "results.csv", results.to_csv())
+    save_figure(study_figure(study, results), folder / "figure.png", folder / "figure.svg")
+    write_whole(folder / "README.md", study_page(study, results, made))
+    write_whole(folder / "run.json", json.dumps(asdict(made), indent=1) + "\n")
+    records = {each.name: _read_made(out / each.name) for each in STUDIES.values()}
+    found = {name: record for name, record in records.items() if record is not None}
+    write_whole(out / "README.md", index_page(STUDIES.values(), found))
+
+
+def _read_made(folder: Path) -> Made | None:
+    from bbedge.report.study_page import Made
+
+    file = folder / "run.json"
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return Made(**(content | {"data": tuple(content["data"])}))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise FormatError(f"{shown_path(file)}: not a record of a run ({error}); run the study again") from error
+
+
+def _with_data(study: Study, files: list[Path]) -> Study:
+    from bbedge.formats import read_scores
+    from bbedge.study.experiments import same_model
+
+    return same_model.with_data({file.stem: read_scores(file, least_models=1) for file in files}) if files else study

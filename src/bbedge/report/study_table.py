@@ -1,0 +1,149 @@
+"""The numbers of a study beside those of the paper, as cells for a terminal or a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from scipy.special import betaincinv
+
+from bbedge.study.measures import METRICS
+from bbedge.study.results import Results, Row
+from bbedge.study.study import Column, Published, Study
+
+_Z = 1.959963984540054
+_PAPER_REPETITIONS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number, with what the paper printed."""
+
+    ours: str
+    """Our number with its Monte Carlo error; a dash if it was not measured or not reached."""
+    paper: str
+    """The paper's; empty if it printed none."""
+    differs: bool
+    """Whether the two cannot be the same up to Monte Carlo error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingTable:
+    """The numbers of one setting."""
+
+    setting: str
+    """Name of the setting."""
+    headings: tuple[str, ...]
+    """What the columns are."""
+    methods: tuple[str, ...]
+    """What the rows are."""
+    cells: tuple[tuple[Cell, ...], ...]
+    """The numbers, row by row."""
+
+
+def heading(column: Column, looks: int) -> str:
+    """What a column is called."""
+    label = METRICS[column.metric].label
+    if column.reaches is not None:
+        return f"{label.replace(' at r', '')} {100 * column.reaches:g} % at replicate"
+    at = column.at or looks
+    return label.replace(" at r", f" at {at}").replace(" up to r", f" up to {at}").replace(" by r", f" by {at}")
+
+
+def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
+    """One table per setting, with the columns that were measured in it."""
+    tables = []
+    printed = {(each.setting, each.method, each.column): each for each in study.published}
+    for name in results.settings():
+        methods = results.methods(name)
+        looks = max((row.replicate or 0) for row in results.rows if row.setting == name)
+        columns = [
+            column
+            for column in study.table
+            if (column.at is None or column.at <= looks)
+            and any(results.curve(name, method, column.metric) for method in methods)
+        ]
+        tables.append(
+            SettingTable(
+                setting=name,
+                headings=tuple(heading(column, looks) for column in columns),
+                methods=methods,
+                cells=tuple(
+                    tuple(
+                        _cell(results.cell(name, method, column), column, printed.get((name, method, column)), looks)
+                        for column in columns
+                    )
+                    for method in methods
+                ),
+            )
+        )
+    return tuple(tables)
+
+
+def _cell(row: Row | None, column: Column, published: Published | None, looks: int) -> Cell:
+    paper = "" if published is None else f"{published.value:.5g}"
+    if published is not None and published.deviation is not None:
+        paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2g}"
+    if row is None:
+        never = f"not by {looks}" if column.reaches is not None else "-"
+        return Cell(ours=never, paper=paper, differs=published is not None)
+    if column.reaches is not None:
+        ours = f"{row.value:g} [{row.low:g}, {row.high:g}]"
+    elif METRICS[column.metric].kind == "share":
+        ours = f"{row.value:.3g} [{row.low:.2g}, {row.high:.2g}]"
+    else:
+        ours = f"{row.value:.4g} ± {(row.high - row.low) / 2:.2g}"
+    return Cell(ours=ours, paper=paper, differs=published is not None and not agrees(row, column, published))
+
+
+def agrees(row: Row, column: Column, published: Published) -> bool:
+    """Whether our 95 % Monte Carlo interval meets the paper's; a number printed alone is taken as it stands."""
+    low, high = published.value, published.value
+    if column.reaches is not None:
+        low, high = low - 1.0, high + 1.0  # read off a curve
+    elif METRICS[column.metric].kind == "share":
+        hits = round(published.value * _PAPER_REPETITIONS)
+        low = 0.0 if hits == 0 else float(betaincinv(hits, _PAPER_REPETITIONS - hits + 1, 0.025))
+        high = 1.0
+        if hits < _PAPER_REPETITIONS:
+            high = float(betaincinv(hits + 1, _PAPER_REPETITIONS - hits, 0.975))
+    elif published.deviation is not None:
+        half = _Z * published.deviation / math.sqrt(_PAPER_REPETITIONS)
+        low, high = low - half, high + half
+    return row.low <= high and low <= row.high
+
+
+def show_study(console: Console, study: Study, tables: Sequence[SettingTable], *, made: str) -> None:
+    """Print a study's numbers."""
+    console.print()
+    console.print(Text(study.title, style="bold"))
+    console.print(Text(study.question))
+    console.print(Text(f"Repeats {study.source}. {made}" if study.source != "ours" else made, style="dim"))
+    for each in tables:
+        table = Table(title=Text(each.setting, style="bold"), title_justify="left", box=None, pad_edge=False)
+        table.add_column("method", no_wrap=True)
+        for text in each.headings:
+            table.add_column(text, justify="right")
+        for method, cells in zip(each.methods, each.cells, strict=True):
+            table.add_row(Text(method), *(_shown(cell) for cell in cells))
+        console.print()
+        console.print(table, highlight=False)
+    if study.published:
+        console.print()
+        console.print(
+            Text(
+                "Below ours: the paper's number; yellow where the two differ by more than Monte Carlo error.",
+                style="dim",
+            )
+        )
+
+
+def _shown(cell: Cell) -> Text:
+    text = Text(cell.ours)
+    if cell.paper:
+        text.append(f"\npaper {cell.paper}", style="yellow" if cell.differs else "dim")
+    return text
