@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format check calibration bench build clean
+.PHONY: help setup demo test lint format check calibration bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ calibration: $(READY)  ## The long statistical checks
 
 bench: $(READY)  ## Cost of every method as a ratio to BB-EDGE
 	@$(BIN)/python benchmarks/baselines.py
+
+studies: $(READY)  ## All experiments with 500 repetitions (hours); DATA=runs.parquet adds real runs
+	$(BIN)/bbedge study run all $(if $(DATA),--data $(DATA))
 
 build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

@@ -154,10 +154,12 @@ def _run_one(
         TimeRemainingColumn,
     )
 
+    from bbedge.report.plotting import need_matplotlib
     from bbedge.report.study_page import Made
     from bbedge.report.study_table import setting_tables, show_study
     from bbedge.study.monte_carlo import fingerprint, run_study
 
+    need_matplotlib()
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),

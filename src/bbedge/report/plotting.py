@@ -38,13 +38,20 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+def need_matplotlib() -> None:
+    """Refuse early where figures cannot be drawn."""
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ImportError as error:
+        raise BbedgeError("figures need matplotlib; install it with: pip install 'bbedge[figures]'") from error
+
+
 @contextmanager
 def house_style() -> Iterator[None]:
     """Draw inside this block."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise BbedgeError("figures need matplotlib; install it with: pip install 'bbedge[figures]'") from error
+    need_matplotlib()
+    import matplotlib as mpl
+
     with mpl.rc_context(_STYLE):
         yield
 

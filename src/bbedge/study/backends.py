@@ -24,6 +24,10 @@ def map_unordered(
     address: str | None = None,
 ) -> Iterator[Result]:
     """Yield the results as they come, in any order. ``workers``: all cores by default."""
+    try:
+        import threadpoolctl  # noqa: F401 - what every chunk is run under
+    except ImportError as error:
+        raise BbedgeError("studies need more packages; install them with: pip install 'bbedge[study]'") from error
     if backend == "ray":
         yield from _on_ray(work, tasks, workers, address)
     else:
@@ -34,7 +38,7 @@ def _on_cores(work: Callable[[Task], Result], tasks: Sequence[Task], workers: in
     try:
         from joblib import Parallel, delayed
     except ImportError as error:
-        raise BbedgeError("studies need joblib; install it with: pip install 'bbedge[study]'") from error
+        raise BbedgeError("studies need more packages; install them with: pip install 'bbedge[study]'") from error
     count = min(workers or os.cpu_count() or 1, max(1, len(tasks)))
     yield from Parallel(n_jobs=count, return_as="generator_unordered")(delayed(work)(task) for task in tasks)
 
