@@ -29,27 +29,26 @@ def edges(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np
     bar = math.log((1.0 + design.tau) / (1.0 - design.tau))
     draws = rng.standard_normal((n_looks, _DRAWS))
     total = np.zeros(smooth.shape[1:])
-    weighted = np.zeros((_DRAWS, *smooth.shape[1:]))
+    weighted = np.zeros((*smooth.shape[1:], _DRAWS))  # draws last: the supremum over the grid then runs over whole rows
     weight = np.zeros(_DRAWS)
     found = np.zeros((n_looks, n_models, n_models), dtype=np.bool_)
-    first, second = np.triu_indices(n_models, k=1)
     for look in range(n_looks):
         total += smooth[look]
-        weighted += draws[look][:, None, None] * smooth[look]
+        weighted += smooth[look][:, :, None] * draws[look]
         weight += draws[look]
         mean = total / (look + 1)
-        noise = (weighted - weight[:, None, None] * mean) / (look + 1)
-        for a, b in ((first, second), (second, first)):
-            preference = np.clip((mean[a] - mean[b] + 1.0) / 2.0, _EDGE, 1.0 - _EDGE)
-            low = logit(preference).min(axis=1)
-            # Quantiles are above 0, so that only a direction that is ahead everywhere is worth a bootstrap.
-            ahead = np.flatnonzero(low > bar)
-            a, b, preference = a[ahead], b[ahead], preference[ahead]
-            # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of it.
-            wobble = (noise[:, a] - noise[:, b]) / (2.0 * preference * (1.0 - preference))
-            quantile = np.maximum(0.0, _quantile(wobble.max(axis=2), 1.0 - design.alpha))
-            found[look, a, b] = low[ahead] - quantile > bar
-    return found & design.tested
+        preference = np.clip((mean[:, None] - mean + 1.0) / 2.0, _EDGE, 1.0 - _EDGE)
+        low = logit(preference).min(axis=2)
+        # Quantiles are above 0, so that only a direction that is ahead everywhere is worth a bootstrap.
+        a, b = np.nonzero((low > bar) & design.tested)
+        noise = (weighted - mean[:, :, None] * weight) / (look + 1)
+        wobble = noise[a]
+        wobble -= noise[b]
+        # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of that.
+        wobble *= (0.5 / (preference[a, b] * (1.0 - preference[a, b])))[:, :, None]
+        quantile = np.maximum(0.0, _quantile(wobble.max(axis=1), 1.0 - design.alpha))
+        found[look, a, b] = low[a, b] - quantile > bar
+    return found
 
 
 def smoothed(panels: Array) -> Array:
@@ -65,6 +64,6 @@ def smoothed(panels: Array) -> Array:
 
 def _quantile(values: Array, level: float) -> Array:
     """The upper empirical quantile over draws, by selection."""
-    rank = math.ceil(level * len(values)) - 1
-    quantile: Array = np.partition(values, rank, axis=0)[rank]
+    rank = math.ceil(level * values.shape[1]) - 1
+    quantile: Array = np.partition(values, rank, axis=1)[:, rank]
     return quantile

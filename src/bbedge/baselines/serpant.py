@@ -95,24 +95,27 @@ def log_evidence(wins: NDArray[np.int64], items: NDArray[np.int64], mu0: float) 
     ``log E = log B(k+1, n-k+1) + log P(Beta(k+1, n-k+1) > mu0) - log(1 - mu0) - k log mu0 - (n-k) log(1 - mu0)``
     """
     k, n = wins.astype(np.float64), np.broadcast_to(items, wins.shape).astype(np.float64)
-    log_factorial = gammaln(np.arange(1, int(items.max()) + 3, dtype=np.float64))
-    log_beta = log_factorial[wins] + log_factorial[items - wins] - log_factorial[items + 1]
-    likelihood = k * math.log(mu0) + (n - k) * math.log1p(-mu0)
     deviations = (k + 0.5 - (n + 1.0) * mu0) / np.sqrt((n + 1.0) * mu0 * (1.0 - mu0))
-    few, far = n <= _EXACT_UP_TO, deviations < _BELOW
-    log_e: Array = log_beta + _log_tail(k, n, deviations, few, mu0) - math.log1p(-mu0) - likelihood
+    log_e = np.empty(wins.shape)
     # Far below the null the normal tail is much too heavy; there a geometric series bounds the binomial one, and
     # all factorials cancel.
-    low = far & ~few
+    low = (deviations < _BELOW) & (n > _EXACT_UP_TO)
     ratio = k[low] * (1.0 - mu0) / ((n[low] + 2.0 - k[low]) * mu0)
     log_e[low] = -np.log((n[low] + 1.0 - k[low]) * (1.0 - ratio))
+    rest = ~low
+    wins, items, k, n = wins[rest], np.broadcast_to(items, low.shape)[rest], k[rest], n[rest]
+    log_factorial = gammaln(np.arange(1, int(items.max(initial=0)) + 3, dtype=np.float64))
+    log_beta = log_factorial[wins] + log_factorial[items - wins] - log_factorial[items + 1]
+    likelihood = k * math.log(mu0) + (n - k) * math.log1p(-mu0)
+    log_e[rest] = log_beta + _log_tail(k, n, deviations[rest], mu0) - math.log1p(-mu0) - likelihood
     return log_e
 
 
-def _log_tail(k: Array, n: Array, deviations: Array, few: NDArray[np.bool_], mu0: float) -> Array:
+def _log_tail(k: Array, n: Array, deviations: Array, mu0: float) -> Array:
     """``log P(Beta(k+1, n-k+1) > mu0) = log P(Binomial(n+1, mu0) <= k)``; 0 where it is 1 to nine digits."""
     tail = np.zeros(k.shape)
-    near = ~few & (deviations >= _BELOW) & (deviations <= _ABOVE)
+    few = n <= _EXACT_UP_TO
+    near = ~few & (deviations <= _ABOVE)
     tail[near] = log_ndtr(deviations[near])
     with np.errstate(divide="ignore"):
         tail[few] = np.log(betaincc(k[few] + 1.0, n[few] - k[few] + 1.0, mu0))
