@@ -194,6 +194,8 @@ def _write(study: Study, results: Results, made: Made, out: Path) -> None:
     from bbedge.report.study_page import index_page, study_page
     from bbedge.study.experiments import STUDIES
 
+    # As they will be read back: the page and the figure then follow from the table alone.
+    results = type(results).from_csv(results.to_csv(), repetitions=results.repetitions)
     folder = out / study.name
     try:
         folder.mkdir(parents=True, exist_ok=True)

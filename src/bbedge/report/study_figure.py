@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _OURS = {
     "BB-EDGE": "#0072B2",
     "BB-EDGE-X": "#D55E00",
-    "BB-EDGE + pilot": "#009E73",
+    "BB-EDGE + pilot": "#332288",
     "bernstein": "#0072B2",
     "betting, design stakes": "#D55E00",
     "Holm z-test, one look": "#000000",

@@ -17,6 +17,7 @@ from bbedge.study.study import Column, Published, Study
 
 _Z = 1.959963984540054
 _PAPER_REPETITIONS = 500
+_DIGITS = {"cr": 2, "resolved": 2, "width": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +86,19 @@ def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
 
 
 def _cell(row: Row | None, column: Column, published: Published | None, looks: int) -> Cell:
-    paper = "" if published is None else f"{published.value:.5g}"
+    paper = "" if published is None else f"{published.value:g}"
     if published is not None and published.deviation is not None:
-        paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2g}"
+        paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2f}"
     if row is None:
         never = f"not by {looks}" if column.reaches is not None else "-"
         return Cell(ours=never, paper=paper, differs=published is not None)
     if column.reaches is not None:
         ours = f"{row.value:g} [{row.low:g}, {row.high:g}]"
     elif METRICS[column.metric].kind == "share":
-        ours = f"{row.value:.3g} [{row.low:.2g}, {row.high:.2g}]"
+        ours = f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
     else:
-        ours = f"{row.value:.4g} ± {(row.high - row.low) / 2:.2g}"
+        digits = _DIGITS.get(column.metric, 3)
+        ours = f"{row.value:.{digits}f} ± {(row.high - row.low) / 2:.{digits}f}"
     return Cell(ours=ours, paper=paper, differs=published is not None and not agrees(row, column, published))
 
 
