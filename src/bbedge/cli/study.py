@@ -40,12 +40,12 @@ def list_studies(out: Out = Path("studies")) -> None:
     from bbedge.study.experiments import STUDIES
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("study", "what it asks", "repeats", "results"):
-        table.add_column(heading, no_wrap=heading in ("study", "results"))
+    for heading in ("study", "about", "repeats", "results"):
+        table.add_column(heading, no_wrap=heading != "repeats")
     for study in STUDIES.values():
         made = _read_made(out / study.name)
         done = "" if made is None else f"{made.repetitions} repetitions"
-        table.add_row(Text(study.name, style="cyan"), Text(study.question), Text(study.source, style="dim"), done)
+        table.add_row(Text(study.name, style="cyan"), Text(study.title), Text(study.source, style="dim"), done)
     console = output()
     console.print(table)
     console.print()
