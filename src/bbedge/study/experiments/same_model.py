@@ -105,7 +105,7 @@ STUDY = Study(
         "A certificate on real runs says that the runs of one model differ by more than chance, which may be the truth "
         "about them. `bbedge diagnose` asks: of the ten runs of one model on CRUXEval (two items for each of 800 "
         "functions) it finds that their means fall from the first to the last and vary 3.3 times as much as "
-        "independent blocks would (p 0.01), so that they are no clean null and a few false certificates are no surprise.",
+        "independent blocks would (p 0.01). They are no clean null, and a few certificates are no surprise.",
     ),
     needs_data="score tables with repeated runs of each model (at least 4)",
 )
