@@ -83,7 +83,12 @@ def _panel(ax: Axes, results: Results, setting: str, metric: str, looks: dict[st
     target = {"alpha": _ALPHA, "1 - alpha": 1.0 - _ALPHA, None: None}[METRICS[metric].target]
     if target is not None:
         ax.axhline(target, color="#444444", linestyle=(0, (5, 3)), linewidth=1.0, zorder=1)
-    if METRICS[metric].kind == "share" or metric in ("power", "false"):
+    if (
+        METRICS[metric].target == "alpha"
+        and max(row.value for row in results.rows if row.metric == metric) < 2 * _ALPHA
+    ):
+        ax.set_ylim(-0.004, 2.2 * _ALPHA)  # all are small: let the reader see how small
+    elif METRICS[metric].kind == "share" or metric in ("power", "false"):
         ax.set_ylim(-0.03, 1.03)
     else:
         ax.set_ylim(bottom=0.0, top=1.05 * max(top, 1.0))
