@@ -10,7 +10,9 @@ from bbedge._version import __version__
 from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
+from bbedge.cli.convert import convert
 from bbedge.cli.diagnose import diagnose
+from bbedge.cli.inspect_scores import inspect_scores
 
 app = typer.Typer(
     name="bbedge",
@@ -37,6 +39,8 @@ def root(
     """Take the options that come before a command."""
 
 
+app.command("inspect-scores")(inspect_scores)
+app.command()(convert)
 app.command()(certify)
 app.command()(compare)
 app.command()(diagnose)

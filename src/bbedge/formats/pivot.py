@@ -82,6 +82,18 @@ def build_panels(
     return _from_dense(coder, orders, names, rows, incomplete, hint)
 
 
+def check_unique(coder: Coder, *, replicates: Sequence[str]) -> None:
+    """Raise if a model has two scores on one item in one replicate."""
+    orders = (
+        Order.of(coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates),
+        Order.of(coder.names("model")),
+        Order.of(coder.names("item"), key=natural_key),
+    )
+    cells = np.concatenate(list(_cells(coder, orders)))
+    if len(np.unique(cells)) < len(cells):
+        _refuse_duplicate(coder, orders, cells)
+
+
 def _from_dense(
     coder: Coder,
     orders: tuple[Order, Order, Order],

@@ -37,7 +37,8 @@ class Lighteval:
     def open(self, path: str) -> Log:
         """Open details and look for the results of the same time."""
         named = _DETAILS.fullmatch(Path(path).name)
-        time, task = (named["time"], named["task"]) if named else ("", "")
+        time = named["time"] if named else ""
+        task = _task(path) or (named["task"] if named else "")
         results = _results(Path(path), time) if named else None
         said = document(str(results)) if results is not None else {}
         run = _run(said, task, time)
@@ -61,6 +62,11 @@ def _results(path: Path, time: str) -> Path | None:
             return found if found.is_file() else None
     beside = path.parent / f"results_{time}.json"
     return beside if beside.is_file() else None
+
+
+def _task(path: str) -> str | None:
+    """The task of the first sample; its name in the file's name may have lost characters."""
+    return next((text(doc.get("task_name")) for _, doc, _ in _rows(path)), None)
 
 
 def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
@@ -100,9 +106,26 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
+    prefix = f"{run.task}/" if run.task else ""
+    for place, doc, metric in _rows(path):
+        name = text(doc.get("id"))
+        if name is None:
+            raise FormatError(f"{shown_path(path)}: sample {place}: no doc.id; expected details of lighteval")
+        yield Sample(
+            run=run,
+            item=f"{prefix}{name}",
+            scores=numbers(metric),
+            place=place,
+            fields={"doc": doc},
+            content=digest(doc.get("query"), doc.get("choices"), doc.get("gold_index")),
+            prompt=digest(doc.get("instruction"), doc.get("query"), doc.get("fewshot_samples")),
+        )
+
+
+def _rows(path: str) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """The position, document and metrics of every row."""
     import polars as pl
 
-    prefix = f"{run.task}/" if run.task else ""
     scan = pl.scan_parquet(path, glob=False, hive_partitioning=False).select("doc", "metric")
     first = 0
     while True:
@@ -111,21 +134,11 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
                 rows = scan.slice(first, _ROWS).collect()
         except pl.exceptions.PolarsError as error:
             reason = str(error).partition("\n")[0]
-            raise FormatError(f"{shown_path(path)}: not a readable Parquet file ({reason}); write it again") from None
+            raise FormatError(
+                f"{shown_path(path)}: not readable details of lighteval ({reason}); write them again"
+            ) from None
         if not rows.height:
             return
         for place, row in enumerate(rows.iter_rows(named=True), start=first + 1):
-            doc = mapping(row["doc"])
-            name = text(doc.get("id"))
-            if name is None:
-                raise FormatError(f"{shown_path(path)}: sample {place}: no doc.id; expected details of lighteval")
-            yield Sample(
-                run=run,
-                item=f"{prefix}{name}",
-                scores=numbers(mapping(row["metric"])),
-                place=place,
-                fields={"doc": doc},
-                content=digest(doc.get("query"), doc.get("choices"), doc.get("gold_index")),
-                prompt=digest(doc.get("instruction"), doc.get("query"), doc.get("fewshot_samples")),
-            )
+            yield place, mapping(row["doc"]), mapping(row["metric"])
         first += rows.height

@@ -118,7 +118,7 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             scores=numbers({str(name): row[name] for name in metrics if isinstance(name, str) and name in row}),
             place=line,
             filter=chosen,
-            fields={"doc": row["doc"], "target": row.get("target")},
+            fields={"doc": row["doc"]},
             label=f"{prefix}{text(row['doc_id'])}",
             content=content,
             prompt=text(row.get("prompt_hash")),

@@ -10,7 +10,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.formats.logs.contract import Log, Recognition, Run, Sample, Value
-from bbedge.formats.logs.fields import mapping, number, numbers, settings, text
+from bbedge.formats.logs.fields import digest, mapping, number, numbers, settings, text
 from bbedge.formats.logs.glimpse import Glimpse
 from bbedge.formats.logs.json_lines import objects
 from bbedge.naming import quoted, shown_path
@@ -43,13 +43,13 @@ class OpenAiEvals:
 def _run(spec: Mapping[str, Any]) -> Run:
     functions = spec.get("completion_fns")
     names = [name for name in (text(each) for each in functions) if name] if isinstance(functions, list) else []
+    # The seed in it shuffles the samples and is not sent to the model.
     config = mapping(spec.get("run_config"))
     return Run(
         model=",".join(names) or text(mapping(spec.get("model")).get("model")) or None,
         task=text(spec.get("base_eval")) or text(spec.get("eval_name")) or "",
         identity=text(spec.get("run_id")) or "",
         when=text(spec.get("created_at")) or "",
-        seed=text(config.get("seed")),
         protocol=settings(
             {"eval": spec.get("eval_name"), "split": spec.get("split"), "most samples": config.get("max_samples")}
         ),
@@ -61,6 +61,7 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
     scores: dict[str, dict[str, Value]] = {}
     places: dict[str, int] = {}
     errors: dict[str, str] = {}
+    asked: dict[str, str] = {}
     for line, row in objects(path):
         name = text(row.get("sample_id"))
         if name is None:
@@ -73,6 +74,8 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
         elif kind == "metrics":
             new = numbers(data)
         else:
+            if kind == "sampling" and name not in asked:
+                asked[name] = digest(data.get("prompt"))
             if kind == "error":
                 errors[name] = text(data.get("message")) or text(data.get("type")) or "error"
             continue
@@ -85,4 +88,6 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             found[metric] = value
         places[name] = line
     for name, found in scores.items():
-        yield Sample(run=run, item=name, scores=found, place=places[name], error=errors.get(name))
+        yield Sample(
+            run=run, item=name, scores=found, place=places[name], error=errors.get(name), content=asked.get(name)
+        )

@@ -78,6 +78,8 @@ class Watch:
             )
         if self.unscored:
             parts.append(f"{self.unscored} samples have no score of this metric.")
+        if self._changed:
+            parts.append(next(self.notes()))
         return "".join(f"\n{part}" for part in parts)
 
 

@@ -164,15 +164,15 @@ class LogTable:
             what = f"metrics {listed(found)} are both in it" if found else "no such metric in it"
             raise FormatError(
                 f"{self._at(sample)}: --metric {shown(' --metric '.join(self.choices.metrics))}: {what}; it has "
-                f"{listed(sample.scores, limit=40)}: name exactly one of them"
+                f"{listed(sample.scores, limit=12)}: name exactly one of them"
             )
         usual = self.log.usual_metric
         if not found and usual is not None and usual in sample.scores:
             found = [usual]
         if not found and len(sample.scores) > 1:
             raise FormatError(
-                f"{self._at(sample)}: several metrics, {listed(sample.scores, limit=40)}; "
-                f"choose one with --metric {shown(next(iter(sample.scores)))}"
+                f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with --metric "
+                "NAME: bbedge inspect-scores lists them"
             )
         metric = found[0] if found else next(iter(sample.scores))
         if metric in sample.run.lower_is_better:
