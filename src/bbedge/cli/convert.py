@@ -42,6 +42,7 @@ def convert(
     [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
     """
     from bbedge.formats.canonical import convert as write
+    from bbedge.formats.logs.suspicions import counted
 
     if to.suffix != ".parquet":
         raise DomainError(f"--to {shown_path(to)}: the table is Parquet; end its name with .parquet")
@@ -55,9 +56,11 @@ def convert(
             progress=progress,
         )
     console = output()
-    said = f"{shown_path(to)}: {done.rows:,} scores of {done.models:,} models on {done.items:,} items in "
-    said += f"{done.replicates:,} replicate{'' if done.replicates == 1 else 's'}."
+    said = (
+        f"{shown_path(to)}: {counted(done.rows, 'score')} of {counted(done.models, 'model')} on "
+        f"{counted(done.items, 'item')} in {counted(done.replicates, 'replicate')}."
+    )
     if done.missing:
-        said += f" {done.missing:,} rows have no score: a failed sample is not a zero."
+        said += f" {counted(done.missing, 'row')} without one: a failed sample is not a zero."
     for line in (said, *(f"Note  {note}" for note in done.notes)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

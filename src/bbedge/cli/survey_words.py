@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bbedge.formats.logs.suspicions import counted
 from bbedge.naming import shown
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def suspicions(found: Survey) -> list[str]:
     """Everything that should be looked into."""
     notes = []
     if found.errors:
-        notes.append(f"{found.errors} samples ended with an error; they have no score. The first: {found.first_error}")
+        notes.append(f"{counted(found.errors, 'sample')} ended with an error and have no score: {found.first_error}")
     if found.cached:
-        notes.append(f"{found.cached} answers came from a cache; a repeated answer is not a replicate.")
+        notes.append(f"{counted(found.cached, 'answer')} came from a cache; a repeated answer is not a replicate.")
     constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
     if constant:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")
@@ -139,6 +140,8 @@ def _tasks(tasks: Sequence[str]) -> str:
 
 def _root(paths: Sequence[str]) -> str:
     """The folders that all paths have in common, which need not be said for each."""
-    folders = [path[: path.rfind("/") + 1] for path in paths]
-    shared = os.path.commonprefix(folders)
-    return shared[: shared.rfind("/") + 1]
+    folders = [path[: path.rfind(os.sep) + 1] for path in paths]
+    shortest = min(folders, key=len)
+    while not all(folder.startswith(shortest) for folder in folders):
+        shortest = shortest[: shortest.rfind(os.sep, 0, -1) + 1]
+    return shortest

@@ -78,7 +78,7 @@ def _first_object(head: bytes) -> dict[str, Any]:
     stream = JsonStream(io.BytesIO(head.lstrip().removeprefix(b"[")), "the beginning")
     found: dict[str, Any] = {}
     try:
-        for key in stream.keys():  # noqa: SIM118 - a method that reads, not a mapping
+        for key in stream.entries():
             found[key] = None
             found[key] = stream.value()
     except (FormatError, json.JSONDecodeError):

@@ -71,7 +71,7 @@ def _json_header(path: str) -> dict[str, Any]:
     header: dict[str, Any] = {}
     with told(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
-        for key in stream.keys():  # noqa: SIM118 - a method that reads, not a mapping
+        for key in stream.entries():
             if key == "samples":
                 break
             value = stream.value()
@@ -133,7 +133,7 @@ def _zipped_samples(path: str) -> Iterator[Any]:
 def _json_samples(path: str) -> Iterator[Any]:
     with told(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
-        for key in stream.keys():  # noqa: SIM118 - a method that reads, not a mapping
+        for key in stream.entries():
             if key == "samples" and stream.opens() == "[":
                 yield from stream.elements()
         stream.end()

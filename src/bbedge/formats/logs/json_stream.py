@@ -20,6 +20,7 @@ _LONGEST = 256 << 20
 # An error this close to the end of what was read may only mean that there is more to come.
 _NEAR_END = 16
 _WHITE = " \t\n\r"
+_AFTER_VALUE = f"{_WHITE},:]}}"
 
 
 class Readable(Protocol):
@@ -50,7 +51,7 @@ class JsonStream:
             if not self._more():
                 return ""
 
-    def keys(self) -> Iterator[str]:
+    def entries(self) -> Iterator[str]:
         """Enter an object: its keys, each before its value, which may be read, entered or left."""
         self._waiting = False
         self._expect("{")
@@ -112,8 +113,9 @@ class JsonStream:
             except ValueError as error:
                 raise self._broken(str(error)) from None
             else:
-                # A number at the end of what was read may go on.
-                if end < len(self._text) or self._text[end - 1] in '}]"' or not self._more():
+                # A number at the end of what was read may go on, also after a point or an exponent's letter.
+                closed = self._text[end - 1] in '}]"' or (end < len(self._text) and self._text[end] in _AFTER_VALUE)
+                if closed or not self._more():
                     self._at = end
                     return value
 

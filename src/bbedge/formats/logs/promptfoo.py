@@ -74,11 +74,11 @@ def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
     """The rows of a document; what it says of itself is put into ``head`` on the way."""
     with told(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
-        for key in stream.keys():  # noqa: SIM118 - a method that reads, not a mapping
+        for key in stream.entries():
             if key == "metadata":
                 head[key] = stream.value()
             elif key == "results" and stream.opens() == "{":
-                for inner in stream.keys():  # noqa: SIM118
+                for inner in stream.entries():
                     if inner == "timestamp":
                         head[inner] = stream.value()
                     elif inner == "results" and stream.opens() == "[":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bbedge.errors import DataError
@@ -34,18 +34,18 @@ class Watch:
     _changed: dict[str, str] = field(default_factory=dict)
     _varying: dict[str, set[str]] = field(default_factory=dict)
 
-    def see(self, sample: Sample, model: str, place: str) -> None:
-        """Take note of one sample."""
+    def see(self, sample: Sample, model: str, place: Callable[[Sample], str]) -> None:
+        """Take note of one sample; ``place`` tells where it stands, which is only asked where it matters."""
         if sample.error is not None:
             self.errors += 1
-            self.first_error = self.first_error or f"{place}: {shown(sample.error, 200)}"
+            self.first_error = self.first_error or f"{place(sample)}: {shown(sample.error, 200)}"
         if sample.cached:
             self.cached += 1
-            self.first_cached = self.first_cached or place
+            self.first_cached = self.first_cached or place(sample)
         if sample.content is not None:
             label = sample.label or sample.item
             if self._contents.setdefault(label, sample.content) != sample.content:
-                self._changed.setdefault(label, place)
+                self._changed.setdefault(label, place(sample))
         if sample.prompt is not None:
             known = self._prompts.setdefault((model, sample.item), sample.prompt)
             if known != sample.prompt:
@@ -58,26 +58,25 @@ class Watch:
                 f"{quoted(label)} ({place})" for label, place in list(self._changed.items())[:_EXAMPLES]
             )
             yield (
-                f"{len(self._changed)} items have another text in some runs than in others: {examples}. Scores on "
-                "different questions cannot be compared: use runs of one version of the benchmark."
+                f"{counted(len(self._changed), 'item')} with another text in some runs than in others: {examples}. "
+                "Scores on different questions cannot be compared: use runs of one version of the benchmark."
             )
         for model, items in self._varying.items():
             yield (
-                f"The prompts of {len(items)} items vary between runs of {quoted(model)}, as they do when few-shot "
-                "examples are drawn anew. Such runs are replicates only if that draw is part of what is evaluated."
+                f"The prompts of {counted(len(items), 'item')} vary between runs of {quoted(model)}, as they do when "
+                "few-shot examples are drawn anew. Such runs are replicates only if that draw is part of what is "
+                "evaluated."
             )
         for name, count in self.filtered.items():
-            yield f"{count} rows that were scored as {quoted(name)} are left out."
+            yield f"Left out: {counted(count, 'row')} scored as {quoted(name)}."
 
     def gaps(self) -> str:
         """What to add to a message about missing cells."""
         parts = []
         if self.errors:
-            parts.append(
-                f"{self.errors} samples ended with an error and have no score, the first at {self.first_error}."
-            )
+            parts.append(f"{counted(self.errors, 'sample')} ended with an error and have no score: {self.first_error}.")
         if self.unscored:
-            parts.append(f"{self.unscored} samples have no score of this metric.")
+            parts.append(f"{counted(self.unscored, 'sample')} without an error, and without a score of this metric.")
         if self._changed:
             parts.append(next(self.notes()))
         return "".join(f"\n{part}" for part in parts)
@@ -87,7 +86,7 @@ def check_caches(watch: Watch, replicates: Sequence[str]) -> Iterator[str]:
     """Refuse cached answers where there are several replicates: a copy is no replicate."""
     if not watch.cached:
         return
-    said = f"{watch.cached} answers came from a cache, the first at {watch.first_cached}"
+    said = f"{counted(watch.cached, 'answer')} came from a cache, the first at {watch.first_cached}"
     if len(replicates) > 1:
         raise DataError(
             f"{said}; an answer that is repeated from a cache is not a replicate: run again without the cache, or "
@@ -159,6 +158,15 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[str]:
             "same: if the tool sends it with every request, items are not independent, and --blocks one is the safe "
             "choice."
         )
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: one sample, 2 samples.
+
+    >>> counted(1, "sample"), counted(2000, "sample")
+    ('1 sample', '2,000 samples')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _varying(settings: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, list[str]]]:

@@ -41,6 +41,7 @@ class LogTable:
         watch: Watch,
     ) -> None:
         self.path, self.reader, self.choices = path, reader, choices
+        self.name = shown_path(path)
         self.blocks = None if blocks in _OWN_BLOCKS else blocks
         self.log: Log = reader.open(path)
         self._unit = score_range == (0.0, 1.0)
@@ -49,11 +50,6 @@ class LogTable:
         self._metric: str | None = None
         self._filter: str | None = None
         self._models: dict[int, str] = {}
-
-    @property
-    def name(self) -> str:
-        """The path for messages."""
-        return shown_path(self.path)
 
     def columns(self) -> tuple[str, ...]:
         """The roles that a log fills."""
@@ -77,7 +73,7 @@ class LogTable:
                 continue
             model = self._model(sample.run)
             self._places.append(sample.place)
-            self._watch.see(sample, model, self._at(sample))
+            self._watch.see(sample, model, self._at)
             columns["model"].append(model)
             columns["item"].append(sample.item)
             columns["replicate"].append(self._replicate(sample, model))
