@@ -69,12 +69,14 @@ def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  #
     unread: list[str] = []
     for each in given:
         paths, searched = _files(each)
-        before = len(files)
+        found = False
         for path in paths:
             source = _recognised(path, format, beside, unread, searched=searched)
             if source is not None:
+                found = True
+                # A file that is named twice, or also lies in a folder that is named, is read once.
                 files.setdefault(os.path.realpath(path), source)
-        if len(files) == before and searched:
+        if not found and searched:
             raise FormatError(
                 f"{shown_path(each)}: none of the {len(paths)} files there holds scores that can be recognised; "
                 "expected logs or score tables: name the files, and say what they are with --format"
