@@ -95,6 +95,16 @@ def test_a_reader_without_a_proper_name_or_samples_is_caught(tmp_path):
         check_reader(LmEval(), [LOGS / "README.md"])
 
 
+def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    path = lm_eval_run(tmp_path)
+    monkeypatch.setattr("bbedge.formats.logs.lm_eval.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.formats.logs.json_lines.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.formats.opening.shown_path", lambda _: "it")
+    with pytest.raises(AssertionError, match="is refused without its name"):
+        check_reader(LmEval(), [path])
+
+
 class Lines:
     """A reader as another package would write it: lines of ``model item score``, begun by a word of its own."""
 
@@ -106,6 +116,8 @@ class Lines:
 
     def open(self, path):
         rows = [line.split() for line in Path(path).read_text().splitlines()[1:]]
+        if not all(len(row) == 3 for row in rows):
+            raise FormatError(f"{path}: a line is not made of a model, an item and a score")
         runs = {model: Run(model=model) for model, _, _ in rows}
         return Log(
             runs=tuple(runs.values()),

@@ -18,8 +18,10 @@ mkdir -p "$HOME"
 environment() { # NAME REQUIREMENT...
   local name=$1
   shift
-  [ -x "$tools/$name/bin/pip" ] || "$python" -m venv "$tools/$name"
+  [ -e "$tools/$name/.installed" ] && return
+  "$python" -m venv "$tools/$name"
   for wanted in "$@"; do "$tools/$name/bin/pip" install -q "$wanted"; done
+  touch "$tools/$name/.installed"
 }
 
 # The CPU build of torch first: the other one is gigabytes.
@@ -84,7 +86,7 @@ promptfoo() {
   "$tools/promptfoo/node_modules/.bin/promptfoo" eval -j 1 --no-progress-bar --no-table --no-cache "$@" >/dev/null ||
     [ $? = 100 ]
 }
-mkdir -p "$here/promptfoo"
+mkdir -p "$here"/promptfoo/{json,jsonl,prompts,troubled}
 promptfoo -c promptfooconfig.yaml --repeat 3 -o "$here/promptfoo/json/out.json" -o "$here/promptfoo/jsonl/out.jsonl"
 promptfoo -c prompts.yaml -o "$here/promptfoo/prompts/out.json"
 promptfoo -c troubled.yaml --repeat 2 -o "$here/promptfoo/troubled/out.json"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from bbedge.errors import DataError, DomainError, FormatError
+from bbedge.errors import DomainError, FormatError
 from bbedge.formats.choices import Choices
 from bbedge.formats.coding import Coder, Codes, Table, Vocabulary
 from bbedge.formats.columns import Role, chosen_columns, find_roles, is_seed
@@ -66,7 +66,6 @@ def join_rows(
     tables = _opened(given, sources, choices, blocks, score_range, passes, watch, chosen)
     logs = [table for table in tables if isinstance(table, LogTable)]
     _check_options(tables, logs, chosen, choices)
-    _check_same_bytes([log.path for log in logs])
     roles = [_roles(table, chosen, blocks) for table in tables]
     for role in ("replicate", "block"):
         _check_alike(tables, roles, role)
@@ -191,19 +190,20 @@ def _check_options(
     choices.check_names([seen for log in logs for seen in log.models()])
 
 
-def _check_same_bytes(paths: Sequence[str]) -> None:
-    """Refuse two files with the same content: the same run twice is no second replicate."""
+def _same_bytes(logs: Sequence[LogTable]) -> Iterator[str]:
+    """Files with the same content, where the logs have nothing else to tell runs apart by."""
     sizes: dict[int, list[str]] = {}
-    for path in paths:
-        sizes.setdefault(Path(path).stat().st_size, []).append(path)
+    for log in logs:
+        if not any(run.identity for run in log.log.runs):
+            sizes.setdefault(Path(log.path).stat().st_size, []).append(log.path)
     for same in sizes.values():
         seen: dict[str, str] = {}
         for path in same if len(same) > 1 else ():
             first = seen.setdefault(fingerprint(path), path)
             if first != path:
-                raise DataError(
-                    f"{shown_path(path)}: a copy of {shown_path(first)}, byte for byte; a run counts once: leave one "
-                    "of them out"
+                yield (
+                    f"{shown_path(path)} and {shown_path(first)} are the same byte for byte. A greedy run repeats "
+                    "itself; but if one is a copy of the other, leave it out: a run counts once."
                 )
 
 
@@ -241,6 +241,7 @@ def _log_notes(logs: Sequence[LogTable], passes: PassBook, watch: Watch, replica
     if order is not None:
         yield order
     yield from check_caches(watch, replicates)
+    yield from _same_bytes(logs)
     yield from watch.notes()
     yield from run_notes(passes)
 

@@ -35,6 +35,10 @@ def refusal(*sources, **choices):
     return str(caught.value)
 
 
+def _metric(path):
+    return {"lm_eval": ("acc",), "helm": ("exact_match",)}.get(path.relative_to(LOGS).parts[0], ())
+
+
 @pytest.mark.parametrize("path", ONE_OF_EACH, ids=lambda path: path.name[:30])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -46,7 +50,7 @@ def test_damage_anywhere_is_refused_or_harmless(path, data, tmp_path):
     damaged.write_bytes(content[: data.draw(st.integers(len(content) // 2, len(content)))])
     said = path.name
     try:
-        read(damaged, model_names=("m",))
+        read(damaged, model_names=("m",), metrics=_metric(path))
     except BbedgeError as error:
         said = str(error)
     assert path.name in said

@@ -176,9 +176,23 @@ def test_one_run_counts_once(tmp_path):
         tmp_path / "b.eval", eval_id="x", samples=[inspect_sample("q1"), inspect_sample("q2", value="I")]
     )
     assert "b.eval: the same run of 'm' as in" in refusal(first, again)
-    copy = tmp_path / "c.eval"
-    copy.write_bytes(first.read_bytes())
-    assert f"{copy}: a copy of {first}, byte for byte" in refusal(first, copy)
+
+
+def test_files_that_are_the_same_are_noticed_where_runs_have_no_name(tmp_path):
+    rows = [{"instance_id": "id1", "train_trial_index": 0, "stats": [{"name": {"name": "em"}, "count": 1, "mean": 1}]}]
+    for run in ("run1", "run2"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "per_instance_stats.json").write_text(json.dumps(rows))
+        (tmp_path / run / "run_spec.json").write_text(json.dumps({"adapter_spec": {"model": "m"}}))
+    scores = read(tmp_path)
+    assert scores.replicates == ("1", "2")
+    assert any("are the same byte for byte" in note for note in scores.notes)
+
+
+def test_greedy_runs_repeat_themselves_and_are_noticed(tmp_path):
+    files = [lm_eval_run(tmp_path / run, time=f"2026-01-0{run}T00-00-00.000001") for run in "12"]
+    notes = read(*files).notes
+    assert any("identical in every score" in note for note in notes)
 
 
 def test_the_same_file_named_twice_is_read_once(tmp_path):

@@ -7,13 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.formats.logs.json_stream import JsonStream
 from bbedge.formats.logs.zipped import member_names
-from bbedge.formats.opening import pieces, told
+from bbedge.formats.opening import opened, told
 
 _HEAD = 1 << 20
 
@@ -30,19 +30,19 @@ class Glimpse:
     @classmethod
     def of(cls, path: str) -> Glimpse:
         """Look at a file that exists."""
-        with told(path):
-            try:
-                head = next(pieces(path), b"")
-            except FormatError:
-                # Not what its name or its byte-order mark says; whoever reads it will complain properly.
-                with open(path, "rb") as file:  # noqa: PTH123 - any text that can be opened
-                    head = file.read(_HEAD)
-        return cls(path=path, head=head)
+        try:
+            with told(path), opened(path) as file:
+                head = file.read(_HEAD)
+        except FormatError:
+            # Not the gzip file that its name says; whoever reads it will complain properly.
+            with told(path), Path(path).open("rb") as file:
+                head = file.read(_HEAD)
+        return cls(path=path, head=head.removeprefix(b"\xef\xbb\xbf"))
 
     @property
     def name(self) -> str:
         """The file's own name."""
-        return PurePath(self.path).name
+        return Path(self.path).name
 
     @cached_property
     def members(self) -> frozenset[str]:
@@ -64,7 +64,7 @@ class Glimpse:
     @cached_property
     def first(self) -> Mapping[str, Any]:
         """The first object: of a JSON file, of JSON lines or of an array. What did not fit has the value None."""
-        return _first_object(self.head[:_HEAD])
+        return _first_object(self.head)
 
     def has(self, *keys: str) -> bool:
         """Whether the first object has all these keys."""
