@@ -39,9 +39,9 @@ def root(
     """Take the options that come before a command."""
 
 
+app.command()(certify)
 app.command("inspect-scores")(inspect_scores)
 app.command()(convert)
-app.command()(certify)
 app.command()(compare)
 app.command()(diagnose)
 app.add_typer(board_app, name="board")

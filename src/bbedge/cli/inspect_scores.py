@@ -135,7 +135,14 @@ def _show(console: Console, found: Survey, command: str) -> None:
     for note in notes:
         say(f"- {note}")
     console.print()
-    say("Go on with" if found.scores is not None else "Choose, for instance", "bold")
+    if found.scores is not None:
+        say("Go on with", "bold")
+    elif found.to_choose:
+        say("Choose, for instance", "bold")
+    elif found.remedy is not None:
+        say("Complete the runs. Or decide, before you see scores, what may be left out, for instance", "bold")
+    else:
+        say("Mend this, and look again", "bold")
     say(f"  {command}")
 
 

@@ -22,7 +22,7 @@ def found_words(found: Survey) -> str:
     kinds: dict[str, int] = {}
     for file in found.files:
         kinds[file.kind] = kinds.get(file.kind, 0) + 1
-    words = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    words = ", ".join(counted(count, kind) if "table" in kind else f"{count} {kind}" for kind, count in kinds.items())
     root = _root([file.path for file in found.files])
     place = f" below {shown(root, None)}" if len(found.files) > 1 and root else ""
     beside = f", and {found.beside} that belong to them" if found.beside else ""
@@ -91,17 +91,17 @@ def suspicions(found: Survey) -> list[str]:
 def suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
     """The command to go on with: to certify if the scores can be read, otherwise to look again with choices made."""
     options = list(given)
-    if found.scores is None:
+    command = "inspect-scores"
+    if found.scores is not None:
+        command = "certify" if len(found.scores.models) > 1 else "diagnose"
+    elif found.remedy is not None:
+        command = "certify"
+        options += ["--incomplete", found.remedy]
+    elif found.to_choose:
         if "--metric" not in options:
             options += [part for name in _metrics(found) for part in ("--metric", name)]
         if "--filter" not in options:
             options += [part for name in _filters(found) for part in ("--filter", name)]
-        command = "inspect-scores"
-        if options == list(given) and "have no score" in found.refused:
-            options += ["--incomplete", "drop-items"]
-            command = "certify"
-    else:
-        command = "certify" if len(found.scores.models) > 1 else "diagnose"
     return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
 
 

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-from bbedge.errors import DomainError
+from bbedge.errors import DomainError, FormatError
 from bbedge.naming import listed, quoted
+
+
+class ChoiceNeededError(FormatError):
+    """A log holds several things that could be meant, and nobody said which."""
+
 
 _FIXED = ("folder", "file", "seed")
 

@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 
 from bbedge.errors import DataError
 from bbedge.formats.coding import Chunk, Coder
-from bbedge.formats.gaps import AXES, PLURALS, Axis, Gaps, Kept, described, dropped, report, usable
+from bbedge.formats.gaps import (
+    AXES,
+    PLURALS,
+    Axis,
+    Gaps,
+    Kept,
+    MissingCellsError,
+    described,
+    dropped,
+    remedy,
+    report,
+    usable,
+)
 from bbedge.formats.ordering import natural_key
 from bbedge.formats.reading import Incomplete
 from bbedge.naming import quoted
@@ -145,7 +157,9 @@ def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete, hint: str) -> K
     tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
     sources = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
     if incomplete == "refuse":
-        raise DataError(f"{sources}: {report(gaps)}{hint}")
+        error = MissingCellsError(f"{sources}: {report(gaps)}{hint}")
+        error.remedy = remedy(gaps)
+        raise error
     kept = gaps.without_holes(_AXIS_OF[incomplete])
     if not usable(kept):
         raise DataError(

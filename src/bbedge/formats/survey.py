@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bbedge.errors import BbedgeError
-from bbedge.formats.choices import Choices
+from bbedge.formats.choices import ChoiceNeededError, Choices
 from bbedge.formats.reading import read_scores
 from bbedge.naming import shown
 
@@ -91,6 +91,10 @@ class Survey:
     """The scores, if they can be read with the choices made."""
     refused: str
     """Why they cannot."""
+    to_choose: bool
+    """Whether they cannot because a metric or a filter is to be chosen."""
+    remedy: str | None
+    """What --incomplete would have to be, if they cannot because cells are missing."""
 
 
 @dataclass(slots=True)
@@ -148,6 +152,7 @@ def survey(
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
+    from bbedge.formats.gaps import MissingCellsError
     from bbedge.formats.sources import find_sources
 
     chosen = choices or Choices()
@@ -158,7 +163,7 @@ def survey(
         if progress is not None:
             progress(f"looking at {source.path}")
         files.append(_looked_at(source, chosen, count))
-    scores, refused = None, ""
+    scores, refused, to_choose, remedy = None, "", False, None
     try:
         scores = read_scores(
             *sources,
@@ -170,7 +175,8 @@ def survey(
             progress=progress,
         )
     except BbedgeError as error:
-        refused = str(error)
+        refused, to_choose = str(error), isinstance(error, ChoiceNeededError)
+        remedy = error.remedy if isinstance(error, MissingCellsError) else None
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
@@ -193,6 +199,8 @@ def survey(
         cached=count.cached,
         scores=scores,
         refused=refused,
+        to_choose=to_choose,
+        remedy=remedy,
     )
 
 

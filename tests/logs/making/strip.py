@@ -8,7 +8,17 @@ from pathlib import Path
 
 here, tools = Path(sys.argv[1]), sys.argv[2]
 # Hardware, hosts and installed packages; nothing that a reader of scores looks at.
-DROPPED = {"pretty_env_info", "config_source", "git_hash", "command", "hf_repo", "nodeVersion", "platform", "arch"}
+DROPPED = {
+    "outputPath",
+    "pretty_env_info",
+    "config_source",
+    "git_hash",
+    "command",
+    "hf_repo",
+    "nodeVersion",
+    "platform",
+    "arch",
+}
 
 
 def stripped(value: object) -> object:

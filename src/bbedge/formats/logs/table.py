@@ -11,7 +11,7 @@ from typing import NoReturn
 import polars as pl
 
 from bbedge.errors import DataError, FormatError
-from bbedge.formats.choices import Choices
+from bbedge.formats.choices import ChoiceNeededError, Choices
 from bbedge.formats.columns import Role
 from bbedge.formats.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.formats.logs.fields import field_at, field_paths
@@ -121,7 +121,7 @@ class LogTable:
         self._filter = self._filter or sample.filter
         if sample.filter != self._filter:
             found = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
-            raise FormatError(
+            raise ChoiceNeededError(
                 f"{self._at(sample)}: every answer was scored under several filters, {listed(found)}; "
                 f"choose one with --filter {shown(found[0])}"
             )
@@ -166,7 +166,7 @@ class LogTable:
         if not found and usual is not None and usual in sample.scores:
             found = [usual]
         if not found and len(sample.scores) > 1:
-            raise FormatError(
+            raise ChoiceNeededError(
                 f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with --metric "
                 "NAME: bbedge inspect-scores lists them"
             )
