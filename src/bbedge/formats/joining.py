@@ -39,7 +39,7 @@ class Rows:
     replicates: tuple[str, ...]
     """The labels of the replicates in order."""
     numbered: bool
-    """Whether the labels count replicates in the tables themselves."""
+    """Whether the labels name replicates beyond these files: from tables, or from where the user said."""
     blocked: bool
     """Whether the rows name blocks."""
     notes: tuple[str, ...]
@@ -79,13 +79,19 @@ def join_rows(
     names = ", ".join(table.name for table in tables)
     replicates, are_seeds = ["1"], False
     if "replicate" in coder.vocabularies:
-        are_seeds = not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
-        of_seeds = logs and (choices.replicate_from or "").endswith("seed")
-        replicates = ordered_replicates(coder.names("replicate"), are_seeds=bool(are_seeds or of_seeds), tables=names)
+        are_seeds = (
+            is_seed(choices.replicate_from or "")
+            if logs
+            else all(is_seed(its_roles["replicate"]) for its_roles in roles)
+        )
+        replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
     return Rows(
         coder=coder,
         replicates=tuple(replicates),
-        numbered="replicate" in coder.vocabularies and not are_seeds and (not logs or len(logs) < len(tables)),
+        # Runs of logs that were merely counted are not the replicates of these numbers anywhere else.
+        numbered="replicate" in coder.vocabularies
+        and not are_seeds
+        and (len(logs) < len(tables) or choices.replicate_from is not None),
         blocked="block" in coder.vocabularies,
         notes=(*_log_notes(logs, passes, watch, replicates), *_wide_notes(tables, choices), *sources.notes()),
         gaps=watch.gaps(),

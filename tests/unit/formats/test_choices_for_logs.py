@@ -139,7 +139,10 @@ def test_replicates_are_named_from_where_the_user_says(tmp_path, source, labels)
         )
         for n, name, seed in ((2, "b", 9), (1, "a", 7))
     ]
-    assert read(*files, replicate_from=source).replicates == labels
+    scores = read(*files, replicate_from=source)
+    assert scores.replicates == labels
+    # A board takes numbers that someone gave for what they are, and counts on where nobody did.
+    assert scores.numbered == (source not in (None, "seed"))
 
 
 def test_epochs_within_named_runs_are_kept_apart(tmp_path):
