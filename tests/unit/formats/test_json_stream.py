@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import FormatError
@@ -36,11 +36,13 @@ def stream(document, seed=0):
     return JsonStream(Dripping(content, seed), "log.json")
 
 
+@settings(deadline=None)
 @given(VALUES, st.integers())
 def test_a_value_is_what_the_standard_library_reads(value, seed):
     assert stream(value, seed).value() == value
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), VALUES, max_size=5), st.integers())
 def test_objects_are_entered_key_by_key(value, seed):
     document = stream(value, seed)
@@ -48,6 +50,7 @@ def test_objects_are_entered_key_by_key(value, seed):
     document.end()
 
 
+@settings(deadline=None)
 @given(st.lists(VALUES, max_size=5), st.integers())
 def test_arrays_are_entered_element_by_element(value, seed):
     document = stream(value, seed)
@@ -84,6 +87,7 @@ def test_a_byte_order_mark_is_passed_over():
     assert stream(b"\xef\xbb\xbf[1]").value() == [1]
 
 
+@settings(deadline=None)
 @given(VALUES.filter(lambda value: isinstance(value, dict | list)), st.data())
 def test_a_document_that_was_cut_off_is_refused(value, data):
     content = json.dumps(value).encode()

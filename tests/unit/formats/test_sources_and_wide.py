@@ -1,7 +1,6 @@
 """Folders, patterns and wide tables."""
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -31,7 +30,6 @@ def test_a_wide_table_is_the_long_one(wide, tmp_path):
     wide.write_ndjson(tmp_path / "a.jsonl")
     for source in (
         wide,
-        pd.DataFrame(wide.to_dict(as_series=False)),
         tmp_path / "a.csv",
         tmp_path / "a.parquet",
         tmp_path / "a.jsonl",
