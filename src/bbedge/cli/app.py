@@ -10,8 +10,10 @@ from bbedge._version import __version__
 from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
+from bbedge.cli.convert import convert
 from bbedge.cli.diagnose import diagnose
 from bbedge.cli.study import app as study_app
+from bbedge.cli.inspect_scores import inspect_scores
 
 app = typer.Typer(
     name="bbedge",
@@ -39,6 +41,8 @@ def root(
 
 
 app.command()(certify)
+app.command("inspect-scores")(inspect_scores)
+app.command()(convert)
 app.command()(compare)
 app.command()(diagnose)
 app.add_typer(board_app, name="board")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
+from bbedge.cli.options import Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
 from bbedge.cli.progress import output, reading
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bbedge.board import Added, Board
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
+    from bbedge.formats import Choices
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,7 +34,7 @@ app = typer.Typer(
 Place = Annotated[
     str, typer.Argument(metavar="BOARD", help="A file, or a PostgreSQL URL for a board that a team shares.")
 ]
-Files = Annotated[list[Path], typer.Argument(help="Score tables, as for certify.", show_default=False)]
+Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
 DesignFile = Annotated[
     Path | None,
     typer.Option("--design", help="Refuse if this design file is not the frozen one.", show_default=False),
@@ -63,11 +65,21 @@ def init(
 
 
 @app.command()
-def add(place: Place, files: Files, design: DesignFile = None) -> None:
+def add(
+    place: Place,
+    files: Files,
+    design: DesignFile = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
+) -> None:
     """Append complete replicates, look, and say what is new. Adding the same file twice changes nothing."""
     board = _open(place, design)
     before = board.leaderboard()
-    added = board.add(_read(board, files))
+    choices = log_choices(kind, metric, filter_, model_name, replicate_from)
+    added = board.add(_read(board, files, choices))
     console = output()
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
@@ -95,11 +107,17 @@ def add_model(
         typer.Argument(help="Its runs, as for certify; none before an epoch's first replicate.", show_default=False),
     ] = None,
     design: DesignFile = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
 ) -> None:
     """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
     board = _open(place, design)
     before = board.leaderboard()
-    added = board.add_model(name, _read(board, files, least_models=1) if files else None)
+    choices = log_choices(kind, metric, filter_, model_name, replicate_from)
+    added = board.add_model(name, _read(board, files, choices, least_models=1) if files else None)
     console = output()
     stage = board.state.stages[-1]
     _say(
@@ -294,7 +312,7 @@ def _names(given: Sequence[str]) -> list[str]:
     return names
 
 
-def _read(board: Board, files: Sequence[Path], *, least_models: int = 2) -> Scores:
+def _read(board: Board, files: Sequence[Path], choices: Choices, *, least_models: int = 2) -> Scores:
     from bbedge.formats import read_scores
 
     with reading() as progress:
@@ -302,6 +320,7 @@ def _read(board: Board, files: Sequence[Path], *, least_models: int = 2) -> Scor
             *files,
             blocks="item",
             score_range=board.design.score_range,
+            choices=choices,
             least_models=min(least_models, len(board.state.active)),
             progress=progress,
         )

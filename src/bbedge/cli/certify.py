@@ -11,11 +11,17 @@ from bbedge.cli.options import (
     Alpha,
     Blocks,
     Columns,
+    Filter,
     IncompletePolicy,
     JsonOut,
+    Kind,
+    Metric,
+    ModelName,
+    ReplicateFrom,
     ScoreFiles,
     ScoreRange,
     Tau,
+    log_choices,
     read_table,
 )
 from bbedge.cli.progress import output
@@ -67,6 +73,11 @@ def certify(
     ] = None,
     incomplete: IncompletePolicy = "refuse",
     column: Columns = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
     json_out: JsonOut = None,
     expect: Annotated[
         list[str] | None,
@@ -77,7 +88,7 @@ def certify(
         ),
     ] = None,
 ) -> None:
-    """Certify which models are better, from tables of scores.
+    """Certify which models are better, from tables of scores or logs of evaluation tools.
 
     Every claim holds with probability 1 - alpha, for all pairs of models and all looks together.
 
@@ -92,6 +103,9 @@ def certify(
     [cyan]bbedge certify scores.parquet --score-range 0 10 --json certificate.json[/cyan]
     Scores from 0 to 10; keep the certificate for programs.
 
+    [cyan]bbedge certify logs/ --metric accuracy --blocks metadata.dialogue_id[/cyan]
+    Logs of Inspect AI, lm-evaluation-harness and others; look first with bbedge inspect-scores logs/.
+
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
     Exit with 3 unless new is certified above old, for CI.
 
@@ -102,7 +116,14 @@ def certify(
 
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
-    table = read_table(scores, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column)
+    table = read_table(
+        scores,
+        blocks=blocks,
+        score_range=score_range,
+        incomplete=incomplete,
+        column=column,
+        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+    )
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"

@@ -12,11 +12,17 @@ from bbedge.cli.options import (
     Alpha,
     Blocks,
     Columns,
+    Filter,
     IncompletePolicy,
     JsonOut,
+    Kind,
+    Metric,
+    ModelName,
+    ReplicateFrom,
     ScoreFiles,
     ScoreRange,
     Tau,
+    log_choices,
     read_table,
 )
 from bbedge.cli.progress import output
@@ -44,6 +50,11 @@ def compare(
     score_range: ScoreRange = (0.0, 1.0),
     incomplete: IncompletePolicy = "refuse",
     column: Columns = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
 ) -> None:
@@ -64,7 +75,14 @@ def compare(
     from bbedge.report.comparison import claims_document, show_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
-    table = read_table(scores, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column)
+    table = read_table(
+        scores,
+        blocks=blocks,
+        score_range=score_range,
+        incomplete=incomplete,
+        column=column,
+        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+    )
     design = table.design(alpha=alpha, tau=tau)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [

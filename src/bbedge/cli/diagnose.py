@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Blocks, Columns, IncompletePolicy, JsonOut, ScoreFiles, ScoreRange, read_table
+from bbedge.cli.options import (
+    Blocks,
+    Columns,
+    Filter,
+    IncompletePolicy,
+    JsonOut,
+    Kind,
+    Metric,
+    ModelName,
+    ReplicateFrom,
+    ScoreFiles,
+    ScoreRange,
+    log_choices,
+    read_table,
+)
 from bbedge.cli.progress import output, reading
 from bbedge.cli.writing import write_whole
 from bbedge.naming import quoted
@@ -29,6 +43,11 @@ def diagnose(
     score_range: ScoreRange = (0.0, 1.0),
     incomplete: IncompletePolicy = "refuse",
     column: Columns = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
     permutations: Annotated[int, typer.Option(min=19, help="Permutations of the test for dependence.")] = 500,
     splits: Annotated[int, typer.Option(min=1, help="Random halves of each model's own runs.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of permutations and splits.")] = 1,
@@ -50,7 +69,13 @@ def diagnose(
     from bbedge.study.diagnostics import block_dependence, heterogeneity, rank_stability, split_null
 
     table = read_table(
-        scores, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column, least_models=1
+        scores,
+        blocks=blocks,
+        score_range=score_range,
+        incomplete=incomplete,
+        column=column,
+        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+        least_models=1,
     )
     layout = BlockLayout.of(table.blocks)
     rng = np.random.default_rng(seed)
@@ -62,6 +87,7 @@ def diagnose(
     findings = [
         _dependence(dependence, len(table.replicates), layout.count),
         _copies(table),
+        *_seeds(table),
         _halves(halves, len(table.replicates)),
     ]
     if len(table.models) > 1:
@@ -137,6 +163,24 @@ def _copies(table: Scores) -> Finding:
         not_shown="Copies that were changed a little, or caches that hit only some items.",
         to_do="Run with sampling and without caches; leave repeated runs out." if about else "Nothing.",
     )
+
+
+def _seeds(table: Scores) -> list[Finding]:
+    """What logs tell of seeds; tables tell nothing, and then nothing is said."""
+    from bbedge.report.diagnosis import Finding
+
+    about = [note for note in table.notes if "share" in note and "seed" in note]
+    if not about:
+        return []
+    return [
+        Finding(
+            question="Do runs or items share a seed?",
+            verdict="look",
+            found=" ".join(about),
+            not_shown="Whether the tool used the seed, and whether the provider of the model respected it.",
+            to_do="Run without a seed, or with one of its own for every run; or use --blocks one.",
+        )
+    ]
 
 
 def _halves(results: Sequence[SplitNull], replicates: int) -> Finding:

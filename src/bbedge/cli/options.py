@@ -10,7 +10,7 @@ import typer
 
 from bbedge.cli.progress import reading
 from bbedge.errors import DomainError
-from bbedge.formats import Incomplete
+from bbedge.formats import Choices, Incomplete
 from bbedge.naming import quoted
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ScoreFiles = Annotated[
     list[Path],
     typer.Argument(
-        help="Score tables: CSV, JSONL or Parquet with columns model, item, score and, if there are any, "
-        "replicate and block. Several files are joined.",
+        help="Score tables (CSV, JSONL or Parquet with columns model, item, score and, if there are any, replicate "
+        "and block), logs of evaluation tools, folders of these, or patterns with *. All are joined.",
         show_default=False,
     ),
 ]
@@ -37,8 +37,8 @@ Blocks = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN|item|one",
-        help="Items that may depend on each other: a column that names their block, item if none do, one if "
-        "all may. Default: the block column if there is one, else item.",
+        help="Items that may depend on each other: a column, or a field of a log such as metadata.dialogue_id, that "
+        "names their block; item if none do, one if all may. Default: the block column if there is one, else item.",
         show_default=False,
     ),
 ]
@@ -53,6 +53,56 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ROLE=NAME", help="Which column holds model, item, replicate, block or score.", show_default=False
+    ),
+]
+_LOGS = "What a log cannot say"
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="What all files are, if it is not recognised: lm-eval, inspect, helm, lighteval, promptfoo, "
+        "openai-evals, table or wide.",
+        show_default=False,
+        rich_help_panel=_LOGS,
+    ),
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="The metric that is the score. May be repeated if tasks have different ones.",
+        show_default=False,
+        rich_help_panel=_LOGS,
+    ),
+]
+Filter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="NAME",
+        help="The filter under which answers count, where a log scores them under several. May be repeated.",
+        show_default=False,
+        rich_help_panel=_LOGS,
+    ),
+]
+ModelName = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[PATTERN=]NAME",
+        help="A name for the model: of all logs, or of those whose path or own name fits the pattern. May be repeated.",
+        show_default=False,
+        rich_help_panel=_LOGS,
+    ),
+]
+ReplicateFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHERE",
+        help="What names the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
+        "Default: a model's runs in the order of their times.",
+        show_default=False,
+        rich_help_panel=_LOGS,
     ),
 ]
 JsonOut = Annotated[
@@ -70,6 +120,7 @@ def read_table(
     score_range: tuple[float, float],
     incomplete: Incomplete,
     column: Sequence[str] | None,
+    choices: Choices | None = None,
     least_models: int = 2,
 ) -> Scores:
     """Read the score files of a command, with a spinner for who waits."""
@@ -80,14 +131,33 @@ def read_table(
             *files,
             blocks=blocks,
             score_range=score_range,
-            columns=_columns(column or []),
+            columns=named_columns(column or []),
             incomplete=incomplete,
+            choices=choices,
             least_models=least_models,
             progress=progress,
         )
 
 
-def _columns(given: Sequence[str]) -> dict[str, str]:
+def log_choices(
+    kind: str | None,
+    metric: Sequence[str] | None,
+    filter_: Sequence[str] | None,
+    model_name: Sequence[str] | None,
+    replicate_from: str | None,
+) -> Choices:
+    """What was said about logs."""
+    return Choices(
+        format=kind,
+        metrics=tuple(metric or ()),
+        filters=tuple(filter_ or ()),
+        model_names=tuple(model_name or ()),
+        replicate_from=replicate_from,
+    )
+
+
+def named_columns(given: Sequence[str]) -> dict[str, str]:
+    """The columns of roles, from texts such as item=question_id."""
     columns = {}
     for text in given:
         role, equals, name = text.partition("=")

@@ -88,8 +88,8 @@ class Chunk:
 class Coder:
     """Collects the rows of all tables as codes."""
 
-    score_range: tuple[float, float]
-    """The scale of the scores."""
+    score_range: tuple[float, float] | None
+    """The scale of the scores; None keeps them as they are."""
     vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
     """The names of each role."""
     chunks: list[Chunk] = field(default_factory=list)
@@ -150,6 +150,8 @@ class Coder:
         return scores
 
     def _mapped(self, column: pl.Series, table: Table, first_row: int) -> NDArray[np.float64]:
+        if self.score_range is None:
+            return np.array(column.cast(pl.Float64).to_numpy(), dtype=np.float64)
         low, high = self.score_range
         if column.dtype == pl.Boolean and (low, high) != (0.0, 1.0):
             first = int(column.is_not_null().arg_max() or 0)

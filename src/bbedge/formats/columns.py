@@ -94,7 +94,7 @@ def find_roles(
                 f"{table}: no column for the {role}; "
                 f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
                 f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
-                f"rename it or pass --column {role}=NAME"
+                f"rename it or pass --column {role}=NAME{_wide_hint(role, found)}"
             )
     return roles
 
@@ -121,6 +121,12 @@ def _separator_hint(found: Sequence[str]) -> str:
         if "," in found[0]:
             return " (the separator seems to be a comma; name the file .csv)"
     return ""
+
+
+def _wide_hint(role: Role, found: Sequence[str]) -> str:
+    if role == "score" or len(found) < 3:
+        return ""
+    return f"; or --format wide if there is a column for every {role}"
 
 
 def is_seed(name: str) -> bool:

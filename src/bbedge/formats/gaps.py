@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.errors import DataError
 from bbedge.naming import listed, quoted
 
 Axis = Literal[0, 1, 2]
@@ -27,6 +28,12 @@ _LEAST = (1, 2, 1)
 _MOST_ROUNDS = 2000
 # At most one slice in so many goes in one round; more of them where a round takes long.
 _SHARE, _SHARE_OF_LONG, _LONG = 50, 8, 5000
+
+
+class MissingCellsError(DataError):
+    """Cells have no score. ``remedy`` is the policy that would keep most, if any keeps something usable."""
+
+    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +153,13 @@ def dropped(gaps: Gaps, kept: Kept) -> str:
             names = listed([gaps.names[axis][position] for position in gone])
             parts.append(f"{len(gone)} of {gaps.shape[axis]} {PLURALS[axis]} ({names})")
     return ", ".join(parts)
+
+
+def remedy(gaps: Gaps) -> str | None:
+    """The policy that keeps most cells, if one keeps anything usable."""
+    kept = {f"drop-{PLURALS[axis]}": size(gaps.without_holes(axis)) for axis in (1, 2, 0)}
+    best = max(kept, key=lambda policy: kept[policy])
+    return best if kept[best] else None
 
 
 def report(gaps: Gaps) -> str:

@@ -54,7 +54,7 @@ def check_regular(path: str) -> None:
 
 def pieces(path: str) -> Iterator[bytes]:
     """The bytes of a file, unpacked if it is gzipped, without the byte-order mark."""
-    with told(path), _opened(path) as file:
+    with told(path), opened(path) as file:
         piece = file.read(PIECE)
         for bom, encoding in _OTHER_BOMS.items():
             if piece.startswith(bom):
@@ -97,5 +97,6 @@ def decoded(line: bytes, *, place: str) -> str:
         ) from None
 
 
-def _opened(path: str) -> IO[bytes]:
+def opened(path: str) -> IO[bytes]:
+    """The bytes of a file, unpacked while they are read if it is gzipped."""
     return cast("IO[bytes]", gzip.open(path, "rb")) if path.lower().endswith(".gz") else Path(path).open("rb")

@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 
 from bbedge.errors import DataError
 from bbedge.formats.coding import Chunk, Coder
-from bbedge.formats.gaps import AXES, PLURALS, Axis, Gaps, Kept, described, dropped, report, usable
+from bbedge.formats.gaps import (
+    AXES,
+    PLURALS,
+    Axis,
+    Gaps,
+    Kept,
+    MissingCellsError,
+    described,
+    dropped,
+    remedy,
+    report,
+    usable,
+)
 from bbedge.formats.ordering import natural_key
 from bbedge.formats.reading import Incomplete
 from bbedge.naming import quoted
@@ -51,8 +63,13 @@ class Order:
         return cls(names=tuple(final), positions=np.array([place[name] for name in names], dtype=np.int64))
 
 
-def build_panels(coder: Coder, *, replicates: Sequence[str], incomplete: Incomplete, least_models: int = 2) -> Panels:
-    """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column."""
+def build_panels(
+    coder: Coder, *, replicates: Sequence[str], incomplete: Incomplete, least_models: int = 2, hint: str = ""
+) -> Panels:
+    """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column.
+
+    ``hint`` is what else is known about missing scores, for the message about them.
+    """
     orders = (
         Order.of(coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates),
         Order.of(coder.names("model")),
@@ -73,8 +90,20 @@ def build_panels(coder: Coder, *, replicates: Sequence[str], incomplete: Incompl
     rows = sum(len(chunk.scores) for chunk in coder.chunks)
     # With many more cells than rows the panels are known to be incomplete, and too large to lay out.
     if prod(shape) > 4 * rows + 1_000_000:
-        return _from_sparse(coder, orders, names, incomplete)
-    return _from_dense(coder, orders, names, rows, incomplete)
+        return _from_sparse(coder, orders, names, incomplete, hint)
+    return _from_dense(coder, orders, names, rows, incomplete, hint)
+
+
+def check_unique(coder: Coder, *, replicates: Sequence[str]) -> None:
+    """Raise if a model has two scores on one item in one replicate."""
+    orders = (
+        Order.of(coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates),
+        Order.of(coder.names("model")),
+        Order.of(coder.names("item"), key=natural_key),
+    )
+    cells = np.concatenate(list(_cells(coder, orders)))
+    if len(np.unique(cells)) < len(cells):
+        _refuse_duplicate(coder, orders, cells)
 
 
 def _from_dense(
@@ -83,6 +112,7 @@ def _from_dense(
     names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
     rows: int,
     incomplete: Incomplete,
+    hint: str,
 ) -> Panels:
     shape = (len(names[0]), len(names[1]), len(names[2]))
     values = np.full(prod(shape), np.nan)
@@ -97,7 +127,7 @@ def _from_dense(
     if not len(missing):
         return Panels(names=names, values=values)
     gaps = Gaps(names=names, cells=missing, listing="missing")
-    kept = _by_policy(coder, gaps, incomplete)
+    kept = _by_policy(coder, gaps, incomplete, hint)
     return Panels(names=_kept_names(gaps, kept), values=values[np.ix_(*kept)], notes=(_note(gaps, kept),))
 
 
@@ -106,6 +136,7 @@ def _from_sparse(
     orders: tuple[Order, Order, Order],
     names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
     incomplete: Incomplete,
+    hint: str,
 ) -> Panels:
     cells = np.concatenate(list(_cells(coder, orders)))
     if len(np.unique(cells)) < len(cells):
@@ -113,7 +144,7 @@ def _from_sparse(
     scores = np.concatenate([chunk.scores for chunk in coder.chunks])
     scored = ~np.isnan(scores)
     gaps = Gaps(names=names, cells=cells[scored], listing="present")
-    kept = _by_policy(coder, gaps, incomplete)
+    kept = _by_policy(coder, gaps, incomplete, hint)
     places = gaps.coordinates()
     stays = kept[0][places[0]] & kept[1][places[1]] & kept[2][places[2]]
     # What stays is complete, so its cells in order are the panels.
@@ -122,16 +153,18 @@ def _from_sparse(
     return Panels(names=_kept_names(gaps, kept), values=values, notes=(_note(gaps, kept),))
 
 
-def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete) -> Kept:
+def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete, hint: str) -> Kept:
     tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
     sources = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
     if incomplete == "refuse":
-        raise DataError(f"{sources}: {report(gaps)}")
+        error = MissingCellsError(f"{sources}: {report(gaps)}{hint}")
+        error.remedy = remedy(gaps)
+        raise error
     kept = gaps.without_holes(_AXIS_OF[incomplete])
     if not usable(kept):
         raise DataError(
             f"{sources}: --incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a "
-            f"complete panel.\n{report(gaps)}"
+            f"complete panel.\n{report(gaps)}{hint}"
         )
     return kept
 

@@ -1,0 +1,66 @@
+"""``bbedge convert``: logs and tables to one canonical table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bbedge.cli.options import (
+    Blocks,
+    Columns,
+    Filter,
+    Kind,
+    Metric,
+    ModelName,
+    ReplicateFrom,
+    ScoreFiles,
+    log_choices,
+    named_columns,
+)
+from bbedge.cli.progress import output, reading
+from bbedge.errors import DomainError
+from bbedge.naming import shown_path
+
+
+def convert(
+    scores: ScoreFiles,
+    to: Annotated[Path, typer.Option(metavar="OUT", help="The table to write: .parquet.", show_default=False)],
+    blocks: Blocks = None,
+    column: Columns = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
+) -> None:
+    """Write scores of any kind to one Parquet table, with the sources and their hashes in its metadata.
+
+    Scores are written as they are; a sample that failed is a row without a score.
+
+    [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
+    """
+    from bbedge.formats.canonical import convert as write
+    from bbedge.formats.logs.suspicions import counted
+
+    if to.suffix != ".parquet":
+        raise DomainError(f"--to {shown_path(to)}: the table is Parquet; end its name with .parquet")
+    with reading() as progress:
+        done = write(
+            [str(path) for path in scores],
+            to,
+            blocks=blocks,
+            columns=named_columns(column or []),
+            choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+            progress=progress,
+        )
+    console = output()
+    said = (
+        f"{shown_path(to)}: {counted(done.rows, 'score')} of {counted(done.models, 'model')} on "
+        f"{counted(done.items, 'item')} in {counted(done.replicates, 'replicate')}."
+    )
+    if done.missing:
+        said += f" {counted(done.missing, 'row')} without one: a failed sample is not a zero."
+    for line in (said, *(f"Note  {note}" for note in done.notes)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

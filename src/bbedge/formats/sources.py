@@ -1,0 +1,199 @@
+"""From paths, folders and patterns to the files in them, each with its kind."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bbedge.errors import DomainError, FormatError
+from bbedge.formats.opening import check_regular, told
+from bbedge.naming import listed, quoted, shown_path
+
+if TYPE_CHECKING:
+    from bbedge.formats.coding import Table
+    from bbedge.formats.logs.contract import Reader
+
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+PARQUET = (".parquet", ".pq")
+TABLE_FORMATS = ("table", "wide")
+"""What ``--format`` calls plain tables: one row per score, or one row per model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file with samples."""
+
+    path: str
+    """Where it is."""
+    reader: Reader | None
+    """The reader of the log; None for a plain table."""
+
+    @property
+    def kind(self) -> str:
+        """What to call its kind."""
+        return "table" if self.reader is None else self.reader.title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """All files that were named or found."""
+
+    files: tuple[Source, ...]
+    """Those with samples, in the order given; those of a folder in the order of their names."""
+    beside: tuple[str, ...] = ()
+    """Files that belong to logs and hold no samples, such as summaries."""
+    unread: tuple[str, ...] = ()
+    """Files of folders that are neither."""
+
+    def notes(self) -> Iterator[str]:
+        """What was passed over."""
+        if self.unread:
+            names = listed((Path(path).name for path in self.unread), limit=3)
+            yield f"{len(self.unread)} files of the folders were not read, because they hold no known scores: {names}."
+
+
+def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  # noqa: A002 - the word of the option
+    """Look into folders and patterns, and recognise every file. ``format`` says what all files are."""
+    from bbedge.formats.logs.registry import readers
+
+    if format is not None and format not in (*readers(), *TABLE_FORMATS):
+        raise DomainError(f"--format {quoted(format)} is not known; choose {', '.join((*readers(), *TABLE_FORMATS))}")
+    files: dict[str, Source] = {}
+    beside: list[str] = []
+    unread: list[str] = []
+    for each in given:
+        paths, searched = _files(each)
+        found = False
+        for path in paths:
+            source = _recognised(path, format, beside, unread, searched=searched)
+            if source is not None:
+                found = True
+                # A file that is named twice, or also lies in a folder that is named, is read once.
+                files.setdefault(os.path.realpath(path), source)
+        if not found and searched:
+            raise FormatError(
+                f"{shown_path(each)}: none of the {len(paths)} files there holds scores that can be recognised; "
+                "expected logs or score tables: name the files, and say what they are with --format"
+            )
+    return Sources(files=tuple(files.values()), beside=tuple(beside), unread=tuple(unread))
+
+
+def _recognised(
+    path: str,
+    format: str | None,  # noqa: A002
+    beside: list[str],
+    unread: list[str],
+    *,
+    searched: bool,
+) -> Source | None:
+    from bbedge.formats.logs.registry import readers, recognised
+
+    if searched and not Path(path).stat().st_size:
+        unread.append(path)
+        return None
+    check_regular(path)
+    if format is not None and (not searched or format in TABLE_FORMATS):
+        if searched and not is_table(path):
+            unread.append(path)
+            return None
+        return Source(path=path, reader=readers().get(format))
+    reader, what = recognised(path)
+    if format is not None and reader is not readers()[format]:
+        unread.append(path)
+        return None
+    if what == "samples":
+        return Source(path=path, reader=reader)
+    if what == "beside" and searched:
+        beside.append(path)
+        return None
+    if what == "beside" and reader is not None:
+        raise FormatError(
+            f"{shown_path(path)}: a summary of {reader.title}, without samples; name the file with the samples, or the "
+            "whole folder"
+        )
+    if is_table(path) and (not searched or _has_scores(path)):
+        return Source(path=path, reader=None)
+    if not searched:
+        raise FormatError(_unknown(path))
+    unread.append(path)
+    return None
+
+
+def _unknown(path: str) -> str:
+    from bbedge.formats.logs.registry import readers
+
+    known = ", ".join((*SEPARATORS, *JSON_LINES, *PARQUET))
+    logs = ", ".join(reader.title for reader in readers().values())
+    return (
+        f"{shown_path(path)}: the kind of file cannot be told from its name or content; expected a table, {known} "
+        f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with --format"
+    )
+
+
+def _files(given: str) -> tuple[list[str], bool]:
+    """The files of a path, and whether it was searched for them."""
+    if "\0" not in given and Path(given).is_dir():
+        return sorted(_walk(given)), True
+    if glob.has_magic(given) and not Path(given).exists():
+        found = sorted(path for path in glob.glob(given, recursive=True))  # noqa: PTH207 - also absolute patterns
+        if not found:
+            raise FormatError(f"{shown_path(given)}: no such file, and none that fits it as a pattern; check the path")
+        return [file for path in found for file in (sorted(_walk(path)) if Path(path).is_dir() else [path])], True
+    return [given], False
+
+
+def _walk(folder: str) -> Iterator[str]:
+    """All files below a folder; hidden ones are left alone."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(place, name)
+            if not name.startswith(".") and path.is_file():
+                yield str(path)
+
+
+def is_table(path: str) -> bool:
+    """Whether the name is that of a plain table."""
+    ending = path.lower().removesuffix(".gz")
+    return path.lower().endswith(PARQUET) or ending.endswith((*JSON_LINES, *SEPARATORS))
+
+
+def open_table(path: str) -> Table:
+    """Open a plain table by its name."""
+    from bbedge.formats.delimited import DelimitedFile
+    from bbedge.formats.frames import ParquetFile
+    from bbedge.formats.jsonlines import JsonLinesFile
+
+    ending = path.lower()
+    if ending.endswith(PARQUET):
+        return ParquetFile(path=path)
+    ending = ending.removesuffix(".gz")
+    if ending.endswith(JSON_LINES):
+        return JsonLinesFile(path=path)
+    for suffix, separator in SEPARATORS.items():
+        if ending.endswith(suffix):
+            return DelimitedFile(path=path, separator=separator)
+    raise FormatError(_unknown(path))
+
+
+def _has_scores(path: str) -> bool:
+    """Whether a table that was found, not named, has the columns of a score table."""
+    from bbedge.formats.columns import find_roles
+
+    try:
+        find_roles(open_table(path).columns(), table="", chosen={})
+    except FormatError:
+        return False
+    return True
+
+
+def fingerprint(path: str) -> str:
+    """The SHA-256 of a file's bytes."""
+    with told(path), Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,160 @@
+"""One contract, run on every reader: those of this package, and by anyone on their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from bbedge.errors import DomainError, FormatError
+from bbedge.formats import Choices, read_scores
+from bbedge.formats.checking import check_reader
+from bbedge.formats.logs import registry
+from bbedge.formats.logs.contract import Log, Run, Sample
+from bbedge.formats.logs.lm_eval import LmEval
+from log_makers import LOGS, lm_eval_run
+
+SAMPLES = {
+    "lm-eval": sorted((LOGS / "lm_eval").rglob("samples_*.jsonl")),
+    "inspect": sorted((LOGS / "inspect").rglob("*.*")),
+    "helm": sorted((LOGS / "helm").rglob("per_instance_stats.json")),
+    "lighteval": sorted((LOGS / "lighteval").rglob("*.parquet")),
+    "promptfoo": sorted((LOGS / "promptfoo").rglob("out.*")),
+    "openai-evals": sorted((LOGS / "openai_evals").rglob("*.jsonl")),
+}
+
+
+@pytest.mark.parametrize("name", registry.readers())
+def test_every_reader_keeps_the_contract(name):
+    others = [path for other, paths in SAMPLES.items() if other != name for path in paths[:2]]
+    count = check_reader(registry.readers()[name], SAMPLES[name], others=others)
+    assert count >= 12
+
+
+class Broken(LmEval):
+    """A reader that can be broken in one way at a time."""
+
+    name = "broken"
+    title = "Broken"
+
+    def __init__(self, ways):
+        self.ways = ways
+
+    def open(self, path):
+        log = super().open(path)
+        return replace(log, samples=lambda: (replace(sample, **self.ways) for sample in log.samples()))
+
+
+@pytest.mark.parametrize(
+    ("ways", "problem"),
+    [
+        ({"item": ""}, "its item is ''"),
+        ({"item": "same"}, "a second sample of the same item"),
+        ({"place": 0}, "a place counts from 1"),
+        ({"scores": {"acc": "right"}}, "metric 'acc' is 'right'"),
+        ({"scores": {"acc": float("nan")}}, "is NaN"),
+        ({"run": Run(model="m")}, "its run is not one of the log's"),
+    ],
+)
+def test_a_broken_reader_is_caught(ways, problem, tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "readers", lambda: {})
+    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    with pytest.raises(AssertionError, match=rf"reader 'broken': .*{problem}"):
+        check_reader(Broken(ways), [lm_eval_run(tmp_path)])
+
+
+def test_a_reader_that_crashes_on_a_log_that_was_cut_off_is_caught(tmp_path, monkeypatch):
+    class Crashing(LmEval):
+        def open(self, path):
+            log = super().open(path)
+
+            def samples():
+                try:
+                    yield from log.samples()
+                except FormatError:
+                    raise KeyError("doc") from None
+
+            return replace(log, samples=samples)
+
+    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    with pytest.raises(KeyError):
+        check_reader(Crashing(), [lm_eval_run(tmp_path)])
+
+
+def test_a_reader_without_a_proper_name_or_samples_is_caught(tmp_path):
+    class Shouting(LmEval):
+        name = "LM Eval"
+
+    with pytest.raises(AssertionError, match="small letters"):
+        check_reader(Shouting(), [])
+    with pytest.raises(AssertionError, match="no sample"):
+        check_reader(LmEval(), [])
+    with pytest.raises(AssertionError, match="does not recognise"):
+        check_reader(LmEval(), [LOGS / "README.md"])
+
+
+def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    path = lm_eval_run(tmp_path)
+    monkeypatch.setattr("bbedge.formats.logs.lm_eval.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.formats.logs.json_lines.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.formats.opening.shown_path", lambda _: "it")
+    with pytest.raises(AssertionError, match="is refused without its name"):
+        check_reader(LmEval(), [path])
+
+
+class Lines:
+    """A reader as another package would write it: lines of ``model item score``, begun by a word of its own."""
+
+    name = "lines"
+    title = "Lines"
+
+    def recognises(self, glimpse):
+        return "samples" if glimpse.head.startswith(b"LINES\n") else "no"
+
+    def open(self, path):
+        rows = [line.split() for line in Path(path).read_text().splitlines()[1:]]
+        if not all(len(row) == 3 for row in rows):
+            raise FormatError(f"{path}: a line is not made of a model, an item and a score")
+        runs = {model: Run(model=model) for model, _, _ in rows}
+        return Log(
+            runs=tuple(runs.values()),
+            samples=lambda: (
+                Sample(run=runs[model], item=item, scores={"score": float(score)}, place=place)
+                for place, (model, item, score) in enumerate(rows, start=2)
+            ),
+            counts="line",
+        )
+
+
+@pytest.fixture
+def with_entry_point(monkeypatch):
+    def install(target):
+        points = EntryPoints([EntryPoint("lines", f"{__name__}:{target}", registry.GROUP)])
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: points)
+        monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[target])
+        registry.readers.cache_clear()
+
+    yield install
+    registry.readers.cache_clear()
+
+
+def test_another_package_adds_a_reader(with_entry_point, tmp_path):
+    with_entry_point("Lines")
+    path = tmp_path / "a.log"
+    path.write_text("LINES\na q1 1\na q2 0\nb q1 0\nb q2 0\n")
+    assert check_reader(registry.readers()["lines"], [path]) == 4
+    assert read_scores(path).models == ("a", "b")
+    assert read_scores(path, choices=Choices(format="lines")).values.shape == (1, 2, 2)
+
+
+class Impostor(Lines):
+    name = "inspect"
+
+
+def test_another_package_may_not_take_a_name(with_entry_point):
+    with_entry_point("Impostor")
+    with pytest.raises(DomainError, match="a reader named 'inspect' exists already"):
+        registry.readers()

@@ -1,0 +1,105 @@
+"""The canonical table, and what a survey tells without claiming anything."""
+
+import hashlib
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bbedge.errors import DataError
+from bbedge.formats import Choices, read_scores
+from bbedge.formats.canonical import METADATA_KEY, convert
+from bbedge.formats.survey import survey
+from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_run
+
+
+def test_the_canonical_table_reads_as_the_log_does(tmp_path):
+    folder, out = LOGS / "inspect" / "epochs", tmp_path / "scores.parquet"
+    done = convert([str(folder)], out, blocks="metadata.dialogue_id")
+    assert (done.rows, done.missing, done.models, done.items, done.replicates) == (48, 0, 2, 8, 3)
+    table = pl.read_parquet(out)
+    assert table.columns == ["model", "item", "block", "replicate", "score"]
+    assert table.select("replicate", "model", "item").is_sorted("replicate")
+    log, back = read_scores(folder, blocks="metadata.dialogue_id"), read_scores(out)
+    assert np.array_equal(log.values, back.values)
+    assert (log.models, log.items, log.blocks, log.replicates) == (
+        back.models,
+        back.items,
+        back.blocks,
+        back.replicates,
+    )
+
+
+def test_the_metadata_says_where_it_came_from(tmp_path):
+    folder, out = LOGS / "lm_eval" / "run1" / "aster", tmp_path / "scores.parquet"
+    choices = Choices(metrics=("acc", "exact_match"), filters=("none", "strict"))
+    convert([str(folder)], out, choices=choices)
+    origin = json.loads(pl.read_parquet_metadata(out)[METADATA_KEY])
+    assert {source["kind"] for source in origin["sources"]} == {"lm-evaluation-harness"}
+    for source in origin["sources"]:
+        with open(source["path"], "rb") as file:  # noqa: PTH123
+            assert source["sha256"] == hashlib.sha256(file.read()).hexdigest()
+    assert origin["choices"] == {"metrics": ["acc", "exact_match"], "filters": ["none", "strict"]}
+
+
+def test_scores_are_written_as_they_are_and_gaps_stay_gaps(tmp_path):
+    samples = [inspect_sample("q1", value=7.5), inspect_sample("q2", value=3, error={"message": "broke"})]
+    done = convert([str(inspect_log(tmp_path / "a.eval", samples=samples))], tmp_path / "out.parquet")
+    assert done.missing == 1
+    assert pl.read_parquet(tmp_path / "out.parquet")["score"].to_list() == [7.5, None]
+
+
+def test_a_table_without_replicates_gets_one(tmp_path):
+    (tmp_path / "a.csv").write_text("model,item,score\nb,q10,1\nb,q2,0.5\n")
+    convert([str(tmp_path / "a.csv")], tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet").rows() == [("b", "q2", "1", 0.5), ("b", "q10", "1", 1.0)]
+
+
+def test_duplicates_are_refused_and_nothing_is_written(tmp_path):
+    path = inspect_log(tmp_path / "a.eval", samples=[inspect_sample("q1"), inspect_sample("q1")])
+    with pytest.raises(DataError, match="a second score"):
+        convert([str(path)], tmp_path / "out.parquet")
+    with pytest.raises(DataError, match="cannot be written"):
+        convert([str(inspect_log(tmp_path / "b.eval"))], tmp_path / "nowhere" / "out.parquet")
+    assert not list(tmp_path.glob("*.parquet*"))
+
+
+def test_a_survey_tells_what_to_choose_from():
+    found = survey([str(LOGS / "lm_eval" / "run1")])
+    assert [file.samples for file in found.files] == [16, 8, 16, 8]
+    assert {metric.name: (metric.tasks, metric.samples) for metric in found.metrics} == {
+        "exact_match": (("capitals",), 32),
+        "acc": (("choice",), 16),
+        "acc_norm": (("choice",), 16),
+    }
+    assert found.filters == {"capitals": {"strict": 16, "lenient": 16}, "choice": {"none": 16}}
+    assert found.fields["doc.group"] == 4
+    assert found.scores is None
+    assert "several filters" in found.refused
+
+
+def test_a_survey_reads_the_scores_when_all_is_chosen():
+    choices = Choices(metrics=("acc", "exact_match"), filters=("none", "strict"))
+    found = survey([str(LOGS / "lm_eval" / "run1")], choices=choices)
+    assert found.scores is not None
+    assert found.scores.values.shape == (1, 2, 16)
+    assert found.refused == ""
+
+
+def test_a_survey_counts_errors_and_caches():
+    found = survey([str(LOGS / "promptfoo" / "troubled")])
+    assert (found.errors, found.cached) == (2, 4)
+    assert "the service was away" in found.first_error
+    assert found.files[0].repeats == 2
+    failed = survey([str(LOGS / "inspect" / "failed")])
+    assert sum(file.errors for file in failed.files) == failed.errors == 1
+
+
+def test_a_survey_says_which_metrics_are_on_which_scale(tmp_path):
+    found = survey([str(LOGS / "helm")])
+    scales = {metric.name: metric.on_unit_scale for metric in found.metrics}
+    assert scales["exact_match"]
+    assert not scales["num_prompt_tokens"]
+    lower = survey([str(lm_eval_run(tmp_path, higher_is_better={"t": {"acc": False}}))])
+    assert lower.metrics[0].lower_is_better
