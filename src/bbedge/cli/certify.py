@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
+    from bbedge.report.history import Recorder
 
 
 NOT_CERTIFIED = 3
@@ -108,7 +109,7 @@ def certify(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     expectations = [_expectation(text, table.models) for text in expect or []]
-    leaderboard = _run(
+    leaderboard, recorder = _run(
         table,
         {
             "alpha": alpha,
@@ -122,7 +123,8 @@ def certify(
         pilot=pilot,
     )
 
-    text = to_json(certificate(leaderboard, notes=table.notes, pilot_replicates=pilot)) if json_out else ""
+    document = certificate(leaderboard, notes=table.notes, pilot_replicates=pilot, recorder=recorder)
+    text = to_json(document) if json_out else ""
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
         typer.echo(text, nl=False)
@@ -137,21 +139,24 @@ def certify(
             raise typer.Exit(NOT_CERTIFIED)
 
 
-def _run(table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None) -> Leaderboard:
+def _run(
+    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None
+) -> tuple[Leaderboard, Recorder]:
     from rich.console import Console
     from rich.progress import Progress
 
     from bbedge.core.leaderboard import Certifier, pilot_design
+    from bbedge.report.history import Recorder
 
     if pilot is not None:
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
     else:
         design = table.design(**options)
-    certifier = Certifier(design)
+    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
-            certifier.update(panel)
-    return certifier.leaderboard()
+            recorder.record(certifier.update(panel))
+    return certifier.leaderboard(), recorder
 
 
 def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:
