@@ -73,7 +73,7 @@ class Certificate:
             document=document,
             shown=shown,
             names=tuple(names[i] for i in order),
-            labels=tuple(display_names([names[i] for i in order], width=44)),
+            labels=tuple(display_names([names[i] for i in order], width=40)),
             means=tuple(read.number(models[i], "mean", missing=True) for i in order),
             log_e=read.matrix(document, "log_e", len(names))[window],
             margins=read.matrix(document, "margins", len(names))[window],
@@ -117,7 +117,7 @@ class Certificate:
 
     def lead(self, better: int, worse: int) -> str:
         """By how much a model is certified above another: its margin, or what the edges of a path prove."""
-        known = int(self.graph.path_lengths[better, worse]) * self.step
+        known = int(self.graph.path_lengths[better, worse]) * self.step if self.step else 0.0
         margin, least = float(self.margins[better, worse]), self.units.at_least(known)
         # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
         if margin > known and self.units.at_least(margin) != least:

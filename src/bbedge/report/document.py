@@ -140,7 +140,7 @@ def _edges(leaderboard: Leaderboard, graph: Graph) -> list[Edge]:
             "loser": names[b],
             "log_e": float(leaderboard.log_e[a, b]),
             "margin": float(leaderboard.lower_bounds[a, b]) * (high - low),
-            "path_margin": int(graph.path_lengths[a, b]) * step,
+            "path_margin": int(graph.path_lengths[a, b]) * step if step else 0.0,
             "first_certified": int(leaderboard.first_certified[a, b]),
         }
         for a, b in pairs

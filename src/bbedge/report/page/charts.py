@@ -10,7 +10,7 @@ from bbedge.naming import shown
 from bbedge.report.certificate import Certificate
 
 WIDTH, HEIGHT = 480.0, 250.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 14.0, 12.0, 36.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 14.0, 12.0, 36.0
 CLIPPED = (-0.5, 2.0)
 """Shares of the threshold between which evidence is drawn; far beyond it, more says nothing new."""
 
@@ -122,7 +122,7 @@ def evidence_chart(certificate: Certificate) -> Chart | None:
         across=_ticks([int(replicate) for replicate in history["replicates"]], places),
         up=tuple(
             Tick(at=_level((mark - CLIPPED[0]) / (CLIPPED[1] - CLIPPED[0])), text=text)
-            for mark, text in ((-0.5, "-50 %"), (0.0, "0"), (0.5, "50 %"), (1.0, "100 %"), (1.5, "150 %"), (2.0, "200 %"))
+            for mark, text in ((-0.5, "≤ -50 %"), (0.0, "0"), (0.5, "50 %"), (1.0, "100 %"), (1.5, "150 %"), (2.0, "≥ 200 %"))
         ),
         curves=tuple(sorted(curves, key=lambda curve: curve.kind == "open")),
         places=tuple(places),
@@ -151,6 +151,9 @@ def _places(replicates: list[int]) -> list[float]:
 def _ticks(replicates: list[int], places: list[float]) -> tuple[Tick, ...]:
     step = max(1, -(-len(replicates) // 8))
     chosen = [i for i in range(len(replicates)) if i % step == 0]
-    if len(replicates) - 1 - chosen[-1] >= max(1, step // 2):
-        chosen.append(len(replicates) - 1)
+    last = len(replicates) - 1
+    if chosen[-1] < last:
+        if last - chosen[-1] < 0.7 * step:
+            chosen.pop()  # two numbers would touch
+        chosen.append(last)
     return tuple(Tick(at=places[i], text=f"{replicates[i]:,}") for i in chosen)

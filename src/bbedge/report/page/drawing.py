@@ -21,7 +21,7 @@ MOST_LABELLED = 70
 NODE_WIDTH, NODE_HEIGHT = 138, 40
 _ACROSS, _LAYER, _EDGE_OF_PAGE = 156.0, 88.0, 8.0
 _WIDEST = 1500.0
-_LETTERS = 18
+_LETTERS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
         size=size,
         above=_runs(above),
         below=_runs(above.T),
-        labels=tuple(fitted(certificate.names, 22)) if few else (),
+        labels=tuple(fitted(certificate.names, 19)) if few else (),
         ticks=() if few else tuple(range(step, size + 1, step)),
     )
 

@@ -132,8 +132,8 @@
   function proof(a, b) {
     const edge = direct.get(a * size + b);
     const parts = [`better by ${lead(a, b)}`];
-    if (logE(a, b) !== null) parts.push(`log e ${logE(a, b).toFixed(2)}`);
-    parts.push(edge ? `since replicate ${edge.first_certified}` : "by way of others");
+    if (logE(a, b) !== null) parts.push(`log\u00a0e\u00a0${logE(a, b).toFixed(2)}`);
+    parts.push(edge ? `since replicate\u00a0${edge.first_certified}` : "by way of others");
     return parts.join(" \u00b7 ");
   }
 
@@ -154,6 +154,7 @@
 
   // The chosen model: pointed at, focused, or kept.
   const root = document.documentElement;
+  const marked = all("[data-model]"), joined = all("[data-a]");
   let chosen = null, kept = null;
 
   function choose(model) {
@@ -161,14 +162,14 @@
     chosen = model;
     root.classList.toggle("choosing", model !== null);
     const relation = (i) => (model === null || i === model ? null : above(model, i) ? "under" : above(i, model) ? "over" : "open");
-    for (const element of all("[data-model]")) {
+    for (const element of marked) {
       const i = Number(element.dataset.model), is = relation(i);
       element.classList.toggle("is-chosen", i === model);
       element.classList.toggle("is-under", is === "under");
       element.classList.toggle("is-over", is === "over");
       if (element.tagName === "TR") mark(element, is);
     }
-    for (const element of all("[data-a]")) {
+    for (const element of joined) {
       const a = Number(element.dataset.a), b = Number(element.dataset.b);
       element.classList.toggle("is-chosen", a === model || b === model);
       element.classList.toggle("is-under", model !== null && (a === model || above(model, a)) && above(model, b));
@@ -234,11 +235,18 @@
     chosen = undefined;
     choose(kept);
     if (kept === null) byId("about").replaceChildren(make("p", hint, "quiet"));
+    else uncover(byRow(kept));
+  }
+
+  // On a small screen the details lie over the page: the row that they are about must not be under them.
+  function uncover(row) {
+    const panel = byId("detail").getBoundingClientRect(), under = row.getBoundingClientRect().bottom - panel.top + 12;
+    if (getComputedStyle(byId("detail")).position === "fixed" && under > 0) scrollBy(0, under);
   }
   const hint = byId("about").textContent;
 
   const touch = matchMedia("(hover: none)").matches;
-  for (const element of all("[data-model]")) {
+  for (const element of marked) {
     const model = Number(element.dataset.model);
     const target = element.tagName === "TR" ? element.querySelector("button") : element;
     if (element.tagName === "TR") {

@@ -14,11 +14,11 @@ from typing import Any
 
 from bbedge.report.certificate import Certificate
 
-LARGE = 1_000_000
-"""Beyond so many characters a certificate is packed."""
+MOST_PLAIN = 80
+"""A certificate of more models than this, about a million characters, is packed."""
 
 
-def embedded(certificate: Certificate, *, large: int = LARGE) -> str:
+def embedded(certificate: Certificate, *, most_plain: int = MOST_PLAIN) -> str:
     """A JSON text that is safe inside a script element: the certificate and the order in which it is shown."""
     content: dict[str, object] = {
         "order": certificate.order,
@@ -27,11 +27,10 @@ def embedded(certificate: Certificate, *, large: int = LARGE) -> str:
         "decimals": certificate.units.decimals,
         "step": certificate.step,
     }
-    text = _script_safe(certificate.document)
-    if len(text) > large:
-        packed = gzip.compress(_script_safe(pack(certificate.document)).encode("ascii"), mtime=0)
-        return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
-    return f'{_script_safe(content)[:-1]},"document":{text}}}'
+    if len(certificate.names) <= most_plain:
+        return _script_safe(content | {"document": certificate.document})
+    packed = gzip.compress(_json(pack(certificate.document)).encode("ascii"), compresslevel=6, mtime=0)
+    return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
 
 
 def pack(document: Mapping[str, Any]) -> dict[str, object]:
@@ -55,6 +54,9 @@ def pack(document: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
 def _script_safe(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return _json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
