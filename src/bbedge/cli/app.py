@@ -11,6 +11,7 @@ from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
 from bbedge.cli.diagnose import diagnose
+from bbedge.cli.report import report
 
 app = typer.Typer(
     name="bbedge",
@@ -40,4 +41,5 @@ def root(
 app.command()(certify)
 app.command()(compare)
 app.command()(diagnose)
+app.command()(report)
 app.add_typer(board_app, name="board")

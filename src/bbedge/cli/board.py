@@ -10,6 +10,7 @@ import typer
 
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
 from bbedge.cli.progress import output, reading
+from bbedge.cli.sources import HtmlOut, write_page
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
 from bbedge.naming import display_names, listed, shown, shown_path
@@ -149,6 +150,7 @@ def show(
         Path | None,
         typer.Option("--json", metavar="OUT", help="Write it as JSON; - for standard output.", show_default=False),
     ] = None,
+    html_out: HtmlOut = None,
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the budget and the history of looks."""
@@ -161,6 +163,14 @@ def show(
     if json_out is not None:
         _write_json(json_out, document(board, leaderboard, number))
     console = output(to_error=json_out == Path("-"))
+    if html_out is not None:
+        from bbedge.report.certificate import Certificate
+
+        certificate = Certificate.of(
+            document(board, leaderboard, number), shown="current" if current else "standing", source=board.name
+        )
+        write_page(html_out, certificate, title=board.name)
+        _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)
     if board.state.in_pilot:
         _say(console, "\n".join(said))

@@ -19,6 +19,7 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output
+from bbedge.cli.sources import HtmlOut, write_page
 from bbedge.cli.writing import write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
@@ -69,6 +70,7 @@ def certify(
     incomplete: IncompletePolicy = "refuse",
     column: Columns = None,
     json_out: JsonOut = None,
+    html_out: HtmlOut = None,
     expect: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,11 +95,15 @@ def certify(
     [cyan]bbedge certify scores.parquet --score-range 0 10 --json certificate.json[/cyan]
     Scores from 0 to 10; keep the certificate for programs.
 
+    [cyan]bbedge certify scores.csv --html page.html[/cyan]
+    A page to look at and to send to colleagues: one file, no network.
+
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
     Exit with 3 unless new is certified above old, for CI.
 
     [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
     """
+    from bbedge.report.certificate import Certificate
     from bbedge.report.document import certificate, to_json
     from bbedge.report.terminal import show_expectations, show_leaderboard
 
@@ -123,15 +129,19 @@ def certify(
         pilot=pilot,
     )
 
-    document = certificate(leaderboard, notes=table.notes, pilot_replicates=pilot, recorder=recorder)
-    text = to_json(document) if json_out else ""
+    document = {}
+    if json_out is not None or html_out is not None:
+        document = certificate(leaderboard, notes=table.notes, pilot_replicates=pilot, recorder=recorder)
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
-        typer.echo(text, nl=False)
+        typer.echo(to_json(document), nl=False)
     show_leaderboard(out, leaderboard, notes=table.notes, top_k=top_k, pilot_replicates=pilot)
     if json_out is not None and json_out != Path("-"):
-        write_whole(json_out, text)
+        write_whole(json_out, to_json(document))
         out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
+    if html_out is not None:
+        write_page(html_out, Certificate.of(document))
+        out.print(f"The page is in {shown_path(html_out)}.", markup=False, highlight=False)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
         show_expectations(out, results)

@@ -6,7 +6,6 @@ Pages, figures, exports and badges are made from the document alone, so that wha
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from bbedge.core.graph import Graph
 from bbedge.errors import FormatError
-from bbedge.naming import display_names, quoted, shown_path
+from bbedge.naming import display_names, shown_path
+from bbedge.report.reading import Reader
 from bbedge.report.units import Units
 
 Matrix = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Certificate:
     @classmethod
     def of(cls, document: Mapping[str, Any], *, shown: Shown | None = None, source: str = "certificate") -> Certificate:
         """Check a document and read it. By default a board shows what stands, anything else the last look."""
-        read = _Reader(source)
+        read = Reader(source)
         models = [read.record(model, "models") for model in read.sequence(document, "models")]
         names = [read.text(model, "name") for model in models]
         if len(names) < 2 or len(set(names)) < len(names):
@@ -64,11 +64,7 @@ class Certificate:
         tier = {model: t for t, members in enumerate(graph.tiers) for model in members}
         order = sorted(range(len(names)), key=lambda i: (tier[i], i))
         window = np.ix_(np.array(order), np.array(order))
-        read.design(document)
-        for key in ("looks", "unresolved", "contradictions", "notes"):
-            read.sequence(document, key)
-        read.whole(document, "replicates")
-        read.whole(document, "items")
+        read.rest(document, place)
         return cls(
             document=document,
             shown=shown,
@@ -137,83 +133,3 @@ def read_certificate(path: Path, *, shown: Shown | None = None) -> Certificate:
     if not isinstance(document, dict):
         raise FormatError(f"{name}: not a certificate; expected what bbedge certify --json writes")
     return Certificate.of(document, shown=shown, source=name)
-
-
-class _Reader:
-    """Takes values out of a document that nobody checked, or says which one is wrong."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def error(self, what: str) -> FormatError:
-        return FormatError(f"{self._source}: not a certificate: {what}; expected what bbedge certify --json writes")
-
-    def value(self, holder: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - anything may be in a file
-        if key not in holder:
-            raise self.error(f"{quoted(key)} is missing")
-        return holder[key]
-
-    def record(self, value: object, key: str) -> Mapping[str, Any]:
-        if not isinstance(value, dict):
-            raise self.error(f"{quoted(key)} is not what it should be")
-        return value
-
-    def sequence(self, holder: Mapping[str, Any], key: str) -> list[Any]:
-        value = self.value(holder, key)
-        if not isinstance(value, list):
-            raise self.error(f"{quoted(key)} is not a list")
-        return value
-
-    def text(self, holder: Mapping[str, Any], key: str) -> str:
-        value = self.value(holder, key)
-        if not isinstance(value, str) or not value:
-            raise self.error(f"{quoted(key)} is not a text")
-        return value
-
-    def number(self, holder: Mapping[str, Any], key: str, *, missing: bool = False) -> float | None:
-        value = self.value(holder, key)
-        if value is None and missing:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.error(f"{quoted(key)} is not a number")
-        return float(value)
-
-    def whole(self, holder: Mapping[str, Any], key: str) -> int:
-        value = self.value(holder, key)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise self.error(f"{quoted(key)} is not a count")
-        return value
-
-    def matrix(self, holder: Mapping[str, Any], key: str, size: int) -> Matrix:
-        try:
-            values = np.array(self.sequence(holder, key), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise self.error(f"{quoted(key)} is not a matrix of numbers") from error
-        if values.shape != (size, size):
-            raise self.error(f"{quoted(key)} is not a matrix of {size} x {size}")
-        return values
-
-    def edges(self, holder: Mapping[str, Any], key: str, place: Mapping[str, int]) -> NDArray[np.int64]:
-        first = np.zeros((len(place), len(place)), dtype=np.int64)
-        for each in self.sequence(holder, key):
-            edge = self.record(each, key)
-            ends = [place.get(self.text(edge, end)) for end in ("winner", "loser")]
-            if None in ends or ends[0] == ends[1]:
-                raise self.error(f"{quoted(key)} names a model that is not there")
-            first[ends[0], ends[1]] = max(1, self.whole(edge, "first_certified"))
-        return first
-
-    def design(self, document: Mapping[str, Any]) -> None:
-        design = self.record(self.value(document, "design"), "design")
-        for key in ("alpha", "tau"):
-            self.number(design, key)
-        for key in ("method", "evidence", "prediction", "stakes", "family", "hash"):
-            self.text(design, key)
-        ends = self.sequence(design, "score_range")
-        if len(ends) != 2 or not all(isinstance(end, int | float) and math.isfinite(end) for end in ends):
-            raise self.error("'score_range' is not two numbers")
-        if not ends[0] < ends[1]:
-            raise self.error("'score_range' has its lower end last")
-        blocks = self.record(self.value(design, "blocks"), "blocks")
-        self.whole(blocks, "count")
-        self.sequence(blocks, "sizes")

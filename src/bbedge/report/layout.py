@@ -74,10 +74,10 @@ def _place(
     )
     left = min(x for _, (x, _) in positions)
     top = max(y for _, (_, y) in positions)
-    at = {place: (start + x - left, top - y) for place, (x, y) in positions}
+    at = {int(place): (start + x - left, top - y) for place, (x, y) in positions}
     following: dict[int, list[int]] = {}
-    for source, target in links:
-        following.setdefault(source, []).append(target)
+    for source, target in links or ():
+        following.setdefault(int(source), []).append(int(target))
     for place in range(size):
         places[members[place]] = at[place]
         for step in following.get(place, []):

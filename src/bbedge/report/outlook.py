@@ -33,6 +33,8 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     widens the result to half and twice, rounded outward to one digit. It is ``None`` where the evidence does not
     grow, or where a model has been stopped and no more is coming.
     """
+    if not leaderboard.replicates:
+        return []
     names = leaderboard.design.models
     pairs = np.array(leaderboard.current.unresolved, dtype=np.int64).reshape(-1, 2)
     log_e = np.nan_to_num(leaderboard.log_e, nan=-np.inf)

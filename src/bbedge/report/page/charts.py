@@ -122,7 +122,14 @@ def evidence_chart(certificate: Certificate) -> Chart | None:
         across=_ticks([int(replicate) for replicate in history["replicates"]], places),
         up=tuple(
             Tick(at=_level((mark - CLIPPED[0]) / (CLIPPED[1] - CLIPPED[0])), text=text)
-            for mark, text in ((-0.5, "≤ -50 %"), (0.0, "0"), (0.5, "50 %"), (1.0, "100 %"), (1.5, "150 %"), (2.0, "≥ 200 %"))
+            for mark, text in (
+                (-0.5, "≤ -50 %"),
+                (0.0, "0"),
+                (0.5, "50 %"),
+                (1.0, "100 %"),
+                (1.5, "150 %"),
+                (2.0, "≥ 200 %"),
+            )
         ),
         curves=tuple(sorted(curves, key=lambda curve: curve.kind == "open")),
         places=tuple(places),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -134,7 +135,7 @@ def _paths(layout: Layout) -> dict[tuple[int, int], str]:
     for ends, points in layout.routes.items():
         at = [(round(_left(point) + NODE_WIDTH / 2, 1), _top(point)) for point in points]
         path = f"M{at[0][0]:g} {at[0][1] + NODE_HEIGHT:g}"
-        for (x, y), (to_x, to_y) in zip(at, at[1:], strict=False):
+        for (x, y), (to_x, to_y) in pairwise(at):
             middle = (y + NODE_HEIGHT + to_y) / 2
             path += f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
             path += f"V{to_y + NODE_HEIGHT:g}" if (to_x, to_y) != at[-1] else ""

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from bbedge._version import __version__
-from bbedge.naming import display_names, shown
+from bbedge.naming import display_names, listed, shown
 from bbedge.report.certificate import Certificate
 from bbedge.report.page.charts import Chart, evidence_chart, pairs_chart
 from bbedge.report.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_matrix
@@ -235,7 +235,8 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Replicates", f"{document['replicates']:,} in the evidence"
     if document.get("pilot"):
         pilot = document["pilot"]
-        yield "Pilot", f"{count(pilot['replicates'], 'replicate')}, not evidence, chose {', '.join(pilot['candidate'])}"
+        chosen = listed(pilot["candidate"], limit=20)
+        yield "Pilot", f"{count(pilot['replicates'], 'replicate')}, not evidence, chose {chosen}"
     yield "Design hash", design["hash"]
     board = document.get("board")
     if board:
@@ -246,4 +247,9 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _claims(board: Mapping[str, Any] | None) -> Iterator[tuple[str, ...]]:
     for claim in board["claims"] if board else ():
         about = f"model {shown(claim['newcomer'])}" if claim["newcomer"] else "the models that opened it"
-        yield f"{claim['claim']}", f"epoch {claim['epoch']}: {about}", f"{claim['level']:.3g}", f"{claim['directions']:,}"
+        yield (
+            f"{claim['claim']}",
+            f"epoch {claim['epoch']}: {about}",
+            f"{claim['level']:.3g}",
+            f"{claim['directions']:,}",
+        )

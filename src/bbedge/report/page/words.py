@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bbedge.naming import listed
 from bbedge.report.certificate import Certificate
@@ -27,8 +29,6 @@ class Words:
     """The probability that anything is wrong."""
     promise: str
     """What is guaranteed."""
-    by_more: str
-    """By more than what; empty where tau is zero."""
     blocks: str
     """What is assumed of the items."""
     budget: str
@@ -58,13 +58,17 @@ class Words:
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
             promise=f"With probability at least {level}, every comparison certified here is true of the models' mean "
             f"scores on this benchmark{by_more}: all pairs and all looks together.",
-            by_more=by_more,
             blocks=_blocks(design["blocks"]["count"], [int(size) for size in design["blocks"]["sizes"]]),
-            budget=f"{board['alpha_spent']:.4g} of {alpha:g} is spent on {count(len(board['claims']), 'claim')}; the next "
-            f"claim gets {board['next_level']:.3g}."
-            if board
-            else f"alpha is {alpha:g}: the largest allowed probability that anything certified, at any look, is false.",
+            budget=_budget(alpha, board),
         )
+
+
+def _budget(alpha: float, board: Mapping[str, Any] | None) -> str:
+    if board is None:
+        return f"alpha is {alpha:g}: the largest allowed probability that anything certified, at any look, is false."
+    claims = count(len(board["claims"]), "claim")
+    spent = f"{board['alpha_spent']:.4g} of {alpha:g} is spent on {claims}"
+    return f"{spent}; the next claim gets {board['next_level']:.3g}." if board["next_level"] else f"{spent}."
 
 
 def _standing(certificate: Certificate) -> str:
@@ -84,10 +88,13 @@ def _pilot(certificate: Certificate) -> str:
     inside = [place[name] for name in pilot["candidate"]]
     outside = [i for i in range(len(certificate.names)) if i not in inside]
     done = sum(bool(certificate.graph.above[a, b]) for a in inside for b in outside)
-    chosen = f"A pilot, not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is tested. "
+    chosen = (
+        f"A pilot, not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is tested. "
+    )
     if done == len(inside) * len(outside):
         return f"{chosen}It is certified as the Top-{len(inside)} set."
-    return f"{chosen}It is not certified as the Top-{len(inside)} set yet: {done} of {len(inside) * len(outside)} comparisons are."
+    total = len(inside) * len(outside)
+    return f"{chosen}It is not certified as the Top-{len(inside)} set yet: {done} of {total} comparisons are."
 
 
 def _blocks(blocks: int, sizes: list[int]) -> str:
