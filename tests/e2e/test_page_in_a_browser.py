@@ -157,7 +157,8 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
         lists = {}
         for heading, lines in zip(about.locator("h4").all(), about.locator("ul").all(), strict=True):
             lists[heading.get_attribute("class")] = {
-                line.locator("bdi").inner_text(): line.locator("span").inner_text() for line in lines.locator("li").all()
+                line.locator("bdi").inner_text(): line.locator("span").inner_text()
+                for line in lines.locator("li").all()
             }
         assert len(lists.get("above", {})) == model["certified_above"]
         assert len(lists.get("below", {})) == model["certified_below"]

@@ -11,6 +11,7 @@ from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
 from bbedge.cli.diagnose import diagnose
+from bbedge.cli.figure import app as figure_app
 from bbedge.cli.report import report
 
 app = typer.Typer(
@@ -43,3 +44,4 @@ app.command()(compare)
 app.command()(diagnose)
 app.command()(report)
 app.add_typer(board_app, name="board")
+app.add_typer(figure_app, name="figure")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,4 +55,8 @@ def save_figure(figure: Figure, *files: Path) -> None:
     for file in files:
         kind = file.suffix.lower().lstrip(".")
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-        figure.savefig(file, bbox_inches="tight", metadata=metadata)
+        with warnings.catch_warnings():
+            # A letter that the font lacks is drawn as a box; its name in a warning helps nobody.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
+            figure.savefig(file, bbox_inches="tight", metadata=metadata)
