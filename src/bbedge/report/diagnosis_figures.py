@@ -23,9 +23,9 @@ def dependence_figure(models: Sequence[str], ratios: Sequence[float], adjusted: 
     """How much more replicate means vary than independent blocks imply, model by model, with the p-value."""
     figure, axes = _bars(models, ratios, [COLOURS[1] if p <= _ALARM else COLOURS[0] for p in adjusted])
     axes.axvline(1.0, color=_INK, linewidth=1.0, linestyle=DASHES[1])
-    for row, (ratio, p) in enumerate(zip(ratios, adjusted, strict=True)):
-        axes.annotate(f"p {p:.2g}", (ratio, row), (4, 0), textcoords="offset points", va="center", fontsize=7)
-    axes.set_xlim(0.0, 1.25 * max(1.0, *ratios))
+    for row, p in enumerate(adjusted):
+        axes.annotate(f"p {p:.2g}", (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7)
+    axes.set_xlim(0.0, 1.08 * max(1.0, *ratios))
     axes.set_xlabel("variance of replicate means, in multiples of what independent blocks imply")
     axes.set_title("Do replicate means vary as independent blocks imply? (p after Holm)", loc="left")
     return figure

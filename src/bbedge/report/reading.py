@@ -67,12 +67,15 @@ class Reader:
 
     def matrix(self, holder: Mapping[str, Any], key: str, size: int) -> NDArray[np.float64]:
         """A value that must be a square of numbers; null becomes NaN."""
-        try:
-            values = np.array(self.sequence(holder, key), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise self.error(f"{quoted(key)} is not a matrix of numbers") from error
-        if values.shape != (size, size):
+        rows = self.sequence(holder, key)
+        for row in rows:
+            if not isinstance(row, list) or any(type(value) not in (int, float, type(None)) for value in row):
+                raise self.error(f"{quoted(key)} is not a matrix of numbers")
+        if len(rows) != size or any(len(row) != size for row in rows):
             raise self.error(f"{quoted(key)} is not a matrix of {size} x {size}")
+        values = np.array(rows, dtype=np.float64)
+        if np.isinf(values).any():
+            raise self.error(f"{quoted(key)} has a number that is not finite")
         return values
 
     def edges(self, holder: Mapping[str, Any], key: str, place: Mapping[str, int]) -> NDArray[np.int64]:
