@@ -10,7 +10,7 @@ import typer
 
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
 from bbedge.cli.progress import output, reading
-from bbedge.cli.sources import HtmlOut, write_page
+from bbedge.cli.sources import HtmlOut, board_title, write_page
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
 from bbedge.naming import display_names, listed, shown, shown_path
@@ -169,7 +169,7 @@ def show(
         certificate = Certificate.of(
             document(board, leaderboard, number), shown="current" if current else "standing", source=board.name
         )
-        write_page(html_out, certificate, title=board.name)
+        write_page(html_out, certificate, title=board_title(place))
         _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)
     if board.state.in_pilot:

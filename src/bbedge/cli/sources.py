@@ -30,7 +30,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def open_certificate(source: str, *, epoch: int | None = None, current: bool = False) -> tuple[Certificate, str | None]:
-    """The certificate, and the name of the board if it is of one."""
+    """The certificate, and a title for it if it is of a board."""
     from bbedge.report.certificate import Certificate, read_certificate
 
     if not _is_board(source):
@@ -43,7 +43,12 @@ def open_certificate(source: str, *, epoch: int | None = None, current: bool = F
 
     board = Board.open(source)
     content = document(board, board.leaderboard(epoch), epoch or board.state.epoch.number)
-    return Certificate.of(content, shown="current" if current else "standing"), board.name
+    return Certificate.of(content, shown="current" if current else "standing"), board_title(source)
+
+
+def board_title(place: str) -> str | None:
+    """The name of a board's file. Where a server is, is nobody's business who gets the page."""
+    return None if "://" in place else Path(place).stem
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
