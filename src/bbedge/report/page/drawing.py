@@ -23,6 +23,7 @@ NODE_WIDTH, NODE_HEIGHT = 138, 40
 _ACROSS, _LAYER, _EDGE_OF_PAGE = 156.0, 88.0, 8.0
 _WIDEST = 1500.0
 _LETTERS = 16
+_MATRIX, _LARGEST_CELL, _ROW_LETTERS = 720.0, 26.0, 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,12 @@ class MatrixDrawing:
     """Names beside the rows; none if there are too many."""
     ticks: tuple[int, ...]
     """Places marked along the edge instead of names."""
+    width: float
+    """Of the whole, in pixels."""
+    gutter: float
+    """Room for names or marks, in cells."""
+    letter: float
+    """Size of the letters, in cells."""
 
 
 def draw_graph(certificate: Certificate) -> Drawing | None:
@@ -165,12 +172,18 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
     above, size = certificate.graph.above, len(certificate.names)
     few = size <= MOST_LABELLED
     step = 10 if size <= 150 else 50 if size <= 600 else 100
+    cell = min(_LARGEST_CELL, _MATRIX / size)
+    letter = min(11.0, 0.8 * cell) if few else 11.0
+    gutter = _ROW_LETTERS * 0.76 * letter if few else 36.0
     return MatrixDrawing(
         size=size,
         above=_runs(above),
         below=_runs(above.T),
-        labels=tuple(fitted(certificate.names, 19)) if few else (),
+        labels=tuple(fitted(certificate.names, _ROW_LETTERS)) if few else (),
         ticks=() if few else tuple(range(step, size + 1, step)),
+        width=round(size * cell + gutter, 1),
+        gutter=round(gutter / cell, 3),
+        letter=round(letter / cell, 3),
     )
 
 
