@@ -181,6 +181,12 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
 def test_the_graph_and_the_pointer(opened, demo):
     document, html = demo
     page = opened(html).scripted()
+    assert page.locator(".node[tabindex='0']").count() == page.locator(".ranking button[tabindex='0']").count() == 1
+    page.locator(".node").first.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert page.locator("#about h3").inner_text() == document["models"][-1]["name"]
+    page.keyboard.press("Escape")
     node = page.locator(".node").first
     node.hover()
     assert page.locator("#about h3").inner_text() == document["models"][0]["name"]

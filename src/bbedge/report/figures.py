@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bbedge.errors import DomainError
 from bbedge.naming import display_names
 from bbedge.report.certificate import Certificate
-from bbedge.report.layout import layered
+from bbedge.report.layout import can_draw, layered
 from bbedge.report.plotting import COLOURS, DASHES
 from bbedge.report.units import rank
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 120
 """With more models than this, rows have no names beside them."""
-_MOST_IN_GRAPH, _MOST_EDGES = 40, 150
 _ROW = 0.2  # inches
 _TALLEST = 12.0
 _INK, _PALE = "#333333", "#9aa5b1"
@@ -63,7 +62,7 @@ def rank_figure(certificate: Certificate) -> Figure:
 def graph_figure(certificate: Certificate) -> Figure:
     """The certified graph, reduced, in layers; with many models, the certified order as a matrix."""
     graph = certificate.graph
-    if len(certificate.names) > _MOST_IN_GRAPH or graph.cycles or int(graph.reduction.sum()) > _MOST_EDGES:
+    if not can_draw(graph):
         return _matrix_figure(certificate)
     from matplotlib.figure import Figure
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 
 from bbedge.core.graph import Graph
+
+MOST_MODELS = 40
+"""With more models than this, a matrix tells more than a graph."""
+MOST_EDGES = 150
+"""Likewise with more lines."""
 
 Point = tuple[float, float]
 
@@ -25,6 +31,15 @@ class Layout:
     """The largest across."""
     layers: int
     """How many layers there are."""
+
+
+def can_draw(graph: Graph) -> bool:
+    """Whether a drawing in layers tells more than a matrix, and can be made.
+
+    It cannot be made of a graph with a cycle, nor where the library that lays it out could not be installed.
+    """
+    few = graph.n_models <= MOST_MODELS and int(graph.reduction.sum()) <= MOST_EDGES
+    return few and not graph.cycles and find_spec("fast_sugiyama") is not None
 
 
 def layered(graph: Graph) -> Layout:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bbedge.core.graph import Graph
-from bbedge.report.layout import layered
+from bbedge.report.layout import can_draw, layered
 
 
 def random_graph(seed: int) -> Graph:
@@ -43,3 +43,12 @@ def test_nothing_certified_nothing_drawn():
     assert layout.places == {}
     assert layout.alone == (0, 1, 2)
     assert (layout.width, layout.layers) == (0.0, 0)
+
+
+def test_what_cannot_be_drawn_in_layers(monkeypatch):
+    chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    assert can_draw(Graph(chain))
+    assert not can_draw(Graph(chain | chain.T))
+    assert not can_draw(Graph(np.zeros((41, 41), dtype=bool)))
+    monkeypatch.setattr("bbedge.report.layout.find_spec", lambda name: None)
+    assert not can_draw(Graph(chain))

@@ -9,13 +9,9 @@ import numpy as np
 
 from bbedge.naming import display_names, shown
 from bbedge.report.certificate import Certificate
-from bbedge.report.layout import Layout, Point, layered
+from bbedge.report.layout import Layout, Point, can_draw, layered
 from bbedge.report.units import rank
 
-MOST_IN_GRAPH = 40
-"""With more models than this, the matrix tells more than the graph."""
-MOST_EDGES = 150
-"""Likewise with more lines."""
 MOST_LABELLED = 70
 """With more models than this, the rows of the matrix have no names beside them."""
 
@@ -101,7 +97,7 @@ class MatrixDrawing:
 def draw_graph(certificate: Certificate) -> Drawing | None:
     """The certified graph, or ``None`` where a matrix tells more: many models, many lines, or a contradiction."""
     graph = certificate.graph
-    if len(certificate.names) > MOST_IN_GRAPH or graph.cycles or int(graph.reduction.sum()) > MOST_EDGES:
+    if not can_draw(graph):
         return None
     layout = layered(graph)
     width = (layout.width + 1) * _ACROSS

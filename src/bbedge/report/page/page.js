@@ -194,12 +194,12 @@
     for (let i = 0; i < size; i++) {
       if (i !== model) groups[above(model, i) ? "under" : above(i, model) ? "over" : "open"].push(i);
     }
-    const own = doc.models[order[model]];
+    const said = (kind) => byRow(model).querySelector(kind).textContent; // as in the table, to the last digit
     const title = make("h3");
     const name = make("bdi", byRow(model).querySelector("button").title);
     title.append(name);
-    const mean = own.mean === null ? "" : ` \u00b7 mean ${own.mean.toFixed(decimals)}`;
-    about.replaceChildren(title, make("p", `rank ${rankText(intervals[model])} of ${size}${mean}`, "quiet"));
+    const mean = doc.models[order[model]].mean === null ? "" : ` \u00b7 mean ${said(".mean")}`;
+    about.replaceChildren(title, make("p", `rank ${said(".rank")} of ${size}${mean}`, "quiet"));
     list(about, "above", `Certified above ${groups.under.length}`, groups.under, (i) => proof(model, i));
     list(about, "below", `Certified below ${groups.over.length}`, groups.over, (i) => proof(i, model));
     list(about, "open", `Not separated from ${groups.open.length}`, groups.open, (i) => doubt(model, i));
@@ -245,6 +245,32 @@
   }
   const hint = byId("about").textContent;
 
+  // One stop for the Tab key in the table and one in the graph; the arrow keys move on from there.
+  function rove(elements, step, from) {
+    for (let i = from + step; elements[i]; i += step) {
+      if (elements[i].closest("[hidden]")) continue;
+      elements[i].focus();
+      return;
+    }
+  }
+  function stop(elements) {
+    elements.forEach((element, i) => {
+      element.setAttribute("tabindex", i ? "-1" : "0");
+      element.addEventListener("focus", () => {
+        for (const other of elements) other.setAttribute("tabindex", "-1");
+        element.setAttribute("tabindex", "0");
+      });
+      element.addEventListener("keydown", (event) => {
+        const steps = { ArrowDown: [1, i], ArrowRight: [1, i], ArrowUp: [-1, i], ArrowLeft: [-1, i], Home: [1, -1], End: [-1, elements.length] };
+        if (!steps[event.key]) return;
+        event.preventDefault();
+        rove(elements, ...steps[event.key]);
+      });
+    });
+  }
+  stop(rows.map((row) => row.querySelector("button")));
+  stop(marked.filter((element) => element.classList.contains("node")));
+
   const touch = matchMedia("(hover: none)").matches;
   for (const element of marked) {
     const model = Number(element.dataset.model);
@@ -253,9 +279,13 @@
       target.disabled = false;
       target.setAttribute("aria-pressed", "false");
     } else if (element.classList.contains("node")) {
-      target.setAttribute("tabindex", "0");
       target.setAttribute("role", "button");
       target.setAttribute("aria-label", `${labels[model]}, rank ${rankText(intervals[model])}`);
+      target.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        keep(model);
+      });
     }
     if (!touch) {
       element.addEventListener("mouseenter", () => choose(model));
@@ -264,17 +294,6 @@
     target.addEventListener("focus", () => { if (target.matches(":focus-visible")) choose(model); });
     target.addEventListener("blur", settle);
     element.addEventListener("click", () => keep(model));
-    target.addEventListener("keydown", (event) => {
-      if (element.tagName !== "TR" && (event.key === "Enter" || event.key === " ")) {
-        event.preventDefault();
-        keep(model);
-      }
-      const go = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (go && element.tagName === "TR" && rows[model + go]) {
-        event.preventDefault();
-        rows[model + go].querySelector("button").focus();
-      }
-    });
   }
   const release = () => { if (kept !== null) keep(kept); else choose(null); };
   byId("close").addEventListener("click", release);

@@ -51,7 +51,7 @@ class Words:
         by_more = f" by more than {certificate.step:.4g}" if certificate.step else ""
         return cls(
             summary=f"{count(size, 'model')} · {items} · {count(certificate.replicates, 'replicate')}",
-            decided=f"{resolved:,} of {count(certificate.n_pairs, 'pair')} certified",
+            decided=f"{resolved:,} of {count(certificate.n_pairs, 'pair')}",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
             level=level,
