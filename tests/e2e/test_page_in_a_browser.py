@@ -265,6 +265,21 @@ def test_many_models_travel_packed_and_arrive_whole(opened):
     assert json.loads(Path(download.value.path()).read_text()) == document
 
 
+@pytest.mark.parametrize("tau", [0.0, 0.02])
+def test_margins_are_the_same_in_the_table_and_beside_it(opened, tau):
+    means = [0.97, 0.8, 0.75, 0.4, 0.37, 0.05]
+    document = document_of(drawn(means, [f"m{i}" for i in range(6)], items=150, replicates=4), tau=tau)
+    it = opened(render_page(Certificate.of(document)))
+    page = it.scripted()
+    leads = it.cells("next")
+    assert sum(lead.startswith(("≥", ">")) for lead in leads) >= 2
+    for i, lead in enumerate(leads[:-1]):
+        page.locator(".ranking tbody tr").nth(i).hover()
+        following = it.cells("model")[i + 1]
+        line = page.locator("#about li", has=page.get_by_text(following, exact=True)).inner_text()
+        assert (f"better by {lead} " in line) == (lead != "open")
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_a_phone_shows_it_without_sideways_scrolling(opened, demo, width):
     it = opened(demo[1], viewport={"width": width, "height": 800}, is_mobile=True, has_touch=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bbedge.naming import display_names
 from bbedge.report.plotting import COLOURS, DASHES
+from bbedge.report.units import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +36,9 @@ def halves_figure(models: Sequence[str], certified: Sequence[int], splits: int) 
     """How often one half of a model's runs was certified above the other half."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, axes = _bars(models, certified, [COLOURS[1] if count else COLOURS[0] for count in certified])
-    for row, count in enumerate(certified):
-        axes.annotate(f"{count}", (count, row), (4, 0), textcoords="offset points", va="center", fontsize=7)
+    figure, axes = _bars(models, certified, [COLOURS[1] if number else COLOURS[0] for number in certified])
+    for row, number in enumerate(certified):
+        axes.annotate(f"{number}", (number, row), (4, 0), textcoords="offset points", va="center", fontsize=7)
     axes.set_xlim(0, splits)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(f"false certificates in {splits} random splits")
@@ -59,7 +60,7 @@ def heterogeneity_figure(differences: NDArray[np.float64], first: str, second: s
         text = axes.text(
             0.98 if sign > 0 else 0.02,
             0.93 if sign > 0 else 0.07,
-            f"{name} ahead on {int((part != 0).sum()):,} items",
+            f"{name} ahead on {count(int((part != 0).sum()), 'item')}",
             transform=axes.transAxes,
             ha="right" if sign > 0 else "left",
             va="center",

@@ -42,8 +42,9 @@ def rank_figure(certificate: Certificate) -> Figure:
         axes.hlines(rows, best - 0.35, worst + 0.35, color=COLOURS[0], linewidth=thick)
     else:
         axes.fill_betweenx(rows, best - 0.5, worst + 0.5, step="mid", color=COLOURS[0], linewidth=0.0)
+    means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
     by_mean = np.empty(size)
-    by_mean[sorted(range(size), key=lambda i: -(certificate.means[i] or -np.inf))] = np.arange(1, size + 1)
+    by_mean[np.argsort(-means, kind="stable")] = np.arange(1, size + 1)
     if certificate.replicates and size <= MOST_ROWS:
         axes.plot(
             by_mean, rows, "o", color="white", markeredgecolor=_INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
