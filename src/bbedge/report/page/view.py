@@ -191,12 +191,11 @@ def _open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
         a, b = place[each["ahead"]], place[each["behind"]]
         if above[a, b] or above[b, a]:
             continue
-        means = certificate.means[a], certificate.means[b]
-        known = means[0] is not None and means[1] is not None
+        first, second = certificate.means[a], certificate.means[b]
         yield OpenPair(
             ahead=certificate.labels[a],
             behind=certificate.labels[b],
-            difference=units.difference(means[0] - means[1]) if known else "-",  # type: ignore[operator]
+            difference="-" if first is None or second is None else units.difference(first - second),
             within=f"{units.at_least(float(margins[a, b]), '+')} to {units.at_most(-float(margins[b, a]), '+')}",
             share=share(float(each["log_e"]), float(each["log_threshold"])),
             more=more_replicates(each["more_replicates"]),
