@@ -73,6 +73,34 @@ def test_every_option_is_documented():
     assert {option for option in options if f"`{option}" not in page} == set()
 
 
+def test_every_option_of_pages_and_figures_is_documented():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for command in ("report", "figure graph", "figure stability", "figure badge", "diagnose", "board show"):
+        shown = subprocess.run(
+            [sys.executable, "-m", "bbedge", *command.split(), "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
+        assert {option for option in options if f"`{option}" not in page} == set(), command
+
+
+def test_the_pictures_of_the_page_and_the_badge_are_there_and_small():
+    assert 10_000 < (ROOT / "docs" / "page.png").stat().st_size < 300_000
+    assert "certified #1-2 of 8" in (ROOT / "docs" / "badge.svg").read_text(encoding="ascii")
+
+
+def test_the_commands_of_the_report_page_run(bbedge, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
+    assert bbedge("certify", "scores.csv", "--json", "certificate.json", "--method", "bb-edge-x").code == 0
+    page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) >= 9
+    for line in commands:
+        if "board.bbedge" not in line:
+            outcome = bbedge(*shlex.split(line, comments=True)[1:])
+            assert outcome.code == 0, (line, outcome.err)
+
+
 def test_the_wheel_has_all_it_needs(tmp_path):
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
     subprocess.run(build, check=True)
@@ -80,9 +108,11 @@ def test_the_wheel_has_all_it_needs(tmp_path):
     unpacked = tmp_path / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
         assert "bbedge/py.typed" in archive.namelist()
+        assert {f"bbedge/report/page/page.{kind}" for kind in ("html", "css", "js")} <= set(archive.namelist())
         archive.extractall(unpacked)
+    certify = [sys.executable, "-m", "bbedge", "certify", ROOT / "demo" / "scores.csv"]
     done = subprocess.run(
-        [sys.executable, "-m", "bbedge", "certify", ROOT / "demo" / "scores.csv", "--expect", "dahlia-70b > fern-3b"],
+        [*certify, "--expect", "dahlia-70b > fern-3b", "--html", tmp_path / "page.html"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(unpacked), "PATH": ""},
         capture_output=True,
@@ -90,6 +120,7 @@ def test_the_wheel_has_all_it_needs(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "Certified leaderboard" in (tmp_path / "page.html").read_text(encoding="ascii")
     origin = subprocess.run(
         [sys.executable, "-c", "import bbedge; print(bbedge.__file__)"],
         cwd=tmp_path,

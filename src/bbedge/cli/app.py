@@ -14,6 +14,8 @@ from bbedge.cli.convert import convert
 from bbedge.cli.diagnose import diagnose
 from bbedge.cli.study import app as study_app
 from bbedge.cli.inspect_scores import inspect_scores
+from bbedge.cli.figure import app as figure_app
+from bbedge.cli.report import report
 
 app = typer.Typer(
     name="bbedge",
@@ -45,5 +47,7 @@ app.command("inspect-scores")(inspect_scores)
 app.command()(convert)
 app.command()(compare)
 app.command()(diagnose)
+app.command()(report)
 app.add_typer(board_app, name="board")
 app.add_typer(study_app, name="study")
+app.add_typer(figure_app, name="figure")

@@ -11,6 +11,7 @@ import typer
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
 from bbedge.cli.options import Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
 from bbedge.cli.progress import output, reading
+from bbedge.cli.sources import HtmlOut, board_title, write_page
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
 from bbedge.naming import display_names, listed, shown, shown_path
@@ -167,6 +168,7 @@ def show(
         Path | None,
         typer.Option("--json", metavar="OUT", help="Write it as JSON; - for standard output.", show_default=False),
     ] = None,
+    html_out: HtmlOut = None,
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the budget and the history of looks."""
@@ -179,6 +181,14 @@ def show(
     if json_out is not None:
         _write_json(json_out, document(board, leaderboard, number))
     console = output(to_error=json_out == Path("-"))
+    if html_out is not None:
+        from bbedge.report.certificate import Certificate
+
+        certificate = Certificate.of(
+            document(board, leaderboard, number), shown="current" if current else "standing", source=board.name
+        )
+        write_page(html_out, certificate, title=board_title(place))
+        _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)
     if board.state.in_pilot:
         _say(console, "\n".join(said))

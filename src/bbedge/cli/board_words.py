@@ -80,7 +80,9 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
     """The leaderboard of an epoch with its board, as plain values."""
     from bbedge.report.document import certificate
 
-    document = certificate(leaderboard, notes=notes(board, epoch), design_hash=board.design.hash)
+    document = certificate(
+        leaderboard, notes=notes(board, epoch), design_hash=board.design.hash, stopped=board.state.retired
+    )
     return document | {
         "board": {
             "design": board.design.content,

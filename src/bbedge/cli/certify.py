@@ -25,6 +25,7 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output
+from bbedge.cli.sources import HtmlOut, write_page
 from bbedge.cli.writing import write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
+    from bbedge.report.history import Recorder
 
 
 NOT_CERTIFIED = 3
@@ -79,6 +81,7 @@ def certify(
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
     json_out: JsonOut = None,
+    html_out: HtmlOut = None,
     expect: Annotated[
         list[str] | None,
         typer.Option(
@@ -106,11 +109,15 @@ def certify(
     [cyan]bbedge certify logs/ --metric accuracy --blocks metadata.dialogue_id[/cyan]
     Logs of Inspect AI, lm-evaluation-harness and others; look first with bbedge inspect-scores logs/.
 
+    [cyan]bbedge certify scores.csv --html page.html[/cyan]
+    A page to look at and to send to colleagues: one file, no network.
+
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
     Exit with 3 unless new is certified above old, for CI.
 
     [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
     """
+    from bbedge.report.certificate import Certificate
     from bbedge.report.document import certificate, to_json
     from bbedge.report.terminal import show_expectations, show_leaderboard
 
@@ -129,7 +136,7 @@ def certify(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     expectations = [_expectation(text, table.models) for text in expect or []]
-    leaderboard = _run(
+    leaderboard, recorder = _run(
         table,
         {
             "alpha": alpha,
@@ -143,14 +150,19 @@ def certify(
         pilot=pilot,
     )
 
-    text = to_json(certificate(leaderboard, notes=table.notes, pilot_replicates=pilot)) if json_out else ""
+    document = {}
+    if json_out is not None or html_out is not None:
+        document = certificate(leaderboard, notes=table.notes, pilot_replicates=pilot, recorder=recorder)
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
-        typer.echo(text, nl=False)
+        typer.echo(to_json(document), nl=False)
     show_leaderboard(out, leaderboard, notes=table.notes, top_k=top_k, pilot_replicates=pilot)
     if json_out is not None and json_out != Path("-"):
-        write_whole(json_out, text)
+        write_whole(json_out, to_json(document))
         out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
+    if html_out is not None:
+        write_page(html_out, Certificate.of(document))
+        out.print(f"The page is in {shown_path(html_out)}.", markup=False, highlight=False)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
         show_expectations(out, results)
@@ -158,21 +170,24 @@ def certify(
             raise typer.Exit(NOT_CERTIFIED)
 
 
-def _run(table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None) -> Leaderboard:
+def _run(
+    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None
+) -> tuple[Leaderboard, Recorder]:
     from rich.console import Console
     from rich.progress import Progress
 
     from bbedge.core.leaderboard import Certifier, pilot_design
+    from bbedge.report.history import Recorder
 
     if pilot is not None:
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
     else:
         design = table.design(**options)
-    certifier = Certifier(design)
+    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
-            certifier.update(panel)
-    return certifier.leaderboard()
+            recorder.record(certifier.update(panel))
+    return certifier.leaderboard(), recorder
 
 
 def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:

@@ -25,7 +25,8 @@ from bbedge.cli.options import (
 )
 from bbedge.cli.progress import output, reading
 from bbedge.cli.writing import write_whole
-from bbedge.naming import quoted
+from bbedge.errors import DataError
+from bbedge.naming import quoted, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,9 @@ def diagnose(
     splits: Annotated[int, typer.Option(min=1, help="Random halves of each model's own runs.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of permutations and splits.")] = 1,
     json_out: JsonOut = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw what was found, as SVG files.", show_default=False)
+    ] = None,
 ) -> None:
     """Ask the scores whether the assumptions look right.
 
@@ -106,12 +110,45 @@ def diagnose(
             typer.echo(text, nl=False)
         else:
             write_whole(json_out, text)
+    if figures is not None:
+        _draw(figures, table, dependence, halves)
     show_findings(
         output(to_error=json_out == Path("-")),
         findings,
         title=f"{len(table.models)} models · {len(table.items):,} items in {layout.count:,} blocks · "
         f"{len(table.replicates)} replicates",
     )
+
+
+def _draw(folder: Path, table: Scores, dependence: Sequence[BlockDependence], halves: Sequence[SplitNull]) -> None:
+    """One figure for each question that these scores can be asked."""
+    from bbedge.cli.figure import save
+    from bbedge.report.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
+    from bbedge.report.figures import stability_figure
+    from bbedge.study.diagnostics import heterogeneity
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another place") from error
+    if dependence:
+        ratios, adjusted = [each.ratio for each in dependence], [each.adjusted for each in dependence]
+        save(lambda: dependence_figure(table.models, ratios, adjusted), [folder / "block-dependence.svg"])
+    if halves:
+        certified = [each.certified for each in halves]
+        save(lambda: halves_figure(table.models, certified, halves[0].splits), [folder / "split-null.svg"])
+    if len(table.models) > 1:
+        save(
+            lambda: stability_figure(table.values.mean(axis=2), table.models, table.replicates),
+            [folder / "rank-stability.svg"],
+        )
+        closest = heterogeneity(table.values, table.models)[0]
+        items = table.values.mean(axis=0)
+        a, b = (table.models.index(name) for name in (closest.first, closest.second))
+        save(
+            lambda: heterogeneity_figure(items[a] - items[b], closest.first, closest.second),
+            [folder / "item-heterogeneity.svg"],
+        )
 
 
 def _dependence(results: Sequence[BlockDependence], replicates: int, blocks: int) -> Finding:

@@ -94,6 +94,12 @@ class Leaderboard:
                 raise DesignError(f"{quoted(name)} is not a model of this leaderboard")
         return bool(self.standing.above[places[better], places[worse]])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows; ``bbedge certify --html`` makes the whole page."""
+        from bbedge.core.notebook import leaderboard_html
+
+        return leaderboard_html(self)
+
 
 class Certifier:
     """Takes in panels one by one, looks after each, and remembers what was certified.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from bbedge._version import __version__
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.report.history import Recorder
+from bbedge.report.outlook import outlook
 
 Matrix = list[list[float | None]]
 
@@ -41,10 +43,13 @@ def certificate(
     notes: Sequence[str] = (),
     pilot_replicates: int | None = None,
     design_hash: str | None = None,
+    recorder: Recorder | None = None,
+    stopped: Collection[str] = (),
 ) -> dict[str, object]:
     """The whole certificate as plain values. Means and margins are in score units; ``log_e`` is natural.
 
-    ``design_hash`` replaces the hash of the leaderboard's own design where a board's stands for it.
+    ``design_hash`` replaces the hash of the leaderboard's own design where a board's stands for it. ``recorder`` kept
+    the evidence of the looks; ``stopped`` models get no more replicates.
     """
     design = leaderboard.design
     names = design.models
@@ -106,6 +111,8 @@ def certificate(
             {"replicate": look.replicate, "edges": look.edges, "resolved_pairs": look.resolved_pairs}
             for look in leaderboard.looks
         ],
+        "history": recorder.history(order) if recorder else None,
+        "outlook": outlook(leaderboard, stopped=stopped),
         "contradictions": [list(group) for group in leaderboard.contradictions],
         "notes": list(notes),
     }
@@ -133,7 +140,7 @@ def _edges(leaderboard: Leaderboard, graph: Graph) -> list[Edge]:
             "loser": names[b],
             "log_e": float(leaderboard.log_e[a, b]),
             "margin": float(leaderboard.lower_bounds[a, b]) * (high - low),
-            "path_margin": int(graph.path_lengths[a, b]) * step,
+            "path_margin": int(graph.path_lengths[a, b]) * step if step else 0.0,
             "first_certified": int(leaderboard.first_certified[a, b]),
         }
         for a, b in pairs

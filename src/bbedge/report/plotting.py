@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,7 +59,10 @@ def house_style() -> Iterator[None]:
 
 def save_figure(figure: Figure, *files: Path) -> None:
     """Write a figure in the format that each file's ending names, without the time of day in it."""
-    with house_style():
+    with house_style(), warnings.catch_warnings():
+        # A letter that the font lacks is drawn as a box; its name in a warning helps nobody.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
         for file in files:
             kind = file.suffix.lower().lstrip(".")
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})

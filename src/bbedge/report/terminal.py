@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.naming import display_names
+from bbedge.report.units import Units, count, rank
 
 _MOST_ROWS = 60
 _MOST_OPEN = 10
@@ -63,28 +63,24 @@ def _print(console: Console, text: Text) -> None:
         console.print()
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def _heading(leaderboard: Leaderboard, title: str | None) -> str:
     design = leaderboard.design
     layout = design.layout
-    items = _count(len(design.items), "item")
+    items = count(len(design.items), "item")
     if layout.largest > 1:
-        items += f" in {_count(layout.count, 'block')}"
+        items += f" in {count(layout.count, 'block')}"
     return " · ".join(
         [
             title or design.method,
-            _count(len(design.models), "model"),
+            count(len(design.models), "model"),
             items,
-            _count(leaderboard.replicates, "replicate"),
+            count(leaderboard.replicates, "replicate"),
         ]
     )
 
 
 def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
-    design, graph, units = leaderboard.design, leaderboard.current, _Units(leaderboard)
+    design, graph, units = leaderboard.design, leaderboard.current, _Scale(leaderboard)
     n_models = len(design.models)
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -101,7 +97,7 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
     order = leaderboard.order()
     for i, below in zip_longest(order[:_MOST_ROWS], order[1 : _MOST_ROWS + 1]):
         best, worst = graph.rank_intervals[i]
-        cells = [Text(str(best) if best == worst else f"{best}-{worst}", style="bold")]
+        cells = [Text(rank((best, worst)), style="bold")]
         if with_bar:
             bar = "·" * (best - 1) + "█" * (worst - best + 1) + "·" * (n_models - worst)
             cells.append(Text(bar, style="cyan"))
@@ -119,37 +115,25 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
     return table
 
 
-class _Units:
-    """Numbers on the scale of the scores, with as many decimals as its width deserves; bounds round outward."""
+class _Scale:
+    """Writes numbers of the [0, 1] scale on the scale of the scores."""
 
     def __init__(self, leaderboard: Leaderboard) -> None:
-        low, high = leaderboard.design.score_range
-        self._low, self._width = low, high - low
-        self._decimals = max(0, 4 - math.ceil(math.log10(self._width)))
+        self._low, high = leaderboard.design.score_range
+        self._width = high - self._low
+        self._units = Units.of(leaderboard.design.score_range)
 
     def score(self, value: float) -> str:
-        """A mean; before the first replicate there is none."""
-        if math.isnan(value):
-            return "-"
-        return f"{self._low + value * self._width:.{self._decimals}f}"
+        return self._units.score(self._low + value * self._width)
 
     def difference(self, value: float) -> str:
-        """A difference, with its sign."""
-        return f"{value * self._width:+.{self._decimals}f}"
+        return self._units.difference(value * self._width)
 
     def at_least(self, value: float, sign: str = "") -> str:
-        """A lower bound, rounded down."""
-        if math.isnan(value):
-            return "-"
-        scale = 10.0**self._decimals
-        return f"{math.floor(value * self._width * scale) / scale:{sign}.{self._decimals}f}"
+        return self._units.at_least(value * self._width, sign)
 
     def at_most(self, value: float, sign: str = "") -> str:
-        """An upper bound, rounded up."""
-        if math.isnan(value):
-            return "-"
-        scale = 10.0**self._decimals
-        return f"{math.ceil(value * self._width * scale) / scale:{sign}.{self._decimals}f}"
+        return self._units.at_most(value * self._width, sign)
 
 
 def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
@@ -159,7 +143,7 @@ def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
     if not leaderboard.current.above[model, below]:
         return Text("open", style="yellow")
     margin, tau = float(leaderboard.lower_bounds[model, below]), leaderboard.design.tau
-    units = _Units(leaderboard)
+    units = _Scale(leaderboard)
     # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
     return Text(f"≥ {units.at_least(margin)}" if margin > tau else f"> {units.at_least(tau)}", style="green")
 
@@ -167,10 +151,10 @@ def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
 def _certified_line(leaderboard: Leaderboard) -> str:
     n_models = len(leaderboard.design.models)
     pairs = n_models * (n_models - 1) // 2
-    line = f"{leaderboard.current.n_resolved:,} of {_count(pairs, 'pair')} certified"
+    line = f"{leaderboard.current.n_resolved:,} of {count(pairs, 'pair')} certified"
     more = leaderboard.standing.n_edges - leaderboard.current.n_edges
     if more:
-        line += f"; {_count(more, 'edge')} certified at earlier looks also stand (in the JSON)"
+        line += f"; {count(more, 'edge')} certified at earlier looks also stand (in the JSON)"
     return line + "."
 
 
@@ -184,7 +168,7 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
     open_pairs = [(a, b) for a, b in pairs if not (above[a, b] or above[b, a])]
     if not open_pairs:
         return
-    units = _Units(leaderboard)
+    units = _Scale(leaderboard)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("still open" if top_k is None else f"open across the Top-{top_k} cut", overflow="fold")
     table.add_column("and", overflow="fold")
@@ -237,7 +221,7 @@ def _pilot_lines(leaderboard: Leaderboard, names: Sequence[str], pilot_replicate
     inside = [name for name, model in zip(names, design.models, strict=True) if model in design.family.candidate]
     done, total = leaderboard.current.n_edges, design.n_directions
     line = Text(
-        f"Pilot of {_count(pilot_replicates, 'replicate')}, not part of the evidence, chose: {', '.join(inside)}\n"
+        f"Pilot of {count(pilot_replicates, 'replicate')}, not part of the evidence, chose: {', '.join(inside)}\n"
     )
     if done == total:
         return line.append(f"Certified as the Top-{len(inside)} set.", style="bold green")

@@ -1,0 +1,141 @@
+"""``bbedge figure``: figures for a paper, the graph for other programs, a badge for a README."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bbedge.cli.options import Columns, IncompletePolicy, ScoreRange, read_table
+from bbedge.cli.progress import output
+from bbedge.cli.sources import CurrentOption, EpochOption, Source, open_certificate
+from bbedge.cli.writing import write_whole
+from bbedge.errors import DataError, DomainError
+from bbedge.naming import shown_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Figures for a paper (PNG, SVG, PDF), the graph for other programs, a badge for a README.",
+)
+
+Outs = Annotated[
+    list[Path],
+    typer.Argument(metavar="OUT...", help="Files to write; the ending names the format.", show_default=False),
+]
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@app.command()
+def graph(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
+    """Draw the certified graph, or export it.
+
+    .png, .svg, .pdf draw it; .dot, .graphml, .mmd (Mermaid) and .csv are for other programs.
+
+    [cyan]bbedge figure graph certificate.json graph.pdf graph.dot[/cyan]
+    """
+    from bbedge.report.exports import EXPORTS
+    from bbedge.report.figures import graph_figure
+
+    _check(out, (*PICTURES, *EXPORTS))
+    certificate, _ = open_certificate(source, epoch=epoch, current=current)
+    for path in out:
+        if path.suffix.lower() in EXPORTS:
+            write_whole(path, EXPORTS[path.suffix.lower()](certificate))
+    save(lambda: graph_figure(certificate), [path for path in out if path.suffix.lower() in PICTURES])
+    _told(out)
+
+
+@app.command()
+def ranks(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
+    """Draw the rank interval of every model, with the certified cuts."""
+    from bbedge.report.figures import rank_figure
+
+    _check(out, PICTURES)
+    certificate, _ = open_certificate(source, epoch=epoch, current=current)
+    save(lambda: rank_figure(certificate), out)
+    _told(out)
+
+
+@app.command()
+def evidence(source: Source, out: Outs) -> None:
+    """Draw the evidence of every pair, look by look, against the threshold."""
+    from bbedge.report.figures import evidence_figure
+
+    _check(out, PICTURES)
+    certificate, _ = open_certificate(source)
+    save(lambda: evidence_figure(certificate), out)
+    _told(out)
+
+
+@app.command()
+def stability(
+    scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A score table, as for certify.")],
+    out: Outs,
+    score_range: ScoreRange = (0.0, 1.0),
+    incomplete: IncompletePolicy = "refuse",
+    column: Columns = None,
+) -> None:
+    """Draw the rank that each single replicate would have given every model."""
+    from bbedge.report.figures import stability_figure
+
+    _check(out, PICTURES)
+    table = read_table([scores], blocks=None, score_range=score_range, incomplete=incomplete, column=column)
+    save(lambda: stability_figure(table.values.mean(axis=2), table.models, table.replicates), out)
+    _told(out)
+
+
+@app.command()
+def badge(
+    source: Source,
+    out: Annotated[Path, typer.Argument(metavar="OUT.svg", help="The badge.", show_default=False)],
+    model: Annotated[str, typer.Option(help="Whose rank it shows.", show_default=False)],
+    label: Annotated[str | None, typer.Option(help="What stands before it; the model's name if not given.")] = None,
+    epoch: EpochOption = None,
+    current: CurrentOption = False,
+) -> None:
+    """Make a badge for a README: certified #1-2 of 10.
+
+    [cyan]bbedge figure badge certificate.json badge.svg --model ours[/cyan]
+    """
+    from bbedge.report.badge import badge as draw
+
+    _check([out], (".svg",))
+    certificate, _ = open_certificate(source, epoch=epoch, current=current)
+    write_whole(out, draw(certificate, model, label=label))
+    _told([out])
+
+
+def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
+    """Draw in the house style and write every file whole or not at all."""
+    from bbedge.report.plotting import house_style, save_figure
+
+    if not out:
+        return
+    with house_style():
+        figure = draw()
+        for path in out:
+            beside = path.with_name(f"{path.stem}.part{path.suffix}")
+            try:
+                save_figure(figure, beside)
+                beside.replace(path)
+            except OSError as error:
+                raise DataError(
+                    f"{shown_path(path)}: cannot be written ({error.strerror}); choose another place"
+                ) from error
+
+
+def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
+    for path in out:
+        if path.suffix.lower() not in endings:
+            raise DomainError(f"{shown_path(path)}: end the name with one of {', '.join(endings)}")
+
+
+def _told(out: Sequence[Path]) -> None:
+    output().print(f"Written: {', '.join(shown_path(path) for path in out)}", markup=False, highlight=False)

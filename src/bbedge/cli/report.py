@@ -1,0 +1,31 @@
+"""``bbedge report``: a page from a certificate or a board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bbedge.cli.progress import output
+from bbedge.cli.sources import CurrentOption, EpochOption, Source, open_certificate, write_page
+from bbedge.naming import shown_path
+
+
+def report(
+    source: Source,
+    html: Annotated[Path, typer.Option("--html", metavar="OUT", help="Where to write the page.", show_default=False)],
+    title: Annotated[str | None, typer.Option(help="The heading of the page.", show_default=False)] = None,
+    epoch: EpochOption = None,
+    current: CurrentOption = False,
+) -> None:
+    """Make a page to look at and to send: one file, no network.
+
+    [cyan]bbedge report certificate.json --html page.html[/cyan]
+    [cyan]bbedge report board.bbedge --html page.html --title "Our models"[/cyan]
+
+    From score files, use certify --html.
+    """
+    certificate, name = open_certificate(source, epoch=epoch, current=current)
+    write_page(html, certificate, title=title or name)
+    output().print(f"The page is in {shown_path(html)}.", markup=False, highlight=False)

@@ -1,0 +1,69 @@
+"""Where a certificate comes from: a file that ``certify --json`` wrote, or a board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bbedge.errors import DomainError
+from bbedge.naming import shown_path
+
+if TYPE_CHECKING:
+    from bbedge.report.certificate import Certificate
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="A certificate (what certify --json wrote) or a board (a file or a PostgreSQL URL)."
+    ),
+]
+EpochOption = Annotated[int | None, typer.Option("--epoch", help="Of a board: an earlier version.", show_default=False)]
+CurrentOption = Annotated[bool, typer.Option("--current", help="Of a board: the last look alone, not all that stands.")]
+HtmlOut = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="OUT", help="Write a page to look at and to send: one file.", show_default=False),
+]
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def open_certificate(source: str, *, epoch: int | None = None, current: bool = False) -> tuple[Certificate, str | None]:
+    """The certificate, and a title for it if it is of a board."""
+    from bbedge.report.certificate import Certificate, read_certificate
+
+    if not _is_board(source):
+        if epoch is not None or current:
+            raise DomainError(f"{shown_path(source)} is not a board; --epoch and --current are for boards")
+        return read_certificate(Path(source)), None
+
+    from bbedge.board import Board
+    from bbedge.cli.board_words import document
+
+    board = Board.open(source)
+    content = document(board, board.leaderboard(epoch), epoch or board.state.epoch.number)
+    return Certificate.of(content, shown="current" if current else "standing"), board_title(source)
+
+
+def board_title(place: str) -> str | None:
+    """The name of a board's file. Where a server is, is nobody's business who gets the page."""
+    return None if "://" in place else Path(place).stem
+
+
+def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
+    """Write a page and nothing beside it."""
+    from bbedge.cli.writing import write_whole
+    from bbedge.report.page import render_page
+
+    write_whole(path, render_page(certificate, title=title) if title else render_page(certificate))
+
+
+def _is_board(source: str) -> bool:
+    if "://" in source:
+        return True
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False  # reading it as a certificate says what is wrong

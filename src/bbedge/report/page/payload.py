@@ -1,0 +1,62 @@
+"""The certificate inside the page: as it is while it is small, packed when it is large.
+
+A certificate of 500 models has a hundred thousand edges, each of which repeats two names and two numbers of the
+matrices. Packed, an edge is four numbers and all of it is compressed; the page's script puts it together again.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bbedge.report.certificate import Certificate
+
+MOST_PLAIN = 80
+"""A certificate of more models than this, about a million characters, is packed."""
+
+
+def embedded(certificate: Certificate, *, most_plain: int = MOST_PLAIN) -> str:
+    """A JSON text that is safe inside a script element: the certificate and the order in which it is shown."""
+    content: dict[str, object] = {
+        "order": certificate.order,
+        "labels": certificate.labels,
+        "shown": certificate.shown,
+        "decimals": certificate.units.decimals,
+        "step": certificate.step,
+    }
+    if len(certificate.names) <= most_plain:
+        return _script_safe(content | {"document": certificate.document})
+    packed = gzip.compress(_json(pack(certificate.document)).encode("ascii"), compresslevel=6, mtime=0)
+    return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
+
+
+def pack(document: Mapping[str, Any]) -> dict[str, object]:
+    """The document without what can be put together from the rest: see ``unpack`` in the script."""
+    place = {model["name"]: i for i, model in enumerate(document["models"])}
+
+    def flat(edges: Sequence[Mapping[str, Any]]) -> list[float]:
+        return [
+            value
+            for edge in edges
+            for value in (place[edge["winner"]], place[edge["loser"]], edge["path_margin"], edge["first_certified"])
+        ]
+
+    parts = ("edges", "standing_edges", "unresolved", "top_k")
+    return {
+        "rest": {key: value for key, value in document.items() if key not in parts},
+        "edges": flat(document["edges"]),
+        "standing_edges": flat(document["standing_edges"]),
+        "unresolved": [place[name] for pair in document["unresolved"] for name in pair],
+        "top_k": {k: members and [place[name] for name in members] for k, members in document["top_k"].items()},
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _script_safe(value: object) -> str:
+    return _json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

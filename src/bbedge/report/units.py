@@ -1,0 +1,61 @@
+"""Numbers on the scale of the scores, as people read them: means rounded, bounds rounded outward."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Units(NamedTuple):
+    """How numbers of one leaderboard are written.
+
+    >>> Units.of((0.0, 1.0)).at_least(0.12349), Units.of((0.0, 100.0)).score(7.125)
+    ('0.1234', '7.12')
+    """
+
+    decimals: int
+    """As many as the width of the score range deserves."""
+
+    @classmethod
+    def of(cls, score_range: tuple[float, float]) -> Units:
+        """The units of a score range."""
+        low, high = score_range
+        return cls(min(100, max(0, 4 - math.ceil(math.log10(high - low)))))
+
+    def score(self, value: float | None) -> str:
+        """A mean, in score units; before the first replicate there is none."""
+        return "-" if value is None or math.isnan(value) else f"{value:.{self.decimals}f}"
+
+    def difference(self, value: float) -> str:
+        """A difference, with its sign."""
+        return f"{value:+.{self.decimals}f}"
+
+    def at_least(self, value: float, sign: str = "") -> str:
+        """A lower bound, rounded down."""
+        return "-" if math.isnan(value) else self._whole(math.floor(value * 10.0**self.decimals), sign)
+
+    def at_most(self, value: float, sign: str = "") -> str:
+        """An upper bound, rounded up."""
+        return "-" if math.isnan(value) else self._whole(math.ceil(value * 10.0**self.decimals), sign)
+
+    def _whole(self, value: int, sign: str) -> str:
+        return f"{value / 10.0**self.decimals:{sign}.{self.decimals}f}"
+
+
+def count(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> count(1, "pair"), count(1200, "pair")
+    ('1 pair', '1,200 pairs')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def rank(interval: tuple[int, int]) -> str:
+    """A rank interval, short.
+
+    >>> rank((2, 4)), rank((3, 3))
+    ('2-4', '3')
+    """
+    best, worst = interval
+    return str(best) if best == worst else f"{best}-{worst}"

@@ -1,0 +1,303 @@
+"""The page as people meet it: opened from disk in a real browser that can reach nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from bbedge.core.leaderboard import Certifier
+from bbedge.core.scores import Scores
+from bbedge.report.certificate import Certificate
+from bbedge.report.document import certificate, to_json
+from bbedge.report.history import Recorder
+from bbedge.report.page import render_page
+from bbedge.report.page.payload import MOST_PLAIN
+
+ROOT = Path(__file__).parents[2]
+NAMED = "BBEDGE_CHROMIUM"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = [
+    "<script>window.hit=1</script>",
+    '"><img src=x onerror="window.hit=1">',
+    "</script><!--",
+    "\u202egnp.exe\u202c",
+    "\u05de\u05d5\u05d3\u05dc v2",
+    "\U0001f916 bot",
+    "x" * 300,
+    "{{ 7 * 7 }}",
+    "a & b \u2028 c",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = os.environ.get(NAMED) or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not program:
+        # A browser that was promised and is not there is a failure, not a reason to skip.
+        assert "CI" not in os.environ, "no Chromium; .ci/chromium installs one"
+        pytest.skip(f"{NAMED} is not set and no chromium is on the PATH")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page, what it asked the network for, and what it complained about."""
+
+    def __init__(self, context: BrowserContext, path: Path) -> None:
+        self.asked: list[str] = []
+        self.said: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.goto(path.as_uri())
+
+    def scripted(self) -> Page:
+        self.page.wait_for_selector("html.scripted", timeout=20_000)
+        return self.page
+
+    def cells(self, kind: str) -> list[str]:
+        return self.page.locator(f".ranking tbody .{kind}").all_inner_texts()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator:
+    contexts = []
+
+    def open_page(html: str, **options: object) -> Opened:
+        path = tmp_path / "page.html"
+        path.write_text(html, encoding="ascii")
+        contexts.append(browser.new_context(offline=True, **{"viewport": {"width": 1280, "height": 900}, **options}))
+        return Opened(contexts[-1], path)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def document_of(scores: Scores, **options: object) -> dict:
+    design = scores.design(method="bb-edge-x", **options)
+    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
+    for panel in scores.panels():
+        recorder.record(certifier.update(panel))
+    return json.loads(to_json(certificate(certifier.leaderboard(), recorder=recorder)))
+
+
+def drawn(means: list[float], names: list[str], *, items: int = 120, replicates: int = 3) -> Scores:
+    rng = np.random.default_rng(11)
+    values = (rng.random((replicates, len(means), items)) < np.array(means)[None, :, None]).astype(float)
+    return Scores.of(values, models=names, items=[f"q{i}" for i in range(items)])
+
+
+def rank(interval: list[int]) -> str:
+    return str(interval[0]) if interval[0] == interval[1] else f"{interval[0]}-{interval[1]}"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> tuple[dict, str]:
+    folder = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "bbedge", "certify", ROOT / "demo" / "scores.csv", "--method", "bb-edge-x"]
+    subprocess.run(
+        [*command, "--json", folder / "c.json", "--html", folder / "c.html"], check=True, capture_output=True
+    )
+    return json.loads((folder / "c.json").read_text()), (folder / "c.html").read_text(encoding="ascii")
+
+
+def test_the_table_says_what_the_json_says(opened, demo):
+    document, html = demo
+    it = opened(html)
+    it.scripted()
+    models = document["models"]
+    assert it.cells("model") == [model["name"] for model in models]
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in models]
+    assert it.cells("mean") == [f"{model['mean']:.4f}" for model in models]
+    assert it.cells("tier") == [str(model["tier"]) for model in models]
+    counts = [[str(model["certified_above"]), str(model["certified_below"])] for model in models]
+    assert it.cells("counts") == [text for pair in counts for text in pair]
+    sets = {k: names for k, names in document["top_k"].items() if names}
+    assert it.page.locator(".sets dt").all_inner_texts() == [f"Top-{k}" for k in sets]
+    shown = it.page.locator(".open-pairs tbody tr").count()
+    assert shown == len(document["unresolved"]) == len(document["outlook"])
+    assert document["design"]["hash"] in it.page.locator(".facts").inner_text()
+    assert it.asked == [it.page.url]
+    assert it.said == []
+
+
+def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
+    document, html = demo
+    page = opened(html).scripted()
+    names = [model["name"] for model in document["models"]]
+    edges = {(edge["winner"], edge["loser"]): edge for edge in document["edges"]}
+    page.locator(".ranking button").first.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    for place, model in enumerate(document["models"]):
+        about = page.locator("#about")
+        assert about.locator("h3").inner_text() == model["name"]
+        lists = {}
+        for heading, lines in zip(about.locator("h4").all(), about.locator("ul").all(), strict=True):
+            lists[heading.get_attribute("class")] = {
+                line.locator("bdi").inner_text(): line.locator("span").inner_text()
+                for line in lines.locator("li").all()
+            }
+        assert len(lists.get("above", {})) == model["certified_above"]
+        assert len(lists.get("below", {})) == model["certified_below"]
+        open_to = {b if a == model["name"] else a for a, b in document["unresolved"] if model["name"] in (a, b)}
+        assert set(lists.get("open", {})) == open_to
+        for other, text in lists.get("above", {}).items():
+            log_e = document["log_e"][place][names.index(other)]
+            assert f"log\u00a0e\u00a0{log_e:.2f}" in text
+            edge = edges.get((model["name"], other))
+            assert ("by way of others" in text) == (edge is None)
+            if edge:
+                assert f"since replicate\u00a0{edge['first_certified']}" in text
+                floor = np.floor(edge["margin"] * 1e4) / 1e4
+                assert (f"≥ {floor:.4f}" if floor > 0 else "> 0") in text
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert page.locator("html.choosing").count() == 0
+
+
+def test_the_graph_and_the_pointer(opened, demo):
+    document, html = demo
+    page = opened(html).scripted()
+    assert page.locator(".node[tabindex='0']").count() == page.locator(".ranking button[tabindex='0']").count() == 1
+    page.locator(".node").first.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert page.locator("#about h3").inner_text() == document["models"][-1]["name"]
+    page.keyboard.press("Escape")
+    node = page.locator(".node").first
+    node.hover()
+    assert page.locator("#about h3").inner_text() == document["models"][0]["name"]
+    below = document["models"][0]["certified_above"]
+    assert page.locator(".ranking tr.is-under").count() == page.locator(".node.is-under").count() == below
+    node.click()
+    page.mouse.move(2, 2)
+    assert page.locator("#about h3").inner_text() == document["models"][0]["name"]
+    page.locator("#close").click()
+    assert page.locator(".is-under").count() == 0
+
+
+def test_looking_back_and_taking_the_json_away(opened, demo):
+    document, html = demo
+    page = opened(html).scripted()
+    for number, look in enumerate(document["looks"], start=1):
+        page.locator("#look").fill(str(number))
+        words = page.locator("#look-words").inner_text()
+        assert f"{look['resolved_pairs']} of 28 pairs certified, {look['edges']} edge" in words
+        assert f"{document['history']['log_thresholds'][number - 1]:.2f}" in words
+    ranks = page.locator("#then-ranks .rank").all_inner_texts()
+    assert ranks == [rank(model["standing_rank_interval"]) for model in document["models"]]
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == document
+
+
+def test_hostile_names_are_only_names(opened):
+    document = document_of(drawn(list(np.linspace(0.95, 0.2, len(HOSTILE))), HOSTILE))
+    it = opened(render_page(Certificate.of(document), title="<b>bold</b>"))
+    page = it.scripted()
+    for i in range(len(HOSTILE)):
+        page.locator(".ranking tbody tr").nth(i).hover()
+    assert page.evaluate("window.hit") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.locator("h1").inner_text() == "<b>bold</b>"
+    names = [model["name"] for model in document["models"]]
+    texts = it.cells("model")
+    assert texts[names.index(HOSTILE[0])] == HOSTILE[0]
+    assert texts[names.index(HOSTILE[3])] == "\\u202egnp.exe\\u202c"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert it.said == []
+    assert it.asked == [page.url]
+
+
+def test_nothing_else_may_run_on_the_page(opened, demo):
+    it = opened(demo[1])
+    page = it.scripted()
+    page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.hit = 1'; document.body.append(s);"
+        " const i = new Image(); i.src = 'https://example.org/x.png'; document.body.append(i); }"
+    )
+    assert page.evaluate("window.hit") is None
+    page.wait_for_function("document.querySelector('img').complete")
+    for directive in ("script-src", "img-src"):
+        assert any(directive in text and "Content Security Policy" in text for text in it.said)
+
+
+def test_many_models_travel_packed_and_arrive_whole(opened):
+    size = MOST_PLAIN + 10
+    scores = drawn(list(np.linspace(0.9, 0.1, size)), [f"m{i:03}" for i in range(size)], replicates=2)
+    document = document_of(scores, tau=0.01)
+    html = render_page(Certificate.of(document))
+    assert '"packed"' in html
+    it = opened(html)
+    page = it.scripted()
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in document["models"]]
+    assert page.locator(".matrix").count() == 1
+    page.locator(".ranking tbody tr").first.hover()
+    assert page.locator(".ranking tr.is-under").count() == document["models"][0]["certified_above"]
+    page.locator("#find").fill("m00")
+    assert page.locator(".ranking tbody tr:visible").count() == 10
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == document
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.02])
+def test_margins_are_the_same_in_the_table_and_beside_it(opened, tau):
+    means = [0.97, 0.8, 0.75, 0.4, 0.37, 0.05]
+    document = document_of(drawn(means, [f"m{i}" for i in range(6)], items=150, replicates=4), tau=tau)
+    it = opened(render_page(Certificate.of(document)))
+    page = it.scripted()
+    leads = it.cells("next")
+    assert sum(lead.startswith(("≥", ">")) for lead in leads) >= 2
+    for i, lead in enumerate(leads[:-1]):
+        page.locator(".ranking tbody tr").nth(i).hover()
+        following = it.cells("model")[i + 1]
+        line = page.locator("#about li", has=page.get_by_text(following, exact=True)).inner_text()
+        assert (f"better by {lead} " in line) == (lead != "open")
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_it_without_sideways_scrolling(opened, demo, width):
+    it = opened(demo[1], viewport={"width": width, "height": 800}, is_mobile=True, has_touch=True)
+    page = it.scripted()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    row = page.locator(".ranking tbody tr").nth(3)
+    row.locator("button").tap()
+    panel, place = page.locator("#detail").bounding_box(), row.bounding_box()
+    assert place["y"] + place["height"] <= panel["y"]
+    page.locator("#close").tap()
+    assert not page.locator("#detail").is_visible()
+
+
+def test_without_scripts_the_findings_are_there(opened, demo):
+    document, html = demo
+    it = opened(html, java_script_enabled=False)
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in document["models"]]
+    assert it.page.locator(".node").count() == 8
+    assert it.page.locator(".open-pairs tbody tr").count() == 5
+    assert not it.page.locator("#download").is_visible()
+    assert "How to read this" in it.page.locator("body").inner_text()

@@ -1,0 +1,165 @@
+"""Pages and figures as a user makes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bbedge as package
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "demo" / "scores.csv"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("certificate") / "certificate.json"
+    command = [sys.executable, "-m", "bbedge", "certify", DEMO, "--method", "bb-edge-x", "--json", path]
+    subprocess.run(command, check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture
+def board(bbedge, tmp_path, monkeypatch) -> Path:
+    subprocess.run([sys.executable, ROOT / "demo" / "make_board.py", tmp_path], check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    for line in (
+        "board init b.bbedge --design design.toml --items items.csv --models alder,birch,cedar",
+        "board add b.bbedge run1.csv run2.csv run3.csv",
+        "board add-model b.bbedge dogwood dogwood.csv",
+        "board retire b.bbedge alder",
+    ):
+        assert bbedge(*shlex.split(line)).code == 0
+    return tmp_path / "b.bbedge"
+
+
+def embedded(path: Path) -> dict:
+    page = path.read_text(encoding="ascii")
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))["document"]
+
+
+def test_certify_and_report_make_the_same_page(bbedge, tmp_path, certificate):
+    straight, later = tmp_path / "a.html", tmp_path / "b.html"
+    done = bbedge("certify", DEMO, "--method", "bb-edge-x", "--html", straight)
+    assert done.code == 0, done.err
+    assert "The page is in" in done.out
+    assert bbedge("report", certificate, "--html", later).code == 0
+    assert straight.read_bytes() == later.read_bytes()
+    assert embedded(later) == json.loads(certificate.read_text())
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_a_pilot_s_page_says_what_it_tested(bbedge, tmp_path):
+    page = tmp_path / "p.html"
+    options = ["--top-k", "3", "--pilot", "2", "--method", "bb-edge-x", "--score-range", "0", "1"]
+    assert bbedge("certify", DEMO, *options, "--html", page).code == 0
+    assert "Only this set is tested." in page.read_text(encoding="ascii")
+
+
+def test_a_board_s_page(bbedge, tmp_path, board):
+    shown, reported = tmp_path / "s.html", tmp_path / "r.html"
+    done = bbedge("board", "show", board, "--html", shown, "--json", tmp_path / "s.json")
+    assert done.code == 0, done.err
+    assert bbedge("report", board, "--html", reported).code == 0
+    assert shown.read_bytes() == reported.read_bytes()
+    assert embedded(shown) == json.loads((tmp_path / "s.json").read_text())
+    text = shown.read_text(encoding="ascii")
+    assert "<h1>b</h1>" in text
+    assert "model dogwood" in text
+    assert str(tmp_path) not in text
+    assert bbedge("report", board, "--html", reported, "--title", "Ours", "--current", "--epoch", "1").code == 0
+    assert "<h1>Ours</h1>" in reported.read_text(encoding="ascii")
+
+
+def test_reports_of_nothing_are_refused(bbedge, tmp_path, certificate):
+    out = tmp_path / "x.html"
+    for source, reason in ((tmp_path / "none.json", "cannot be read"), (DEMO, "not a certificate")):
+        done = bbedge("report", source, "--html", out)
+        assert done.code == 2
+        assert reason in done.err
+        assert not out.exists()
+    done = bbedge("report", certificate, "--html", out, "--epoch", "1")
+    assert done.code == 2
+    assert "not a board" in done.err
+    done = bbedge("report", certificate, "--html", tmp_path / "no" / "x.html")
+    assert done.code == 2
+    assert "cannot be written" in done.err
+
+
+MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("kind", ["graph", "ranks", "evidence"])
+def test_figures_are_drawn_and_are_the_same_every_time(bbedge, tmp_path, certificate, kind):
+    outs = [tmp_path / f"f{ending}" for ending in MAGIC]
+    done = bbedge("figure", kind, certificate, *outs)
+    assert done.code == 0, done.err
+    first = [out.read_bytes() for out in outs]
+    assert all(data.startswith(MAGIC[out.suffix]) for out, data in zip(outs, first, strict=True))
+    bbedge("figure", kind, certificate, *outs)
+    assert [out.read_bytes() for out in outs] == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(out.name for out in outs)
+
+
+def test_the_graph_for_other_programs(bbedge, tmp_path, certificate):
+    outs = [tmp_path / f"g.{ending}" for ending in ("dot", "graphml", "mmd", "csv")]
+    assert bbedge("figure", "graph", certificate, *outs).code == 0
+    assert all(out.stat().st_size > 100 for out in outs)
+
+
+def test_a_badge(bbedge, tmp_path, certificate):
+    out = tmp_path / "badge.svg"
+    assert bbedge("figure", "badge", certificate, out, "--model", "dahlia-70b").code == 0
+    assert "certified #1-2 of 8" in out.read_text(encoding="ascii")
+    done = bbedge("figure", "badge", certificate, out, "--model", "nobody")
+    assert done.code == 2
+    assert "'nobody'" in done.err
+
+
+def test_figures_of_scores(bbedge, tmp_path):
+    out = tmp_path / "s.svg"
+    assert bbedge("figure", "stability", DEMO, out).code == 0
+    assert out.read_bytes().startswith(MAGIC[".svg"])
+    folder = tmp_path / "figures"
+    done = bbedge("diagnose", DEMO, "--permutations", "19", "--splits", "1", "--figures", folder)
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "block-dependence.svg",
+        "item-heterogeneity.svg",
+        "rank-stability.svg",
+        "split-null.svg",
+    ]
+
+
+def test_figures_that_cannot_be(bbedge, tmp_path, certificate, board):
+    for args, reason in (
+        (("ranks", certificate, tmp_path / "x.gif"), "end the name with one of .png, .svg, .pdf"),
+        (("ranks", certificate, tmp_path / "no" / "x.png"), "cannot be written"),
+        (("evidence", board, tmp_path / "x.png"), "does not carry the evidence"),
+    ):
+        done = bbedge("figure", *args)
+        assert done.code == 2, args
+        assert reason in done.err
+
+
+def test_a_notebook_shows_a_leaderboard():
+    scores = package.read_scores(DEMO)
+    leaderboard = package.certify(scores, method="bb-edge-x")
+    table = leaderboard._repr_html_()
+    assert table.count("<tr>") == 9
+    assert "23 of 28 pairs certified" in table
+    assert "<b>1-2</b>" in table
+
+
+def test_a_notebook_shows_hostile_names_as_text():
+    names = ["<script>alert(1)</script>", "\u202ex"]
+    scores = package.Scores.of([[[1.0] * 8, [0.0] * 8]] * 4, models=names, items=list("abcdefgh"))
+    table = package.certify(scores, method="bb-edge-x")._repr_html_()
+    assert "<script" not in table
+    assert "\u202e" not in table

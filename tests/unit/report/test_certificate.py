@@ -1,0 +1,125 @@
+"""A certificate read back says what was written, and a damaged one is refused with a reason."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from bbedge.errors import FormatError
+from bbedge.report.certificate import Certificate, read_certificate
+from unit.report.documents import document
+
+DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
+
+
+def test_what_is_derived_again_is_what_the_json_says():
+    certificate = Certificate.of(DOCUMENT)
+    models = DOCUMENT["models"]
+    assert certificate.names == tuple(model["name"] for model in models)
+    assert [list(ends) for ends in certificate.graph.rank_intervals] == [model["rank_interval"] for model in models]
+    assert certificate.graph.above.sum(axis=1).tolist() == [model["certified_above"] for model in models]
+    tiers = [t for t, members in enumerate(certificate.graph.tiers, start=1) for _ in members]
+    assert tiers == [model["tier"] for model in models]
+    for k, names in DOCUMENT["top_k"].items():
+        members = certificate.graph.top_k(int(k))
+        assert (members and {certificate.names[i] for i in members}) == (names and set(names))
+    assert np.array_equal(certificate.log_e, np.array(DOCUMENT["log_e"], dtype=float), equal_nan=True)
+
+
+def test_a_board_shows_what_stands_in_the_order_of_its_tiers():
+    content = copy.deepcopy(DOCUMENT)
+    content["edges"] = []
+    content["models"] = content["models"][::-1]
+    content["log_e"] = [row[::-1] for row in content["log_e"][::-1]]
+    content["margins"] = [row[::-1] for row in content["margins"][::-1]]
+    standing = Certificate.of(content, shown="standing")
+    assert standing.graph.n_edges == len(DOCUMENT["edges"])
+    assert standing.names[-1] == DOCUMENT["models"][-1]["name"]
+    assert standing.log_e[0, 4] == DOCUMENT["log_e"][0][4]
+    assert Certificate.of(content, shown="current").graph.n_edges == 0
+
+
+def test_a_lead_is_the_margin_or_what_the_edges_prove():
+    certificate = Certificate.of(DOCUMENT)
+    margin = DOCUMENT["margins"][0][4]
+    assert certificate.lead(0, 4) == f"≥ {np.floor(margin * 1e4) / 1e4:.4f}"
+    content = copy.deepcopy(DOCUMENT)
+    content["margins"][0][4] = -0.2
+    known = certificate.graph.path_lengths[0, 4] * 0.01
+    assert Certificate.of(content).lead(0, 4) == f"> {np.floor(known * 1e4) / 1e4:.4f}"
+
+
+def changed(*path, to):
+    content = copy.deepcopy(DOCUMENT)
+    holder = content
+    for key in path[:-1]:
+        holder = holder[key]
+    if to is KeyError:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = to
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (changed("models", to=KeyError), "'models' is missing"),
+        (changed("models", to=[]), "two models"),
+        (changed("models", 0, to="m"), "'models' is not"),
+        (changed("models", 1, "name", to="m00"), "each named once"),
+        (changed("models", 1, "mean", to="high"), "'mean' is not a number"),
+        (changed("models", 1, "mean", to=float("inf")), "'mean' is not a number"),
+        (changed("log_e", to=[[1.0]]), "5 x 5"),
+        (changed("log_e", 0, 1, to="x"), "'log_e' is not a matrix"),
+        (changed("log_e", 0, 1, to=float("inf")), "not finite"),
+        (changed("log_e", 0, to={}), "'log_e' is not a matrix"),
+        (changed("margins", to={}), "'margins' is not a list"),
+        (changed("edges", 0, "winner", to="nobody"), "not there"),
+        (changed("edges", 0, "first_certified", to=-1), "not a count"),
+        (changed("standing_edges", 0, to=3), "'standing_edges'"),
+        (changed("design", to=None), "'design'"),
+        (changed("design", "alpha", to="0.05"), "'alpha'"),
+        (changed("design", "score_range", to=[1, 0]), "'score_range'"),
+        (changed("design", "score_range", to=["a", "b"]), "'score_range'"),
+        (changed("design", "blocks", "sizes", to=["1"]), "'sizes'"),
+        (changed("looks", 0, to={}), "'replicate' is missing"),
+        (changed("replicates", to=True), "'replicates' is not a count"),
+        (changed("notes", to=[1]), "'notes'"),
+        (changed("top_k", to={"x": None}), "'top_k'"),
+        (changed("contradictions", to=[["nobody"]]), "'contradictions'"),
+        (changed("outlook", 0, "ahead", to="nobody"), "'outlook'"),
+        (changed("outlook", 0, "log_threshold", to=0), "above zero"),
+        (changed("outlook", 0, "more_replicates", to=[1]), "'more_replicates'"),
+        (changed("history", "log_thresholds", to=[]), "different lengths"),
+        (changed("history", "log_e", 0, to=[]), "'log_e'"),
+        (changed("pilot", to={"replicates": 1, "candidate": ["x"]}), "'pilot'"),
+        (changed("board", to={}), "'design' is missing"),
+    ],
+)
+def test_a_damaged_certificate_is_refused_with_a_reason(content, reason):
+    with pytest.raises(FormatError, match=reason):
+        Certificate.of(content, source="x.json")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "{", "\x00", "[" * 100_000])
+def test_what_is_not_a_certificate_is_refused(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=r"x\.json: .*certificate"):
+        read_certificate(path)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_certificate(tmp_path / "none.json")
+
+
+def test_certificates_of_earlier_versions_are_read(tmp_path):
+    old = {key: value for key, value in DOCUMENT.items() if key not in ("history", "outlook")}
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(old))
+    assert read_certificate(path).names == Certificate.of(DOCUMENT).names

@@ -1,0 +1,86 @@
+"""Every figure can be drawn of every leaderboard, whatever the models are called."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from bbedge.errors import BbedgeError, DomainError
+from bbedge.report.certificate import Certificate
+from bbedge.report.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
+from bbedge.report.figures import evidence_figure, graph_figure, rank_figure, stability_figure
+from bbedge.report.plotting import house_style, save_figure
+from unit.report.documents import document
+
+HOSTILE = ["$\\bad{", "<b>", "\u4e2d\u6587" * 20, "\u05d0\u05d1", "x" * 300, "\U0001f916", "a_b^c"]
+CASES = {
+    "two": document([0.9, 0.1]),
+    "tied": document([0.5] * 6, replicates=1),
+    "hostile": document(list(np.linspace(0.95, 0.1, 7)), names=HOSTILE),
+    "many": document(list(np.linspace(0.95, 0.1, 45))),
+    "very many": document(list(np.linspace(0.95, 0.1, 130)), replicates=1),
+    "no data": document([0.5, 0.6], replicates=0),
+}
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in [*axes.texts, *axes.get_yticklabels()]]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("draw", [rank_figure, graph_figure])
+def test_ranks_and_graph(tmp_path, case, draw):
+    with house_style():
+        figure = draw(Certificate.of(CASES[case]))
+        save_figure(figure, tmp_path / "f.svg")
+    assert (tmp_path / "f.svg").stat().st_size > 1000
+    if case == "two":
+        assert any("m00" in text for text in texts(figure))
+
+
+@pytest.mark.parametrize("case", ["two", "tied", "hostile"])
+def test_evidence(tmp_path, case):
+    with house_style():
+        figure = evidence_figure(Certificate.of(CASES[case]))
+        save_figure(figure, tmp_path / "f.pdf")
+    size = len(CASES[case]["models"])
+    assert len(figure.axes[0].lines) == size * (size - 1) // 2 + 1
+
+
+@pytest.mark.parametrize("case", ["many", "no data"])
+def test_evidence_that_was_not_kept(case):
+    with house_style(), pytest.raises(DomainError, match="does not carry the evidence"):
+        evidence_figure(Certificate.of(CASES[case]))
+
+
+@pytest.mark.parametrize("replicates", [1, 7, 40])
+def test_the_grid_has_the_rank_of_every_model_in_every_replicate(tmp_path, replicates):
+    means = np.random.default_rng(3).random((replicates, len(HOSTILE)))
+    with house_style():
+        figure = stability_figure(means, HOSTILE, [f"run{i}" for i in range(replicates)])
+        save_figure(figure, tmp_path / "f.png")
+    if replicates <= 30:
+        order = np.argsort(-means.mean(axis=0), kind="stable")
+        expected = [str(1 + int((means[r] > means[r, i]).sum())) for i in order for r in range(replicates)]
+        assert [text.get_text() for text in figure.axes[0].texts] == expected
+
+
+def test_diagnoses(tmp_path):
+    with house_style():
+        save_figure(dependence_figure(HOSTILE, [1.0] * 6 + [4.0], [1.0] * 6 + [0.01]), tmp_path / "a.svg")
+        save_figure(halves_figure(HOSTILE, [0] * 6 + [3], 20), tmp_path / "b.svg")
+        figure = heterogeneity_figure(np.array([0.5, -0.1, 0.0, 0.2]), HOSTILE[0], HOSTILE[1])
+        save_figure(figure, tmp_path / "c.svg")
+    assert any("ahead on 2 items" in text for text in texts(figure))
+    assert any("ahead on 1 item" in text for text in texts(figure))
+    with house_style():
+        save_figure(heterogeneity_figure(np.zeros(3), "a", "b"), tmp_path / "d.svg")
+        save_figure(dependence_figure(["one"], [0.8], [1.0]), tmp_path / "e.svg")
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(BbedgeError, match=r"bbedge\[figures\]"), house_style():
+        pass

@@ -1,0 +1,91 @@
+"""What is kept of the looks is bounded, and the guess about open pairs is only ever a guess."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bbedge.core.leaderboard import Look
+from bbedge.report.history import MOST_LOOKS, MOST_MODELS, Recorder
+from bbedge.report.outlook import MOST_PAIRS, outlook
+from unit.report.documents import certified, drawn
+
+
+def look(replicate: int, size: int = 2) -> Look:
+    log_e = np.full((size, size), float(replicate))
+    np.fill_diagonal(log_e, np.nan)
+    return Look(replicate=replicate, log_e=log_e, edges=np.zeros((size, size), dtype=bool))
+
+
+@pytest.mark.parametrize("looks", [1, 2, MOST_LOOKS, MOST_LOOKS + 1, 1000])
+def test_the_history_is_bounded_and_has_its_ends(looks):
+    recorder = Recorder(alpha=0.05)
+    for replicate in range(1, looks + 1):
+        recorder.record(look(replicate))
+    history = recorder.history([1, 0])
+    assert len(history["replicates"]) <= MOST_LOOKS + 2
+    assert history["replicates"][0] == 1
+    assert history["replicates"][-1] == looks
+    assert history["replicates"] == sorted(set(history["replicates"]))
+    assert [matrix[0][1] for matrix in history["log_e"]] == history["replicates"]
+    assert history["log_e"][0][0][0] is None
+
+
+def test_many_models_leave_no_history():
+    recorder = Recorder(alpha=0.05)
+    recorder.record(look(1, MOST_MODELS + 1))
+    assert recorder.history(range(MOST_MODELS + 1)) is None
+    assert Recorder(alpha=0.05).history([0, 1]) is None
+
+
+def test_the_history_is_that_of_the_looks():
+    leaderboard, recorder = certified(drawn([0.8, 0.6, 0.4]))
+    order = leaderboard.order()
+    history = recorder.history(order)
+    last = leaderboard.log_e[np.ix_(order, order)]
+    assert np.allclose(np.array(history["log_e"][-1], dtype=float), last, atol=1e-4, equal_nan=True)
+    assert history["log_thresholds"][-1] == pytest.approx(np.nanmax(leaderboard.log_thresholds), abs=1e-4)
+
+
+def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
+    leaderboard, _ = certified(drawn([0.9, 0.55, 0.5, 0.1]))
+    listed = outlook(leaderboard)
+    names = leaderboard.design.models
+    open_pairs = {frozenset((names[a], names[b])) for a, b in leaderboard.current.unresolved}
+    assert {frozenset((each["ahead"], each["behind"])) for each in listed} == open_pairs
+    for each in listed:
+        a, b = names.index(each["ahead"]), names.index(each["behind"])
+        assert each["log_e"] == leaderboard.log_e[a, b] >= leaderboard.log_e[b, a]
+        assert each["log_e"] < each["log_threshold"]
+        if each["more_replicates"] is not None:
+            needed = leaderboard.replicates * (each["log_threshold"] - each["log_e"]) / each["log_e"]
+            low, high = each["more_replicates"]
+            assert max(1, needed / 2) >= low >= 1
+            assert high >= 2 * needed * (1 - 1e-12)
+
+
+def test_no_growth_no_guess():
+    # The same scores in every replicate: nothing points to a difference.
+    leaderboard, _ = certified(drawn([0.5, 0.5, 0.5], replicates=1))
+    assert outlook(leaderboard, stopped=leaderboard.design.models)[0]["more_replicates"] is None
+    tied = drawn([0.5, 0.5])
+    tied.values[:, 1] = tied.values[:, 0]
+    assert outlook(certified(tied)[0])[0]["more_replicates"] is None
+
+
+def test_before_the_first_replicate_there_is_nothing_to_guess_from():
+    assert outlook(certified(drawn([0.5, 0.6], replicates=0))[0]) == []
+
+
+def test_the_outlook_is_bounded_and_the_soonest_comes_first():
+    listed = outlook(certified(drawn([0.5] * 30, replicates=1))[0])
+    assert len(listed) == MOST_PAIRS
+    needs = [each["more_replicates"][0] for each in listed if each["more_replicates"]]
+    assert needs == sorted(needs)
+
+
+def test_pairs_that_a_design_does_not_test_are_left_out():
+    leaderboard, _ = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
+    for each in outlook(leaderboard):
+        assert each["ahead"] in ("m00", "m01")
+        assert each["behind"] in ("m02", "m03")

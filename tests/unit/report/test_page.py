@@ -1,0 +1,169 @@
+"""The page's text: escaped, self-contained, complete without scripts, readable in both colour schemes."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import gzip
+import hashlib
+import html
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from bbedge.report.certificate import Certificate
+from bbedge.report.page import render_page
+from bbedge.report.page.drawing import draw_graph, draw_matrix, fitted
+from bbedge.report.page.payload import embedded, pack
+from unit.report.documents import document
+
+FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
+STYLE = files("bbedge.report.page").joinpath("page.css").read_text(encoding="ascii")
+
+
+def data_of(page: str) -> dict:
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
+
+def test_the_page_asks_nobody_for_anything():
+    page = render_page(Certificate.of(FEW))
+    assert page.isascii()
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in page
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1))
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert not re.search(r"\sstyle=|\son[a-z]+=", page.split("<script")[0])  # the policy would drop them
+
+
+def test_the_same_certificate_gives_the_same_bytes():
+    assert render_page(Certificate.of(FEW)) == render_page(Certificate.of(copy.deepcopy(FEW)))
+
+
+def test_the_certificate_is_in_the_page():
+    assert data_of(render_page(Certificate.of(FEW)))["document"] == FEW
+
+
+def test_a_large_certificate_is_packed_without_loss():
+    content = json.loads(embedded(Certificate.of(FEW), most_plain=2))
+    packed = json.loads(gzip.decompress(base64.b64decode(content["packed"])))
+    names = [model["name"] for model in FEW["models"]]
+    rest = packed["rest"]
+    rows = [packed["edges"][i : i + 4] for i in range(0, len(packed["edges"]), 4)]
+    assert FEW["edges"] == [
+        {
+            "winner": names[a],
+            "loser": names[b],
+            "log_e": rest["log_e"][a][b],
+            "margin": rest["margins"][a][b],
+            "path_margin": path,
+            "first_certified": first,
+        }
+        for a, b, path, first in rows
+    ]
+    assert pack(FEW) == packed
+    assert {k: members and [names[i] for i in members] for k, members in packed["top_k"].items()} == FEW["top_k"]
+
+
+def test_hostile_names_stay_text():
+    names = ["<script>alert(1)</script>", "</script><!--", '"><b>', "{{ 7 * 7 }}", "\u202eabc", "a&b"]
+    content = document([0.9, 0.8, 0.6, 0.4, 0.2, 0.1], names=names)
+    content["notes"] = ["<i>note</i>"]
+    page = render_page(Certificate.of(content), title="<u>title</u>")
+    for tag in ("<script>alert", "<!--", "<b>", "<i>note", "<u>title"):
+        assert tag not in page
+    assert "{{ 7 * 7 }}" in page
+    assert "\u202e" not in page
+    assert "&#8238;" not in page.split('<script type="application/json"')[0]
+    assert data_of(page)["document"] == content
+
+
+@pytest.mark.parametrize("size", [2, 12, 45])
+def test_no_evidence_is_told_apart_from_equality(size):
+    page = render_page(Certificate.of(document([0.5] * size, replicates=1)))
+    assert "None is certified yet" in page
+    if size <= 40:
+        assert "not a finding that the models are equal" in page
+
+
+def test_before_the_first_replicate():
+    page = render_page(Certificate.of(document([0.5, 0.6], replicates=0)))
+    assert "Nobody has looked yet" in page
+    assert "no replicate is in the evidence yet" in page
+
+
+def test_everything_decided():
+    page = render_page(Certificate.of(document([0.99, 0.01])))
+    assert "Nothing: every pair is certified." in page
+    assert "Top-1" in page
+
+
+def test_a_contradiction_is_shouted():
+    content = copy.deepcopy(FEW)
+    names = [model["name"] for model in content["models"]]
+    content["edges"].append(content["edges"][0] | {"winner": names[-1], "loser": names[0]})
+    content["contradictions"] = [names]
+    page = render_page(Certificate.of(content))
+    assert "Contradiction." in page
+    assert "Certified matrix" in page  # a graph with a cycle has no layers
+
+
+def test_certificates_of_earlier_versions_have_a_page():
+    old = {key: value for key, value in FEW.items() if key not in ("history", "outlook")}
+    assert "does not carry the evidence" in render_page(Certificate.of(old))
+
+
+def test_few_models_make_a_graph_and_many_a_matrix():
+    assert draw_graph(Certificate.of(FEW)) is not None
+    many = Certificate.of(document(list(np.linspace(0.95, 0.05, 45))))
+    assert draw_graph(many) is None
+    matrix = draw_matrix(many)
+    cells = sum(int(width) for width in re.findall(r"h(\d+)v1", matrix.above))
+    assert cells == many.graph.n_resolved
+    assert len(matrix.labels) == 45
+
+
+def test_names_are_cut_to_fit_and_wide_letters_count_twice():
+    assert fitted(("short", "x" * 50), 10) == ["short", "xxxxx…xxxx"]
+    assert len(fitted(("\u4e2d" * 30,), 16)[0]) <= 12
+
+
+def channel(value: int) -> float:
+    share = value / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted(
+        (
+            sum(weight * channel(int(colour[i : i + 2], 16)) for weight, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
+            for colour in (one, other)
+        ),
+        reverse=True,
+    )
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_text_has_enough_contrast(scheme):
+    block = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block))
+    grounds = ("page", "sunk", "above-wash", "below-wash")
+    for text in ("text", "quiet", "above", "below", "open"):
+        for ground in grounds:
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    assert contrast(colours["alarm"], colours["alarm-wash"]) >= 4.5
+    assert contrast(colours["text"], colours["alarm-wash"]) >= 4.5
+    assert contrast(colours["bar"], colours["page"]) >= 3.0
+
+
+def test_the_contrast_measure_is_right():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
