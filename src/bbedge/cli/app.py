@@ -12,10 +12,11 @@ from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
 from bbedge.cli.convert import convert
 from bbedge.cli.diagnose import diagnose
-from bbedge.cli.study import app as study_app
-from bbedge.cli.inspect_scores import inspect_scores
 from bbedge.cli.figure import app as figure_app
+from bbedge.cli.inspect_scores import inspect_scores
+from bbedge.cli.plan import plan
 from bbedge.cli.report import report
+from bbedge.cli.study import app as study_app
 
 app = typer.Typer(
     name="bbedge",
@@ -48,6 +49,7 @@ app.command()(convert)
 app.command()(compare)
 app.command()(diagnose)
 app.command()(report)
+app.command()(plan)
 app.add_typer(board_app, name="board")
 app.add_typer(study_app, name="study")
 app.add_typer(figure_app, name="figure")

@@ -1,0 +1,185 @@
+"""``bbedge plan``: what a benchmark can resolve, and at what cost, before anything is paid for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bbedge.cli.options import Alpha, Blocks, Columns, IncompletePolicy, JsonOut, ScoreRange, Tau, read_table
+from bbedge.cli.progress import output
+from bbedge.cli.writing import write_whole
+from bbedge.errors import DomainError
+from bbedge.naming import quoted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bbedge.core.design import Design
+    from bbedge.core.growth import Outlook
+    from bbedge.report.plan import Way
+
+
+def plan(
+    pilot: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PILOT]...",
+            help="Scores of a pilot, to learn how noisy pairs are. Without them say what to assume.",
+            show_default=False,
+        ),
+    ] = None,
+    models: Annotated[int | None, typer.Option(min=2, help="Number of models.  [default: 10, or the pilot's]")] = None,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|FILE",
+            help="Number of items, or a list of items with their blocks.  [default: the pilot's]",
+            show_default=False,
+        ),
+    ] = None,
+    block_size: Annotated[int, typer.Option(min=1, help="Items per block, where --items is a number.")] = 1,
+    mean: Annotated[
+        float, typer.Option(help="Mean score of right-or-wrong items to assume; 0.5 is the noisiest.")
+    ] = 0.5,
+    correlation: Annotated[float, typer.Option(help="Correlation of two scores of a block to assume.")] = 0.0,
+    gap: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Differences whose cost is wanted, on the [0, 1] scale.")
+    ] = "0.01,0.02,0.05,0.1",
+    replicates: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Replicates after which to say what is resolved.")
+    ] = "1,2,5,10,20",
+    power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = 0.8,
+    alpha: Alpha = 0.05,
+    tau: Tau = 0.0,
+    tokens: Annotated[
+        float | None, typer.Option(min=0, help="Tokens of one model's answer to one item.", show_default=False)
+    ] = None,
+    price: Annotated[
+        float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
+    ] = None,
+    blocks: Blocks = None,
+    score_range: ScoreRange = (0.0, 1.0),
+    incomplete: IncompletePolicy = "refuse",
+    column: Columns = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
+    ] = None,
+    json_out: JsonOut = None,
+) -> None:
+    """Say what a benchmark can resolve, and what a difference would cost.
+
+    From a pilot, or from what you assume. Nothing here spends any error: plan as often as you like, then freeze the
+    design and run.
+
+    [cyan]bbedge plan --models 10 --items 1319[/cyan]
+    [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
+    """
+    import json
+
+    from bbedge.core.growth import Outlook
+    from bbedge.report.plan import Prices, plan_document, plan_figure, show_plan
+
+    looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
+    gaps = _numbers("--gap", gap)
+    if not 0.0 < power < 1.0:
+        raise DomainError(f"a power of {power} is not possible; choose one between 0 and 1, for instance 0.8")
+    if price is not None and tokens is None:
+        raise DomainError("--price is per million tokens; say with --tokens how many an answer takes")
+    if pilot:
+        table = read_table(pilot, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column)
+        if items is not None or models is not None:
+            raise DomainError("a pilot brings its own models and items; leave --models and --items out")
+        design = table.design(alpha=alpha, tau=tau)
+        ways, assumed = _from_pilot(design, table.values)
+    else:
+        if items is None:
+            raise DomainError("say how many items there are with --items, or give the scores of a pilot")
+        design = _design(models or 10, items, block_size, alpha, tau)
+        size = float(design.layout.sizes.mean())
+        outlook = Outlook.of_scores(mean=mean, block_size=size, correlation=correlation)
+        ways = _ways(design, outlook, Outlook.of_scores(mean=mean))
+        assumed = f"Assumed: right-or-wrong items with mean {mean:g}, correlation {correlation:g} inside blocks."
+    n_models, layout = len(design.models), design.layout
+    if figure is not None:
+        from bbedge.report.plotting import save_figure
+
+        save_figure(plan_figure(ways, power=power, most=max([20, *looks])), figure)
+    if json_out is not None:
+        document = plan_document(ways, replicates=looks, gaps=gaps, power=power)
+        text = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+        if json_out == Path("-"):
+            typer.echo(text, nl=False)
+        else:
+            write_whole(json_out, text)
+    show_plan(
+        output(to_error=json_out == Path("-")),
+        ways,
+        title=f"{n_models} models · {len(design.items):,} items in {layout.count:,} blocks · "
+        f"alpha {alpha:g} · tau {tau:g}",
+        assumed=assumed,
+        replicates=looks,
+        gaps=gaps,
+        power=power,
+        prices=Prices(tokens_per_query=tokens, per_million=price),
+    )
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise DomainError(f"{option} {quoted(text)} is not a list of numbers such as 1,2,5") from error
+
+
+def _design(models: int, items: str, block_size: int, alpha: float, tau: float) -> Design:
+    from bbedge.core.design import Design
+    from bbedge.formats import read_items
+
+    names = [f"model-{i}" for i in range(1, models + 1)]
+    if items.isdecimal():
+        count = int(items)
+        labels = [f"item-{i}" for i in range(count)]
+        return Design.make(names, labels, blocks=[f"b{i // block_size}" for i in range(count)], alpha=alpha, tau=tau)
+    listed = read_items(Path(items))
+    return Design.make(names, listed.items, blocks=listed.blocks, alpha=alpha, tau=tau)
+
+
+def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way], str]:
+    """What the pairs of a pilot show, and that in words."""
+    from bbedge.core.design import Design
+    from bbedge.core.growth import pilot_outlooks, typical_outlook
+
+    typical = typical_outlook(pilot_outlooks(panels, design))
+    singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau)
+    ways = _ways(design, typical, typical_outlook(pilot_outlooks(panels, singles)))
+    words = f"From the pilot's {len(panels)} replicate{'' if len(panels) == 1 else 's'}: a typical pair has noise "
+    words += f"{typical.noise:.4f} and unevenness {typical.unevenness:.4f} per block."
+    if len(panels) == 1:
+        words += " One replicate cannot tell them apart; all is counted as noise."
+    return ways, words
+
+
+def _ways(design: Design, outlook: Outlook, alone: Outlook) -> list[Way]:
+    """The published method, the sooner one, and that one with other blocks."""
+    from bbedge.core.design import Design
+    from bbedge.core.growth import Forecast
+    from bbedge.report.plan import Way
+
+    def remade(blocks: tuple[str, ...]) -> Design:
+        return Design.make(
+            design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau, method="bb-edge-x"
+        )
+
+    extended = Forecast(design=remade(design.blocks), outlook=outlook)
+    ways = [
+        Way(name="bb-edge", forecast=Forecast(design=design, outlook=outlook)),
+        Way(name="bb-edge-x", forecast=extended),
+    ]
+    if design.layout.count < len(design.items):
+        ways.append(Way(name="if items were blocks", forecast=Forecast(design=remade(design.items), outlook=alone)))
+    ways.append(Way(name="one block", forecast=extended.as_one_block()))
+    return ways

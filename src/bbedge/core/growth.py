@@ -1,0 +1,211 @@
+r"""How fast evidence grows: what a design can resolve, before any score is seen.
+
+After ``r`` replicates the evidence of a direction is a mixture over stakes of :math:`\exp((\lambda / w_{max}) T - P_r
+(\lambda))`. The sum ``T`` of the weighted ``Y - mu0`` is nearly normal with mean :math:`r (\Delta - \tau) / 2` and
+variance :math:`r \sum_m w_m^2 v`, where ``v`` is the variance of a block's ``Y``; the penalty is an average over many
+blocks and nearly fixed. The mixture grows with ``T``, so that certification is ``T`` above a threshold, and its
+probability a value of the normal distribution.
+
+This is a forecast and no guarantee: certificates stay valid whatever was planned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import logsumexp, ndtr
+
+from bbedge.core.design import Design
+from bbedge.core.kinds import EvidenceKind
+from bbedge.core.penalties import bernstein_psi, sharp_tail
+from bbedge.core.stakes import CENTRED_MAX
+from bbedge.errors import DomainError
+
+Array = NDArray[np.float64]
+
+_MOST = 100_000  # replicates beyond which a gap counts as out of reach
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is assumed about a pair of models, on the scale of ``Y = (difference + 1) / 2`` of a block."""
+
+    noise: float
+    """Variance of a block's ``Y`` from replicate to replicate."""
+    unevenness: float
+    """Variance over blocks of the mean of ``Y``: how much the pair's difference varies from block to block."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("noise", self.noise), ("unevenness", self.unevenness)):
+            if not 0.0 <= value <= 0.25:
+                raise DomainError(f"{name} {value} is not possible; a variance of numbers in [0, 1] is from 0 to 1/4")
+
+    @classmethod
+    def of_scores(cls, *, mean: float, block_size: float = 1.0, correlation: float = 0.0) -> Outlook:
+        """Two unrelated models with right or wrong answers and this mean score.
+
+        ``correlation`` is that of two answers of a block. Unevenness is taken as none.
+
+        >>> Outlook.of_scores(mean=0.5).noise
+        0.125
+        """
+        if not (0.0 < mean < 1.0 and block_size >= 1.0 and 0.0 <= correlation <= 1.0):
+            raise DomainError(
+                f"mean {mean}, block size {block_size} and correlation {correlation} are not possible; choose a mean "
+                "between 0 and 1, a size of at least 1 and a correlation from 0 to 1"
+            )
+        alone = mean * (1.0 - mean) / 2.0
+        return cls(noise=alone * (1.0 + (block_size - 1.0) * correlation) / block_size, unevenness=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a design can resolve under an outlook."""
+
+    design: Design
+    """The design."""
+    outlook: Outlook
+    """What is assumed."""
+
+    @property
+    def log_threshold(self) -> float:
+        """The evidence that the first certificate needs: every other direction still has none."""
+        return math.log(self.design.n_directions / self.design.alpha)
+
+    def power(self, gap: float, replicates: int) -> float:
+        """Probability that a direction with this true difference is certified at a look after these replicates."""
+        needed = self._needed(gap, replicates)
+        mean = replicates * (gap - self.design.tau) / 2.0
+        spread = math.sqrt(replicates * self._variance)
+        if spread == 0.0:
+            return float(mean >= needed)
+        return float(ndtr((mean - needed) / spread))
+
+    def smallest_gap(self, replicates: int, *, power: float = 0.8) -> float | None:
+        """The smallest true difference that is certified with this power; ``None`` if even 1 is not."""
+        low, high = self.design.tau, 1.0
+        if self.power(high, replicates) < power:
+            return None
+        # To a ten-thousandth of the scale, rounded up: planning needs no more.
+        while high - low > 1e-5:
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if self.power(middle, replicates) >= power else (middle, high)
+        return high
+
+    def replicates_for(self, gap: float, *, power: float = 0.8) -> int | None:
+        """The fewest replicates after which this difference is certified with this power; ``None`` if out of reach."""
+        if gap <= self.design.tau:
+            return None
+        high = 1
+        while self.power(gap, high) < power:
+            high *= 2
+            if high > _MOST:
+                return None
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.power(gap, middle) >= power else (middle, high)
+        return high
+
+    def as_one_block(self) -> Forecast:
+        """The same runs, analysed with the complete run as one block."""
+        whole = Design.make(
+            self.design.models,
+            self.design.items,
+            blocks="one",
+            alpha=self.design.alpha,
+            tau=self.design.tau,
+            method=self.design.method,
+        )
+        return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
+
+    @property
+    def _variance(self) -> float:
+        """Variance of a replicate's ``T``."""
+        weights = self.design.layout.sizes / len(self.design.items)
+        return float(np.square(weights).sum() * self.outlook.noise)
+
+    def _needed(self, gap: float, replicates: int) -> float:
+        """The ``T`` at which the mixture reaches the threshold."""
+        weights = self.design.layout.sizes / len(self.design.items)
+        rates = np.array(self.design.stakes.values) / weights.max()
+        with np.errstate(divide="ignore"):
+            constants = np.log(self.design.stakes.weights) - self._penalties(gap, replicates)
+
+        def short(total: float) -> float:
+            return float(logsumexp(constants + rates * total)) - self.log_threshold
+
+        # The best single stake needs no more than this; the mixture can need less, but not a negative sum.
+        positive = rates > 0.0
+        enough = float(np.min((self.log_threshold - constants[positive]) / rates[positive]))
+        return float(brentq(short, 0.0, enough + 1e-9, xtol=1e-10)) if short(0.0) < 0.0 else 0.0
+
+    def _penalties(self, gap: float, replicates: int) -> Array:
+        """Expected penalty of every stake after some replicates."""
+        sizes = self.design.layout.sizes
+        relative, counts = np.unique(sizes / sizes.max(), return_counts=True)
+        offset = (gap - self.design.tau) / 2.0
+        apart = self.outlook.unevenness + offset**2  # how far blocks lie from the null value, squared
+        past = np.arange(replicates, dtype=np.float64)
+        # The running mean of n replicates and one pseudo-observation at the null value: its own noise, and what is
+        # left of its distance from the block's mean.
+        learnt = self.outlook.noise * (1.0 + past / (1.0 + past) ** 2) + apart / (1.0 + past) ** 2
+        unlearnt = np.full(replicates, self.outlook.noise + apart)
+        total = np.empty(len(self.design.stakes.values))
+        for g, stake in enumerate(self.design.stakes.values):
+            wide = stake > CENTRED_MAX
+            squares = unlearnt if wide else learnt
+            total[g] = sum(
+                count
+                * penalty(self.design.evidence, stake * size, squares, reach=self.design.mu0 if wide else 1.0).sum()
+                for size, count in zip(relative.tolist(), counts.tolist(), strict=True)
+            )
+        return total
+
+
+def penalty(kind: EvidenceKind, u: float, squares: Array, *, reach: float = 1.0) -> Array:
+    """Expected penalty of a block with stake ``u`` and mean squared residuals, which are taken as two-sided."""
+    z2 = u**2 * squares
+    if kind == "hoeffding":
+        return np.full_like(squares, u**2 / 8.0)
+    if kind == "bernstein":
+        return float(bernstein_psi(np.array(u))) * squares
+    if kind == "sharp":
+        return z2 / 2.0 + float(sharp_tail(np.array(u * reach))) * z2**2
+    return -0.5 * np.log1p(-np.minimum(z2, 1.0 - 1e-12))
+
+
+def pilot_outlooks(panels: Array, design: Design) -> tuple[Outlook, ...]:
+    """Outlooks of all pairs from a pilot, first model before second; one replicate cannot tell noise from unevenness.
+
+    With a single replicate all variation is counted as noise, which is the cautious reading.
+    """
+    layout = design.layout
+    means = np.stack([layout.means(panel) for panel in panels])  # replicates x models x blocks
+    weights = np.square(layout.sizes / layout.sizes.sum())
+    weights = weights / weights.sum()
+    first, second = np.triu_indices(means.shape[1], k=1)
+    found = []
+    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+        y = (means[:, a] - means[:, b] + 1.0) / 2.0
+        across = float(weights @ np.square(y.mean(axis=0) - weights @ y.mean(axis=0)))
+        if len(panels) > 1:
+            noise = float(weights @ y.var(axis=0, ddof=1))
+            across = max(0.0, across - noise / len(panels))
+        else:
+            noise, across = across, 0.0
+        found.append(Outlook(noise=min(0.25, noise), unevenness=min(0.25, across)))
+    return tuple(found)
+
+
+def typical_outlook(outlooks: Sequence[Outlook]) -> Outlook:
+    """The medians of noise and unevenness."""
+    return Outlook(
+        noise=float(np.median([each.noise for each in outlooks])),
+        unevenness=float(np.median([each.unevenness for each in outlooks])),
+    )
