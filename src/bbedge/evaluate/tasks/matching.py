@@ -11,9 +11,9 @@
 * Truth values: true, or the text "true".
 * Lists: same length and order. Objects: same keys, in any order.
 
-The published program has two slips that are not repeated: it never compares the value of a number that is an argument
-by itself, and it removes the spaces of given texts before it compares lists inside of objects with expected texts that
-still have them, so that right answers fail.
+Two slips of the published program, as we read it, are not repeated: it never compares the value of a number that is an
+argument by itself, and it strips the spaces of an answer before it compares lists inside of objects with expected texts
+that still have theirs, so that right answers fail.
 """
 
 from __future__ import annotations
