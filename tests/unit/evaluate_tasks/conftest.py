@@ -16,6 +16,7 @@ from inspect_ai.scorer import value_to_float
 Script = Callable[[list[ChatMessage]], str]
 _NUMBERS = count(1)
 _SCRIPTS: dict[str, Script] = {}
+_TEMPERATURES: dict[str, list[float | None]] = {}
 _TO_FLOAT = value_to_float()
 
 
@@ -24,6 +25,7 @@ class Scripted(ModelAPI):
     """Answers with what a function of the test says; needs no tokenizer, no key and no network."""
 
     async def generate(self, input, tools, tool_choice, config):  # noqa: A002
+        _TEMPERATURES.setdefault(f"scripted/{self.model_name}", []).append(config.temperature)
         return ModelOutput.from_content(self.model_name, _SCRIPTS[self.model_name](list(input)))
 
 
@@ -76,6 +78,12 @@ def scripted() -> Callable[[Script], str]:
         return f"scripted/{name}"
 
     return make
+
+
+@pytest.fixture
+def temperatures() -> dict[str, list[float | None]]:
+    """The temperature of every request, by model."""
+    return _TEMPERATURES
 
 
 @pytest.fixture

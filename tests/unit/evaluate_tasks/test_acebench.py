@@ -116,14 +116,15 @@ def test_text_arguments_may_be_held_to_equality(run, data):
         acebench(data=data, strings="same")
 
 
-def test_each_step_is_a_request_of_its_own_with_the_published_history(run, data):
+def test_each_step_is_a_request_of_its_own_with_the_published_history(run, data, temperatures):
     seen = []
 
     def script(messages):
         seen.append([message.text for message in messages])
         return "[mine()]"
 
-    result = run(acebench(data=data), script)
+    result = run(acebench(data=data), script, temperature=0.7)
+    assert temperatures[result.log.eval.model] == [0.7] * 10
     assert len(seen) == 10
     assert all(len(messages) == 2 for messages in seen)
     assert all("Today is Monday." in system and '"name": "bill"' in system for system, _ in seen)

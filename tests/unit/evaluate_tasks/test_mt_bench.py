@@ -87,6 +87,13 @@ def test_the_judge_may_be_given_as_a_role(run, scripted, files):
     assert set(result.items.values()) == {1.0}
 
 
+def test_settings_of_the_model_are_not_those_of_the_judge(run, scripted, files, temperatures):
+    judge = scripted(lambda _: "[[6]]")
+    result = run(mt_bench(**files, judge=judge, judge_temperature=0.2), answer, temperature=0.7)
+    assert temperatures[result.log.eval.model] == [0.7] * 4
+    assert temperatures[judge] == [0.2] * 4
+
+
 def test_without_a_judge_no_question_is_asked(run, files):
     asked = []
     result = run(mt_bench(**files), lambda messages: asked.append(messages) or "")

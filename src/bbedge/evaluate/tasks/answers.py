@@ -46,7 +46,7 @@ def same_number(given: str | None, right: str) -> bool:
     >>> same_number("1,000", "1000"), same_number("18.0", "18"), same_number("18.5", "18"), same_number(None, "18")
     (True, True, False, False)
     """
-    return given is not None and given == last_number(right)
+    return given is not None and last_number(given) == last_number(right)
 
 
 def final_number(text: str) -> str | None:
