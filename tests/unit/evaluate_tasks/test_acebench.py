@@ -144,12 +144,14 @@ def test_each_step_is_a_request_of_its_own_with_the_published_history(run, data,
 @pytest.mark.parametrize(
     ("questions", "answers", "message"),
     [
+        (QUESTIONS[:3], ANSWERS, "no question for 'normal_1_0'"),
+        (QUESTIONS[1:], ANSWERS[1:], r"'normal_0' has steps \[1, 2\]"),
         (QUESTIONS, ANSWERS[1:], "no possible answer for 'normal_0_0'"),
         ([*QUESTIONS, QUESTIONS[0]], ANSWERS, "comes more than once"),
         ([{**QUESTIONS[0], "id": "first"}], ANSWERS, "does not end with"),
         (
             [QUESTIONS[0], {**QUESTIONS[1], "time": "Today is Friday."}],
-            ANSWERS,
+            ANSWERS[:2],
             "differ in their functions or their date",
         ),
         (QUESTIONS, [{**row, "ground_truth": {"fly": {}}} for row in ANSWERS], "none of the step's functions"),

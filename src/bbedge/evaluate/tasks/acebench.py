@@ -141,6 +141,12 @@ def _dialogues(questions: Sequence[Row], answers: Sequence[Row]) -> list[Sample]
                 f"{row.place}: there is no possible answer for {quoted(name)}; are the files of one version?"
             )
         dialogue[int(found["step"])] = row
+    unasked = right.keys() - {row.text("id") for row in questions}
+    if unasked:
+        raise FormatError(f"{right[min(unasked)].place}: there is no question for {quoted(min(unasked))}")
+    for name, dialogue in steps.items():
+        if sorted(dialogue) != list(range(len(dialogue))):
+            raise FormatError(f"{quoted(name)} has steps {sorted(dialogue)}; they should count from 0 without a gap")
     return [_sample(name, [dialogue[step] for step in sorted(dialogue)], right) for name, dialogue in steps.items()]
 
 
