@@ -1,0 +1,1 @@
+"""Runs evaluations replicate by replicate until the question is answered."""

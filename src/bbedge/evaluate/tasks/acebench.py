@@ -1,0 +1,183 @@
+"""ACEBench, normal multi-turn: dialogues with two or three steps, each scored by the function calls it should make.
+
+A dialogue is one sample, a step one item. Every step is a request of its own: the model gets the functions and the
+dialogue up to that step as the benchmark tells it, with the right calls of earlier steps and what the tools returned.
+Its own earlier answers are not carried over, so a slip in one step does not spoil the next.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast, get_args
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, get_model
+from inspect_ai.scorer import Score, Scorer, Target, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from bbedge.errors import DomainError, FormatError
+from bbedge.evaluate.tasks.calls import Call, UnreadableError, Value, parse_calls
+from bbedge.evaluate.tasks.items import item_mean
+from bbedge.evaluate.tasks.matching import Expected, Strings, calls_match
+from bbedge.evaluate.tasks.sources import Row, beside, read_rows, refuse_repeats
+from bbedge.naming import quoted
+
+USUAL_SOURCE = "https://raw.githubusercontent.com/ACEBench/ACEBench/main/data_all/data_en"
+FILES = ("data_normal_multi_turn_user_adjust.json", "data_normal_multi_turn_user_switch.json")
+_STEP = re.compile(r"(?P<dialogue>.+)_(?P<step>[0-9]+)")
+_INSTRUCTIONS = """
+You help a user by calling functions. Below are the functions and a dialogue; decide which calls to make next.
+
+Reply with a list of calls and nothing else, from the first character "[" to the last character "]":
+[function_name(first_key='text', second_key=3), other_function(key=['a', 'b'])]
+- Use the names of functions and parameters exactly as they are given, and name every argument.
+- Give all required parameters, and optional ones only where the dialogue says what they should be.
+- Where a parameter's description asks for a format, follow it; otherwise use the user's own words.
+- A function without parameters is called as [function_name()].
+- Do not explain, do not ask, do not make up results.
+
+In the dialogue, "user" is the user; "system" is you, or what a function returned.
+""".strip()
+
+
+@task
+def acebench(data: str = USUAL_SOURCE, strings: str = "contain") -> Task:
+    """ACEBench, normal multi-turn: one sample per dialogue, with a score of 0 or 1 for each step.
+
+    * ``data``: Folder or address of the published English data: the two files of normal multi-turn dialogues, and their
+      answers under the same names in ``possible_answer``.
+    * ``strings``: ``contain``: a text argument may say more than what is expected, as published; ``equal``: it may not.
+    """
+    if strings not in get_args(Strings):
+        raise DomainError(f"strings is {quoted(strings)}; choose from {', '.join(get_args(Strings))}")
+    samples: list[Sample] = []
+    hashes: dict[str, str] = {}
+    for name in FILES:
+        questions = read_rows(beside(data, name))
+        answers = read_rows(beside(data, "possible_answer", name))
+        hashes |= {name: questions.sha256, f"possible_answer/{name}": answers.sha256}
+        samples += _dialogues(questions.rows, answers.rows)
+    refuse_repeats([str(sample.id) for sample in samples], data)
+    return Task(
+        dataset=MemoryDataset(samples, name="acebench"),
+        solver=step_by_step(),
+        scorer=right_calls(cast("Strings", strings)),
+        metadata={"data_sha256": hashes},
+    )
+
+
+@solver
+def step_by_step() -> Solver:
+    """Asks for the calls of each step in a request of its own."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        answers: list[str] = []
+        for prompt in state.metadata["prompts"]:
+            request: list[ChatMessage] = [ChatMessageSystem(content=state.input_text), ChatMessageUser(content=prompt)]
+            state.output = await get_model().generate(request)
+            state.messages = [*request, state.output.message]
+            answers.append(state.output.completion)
+        state.store.set("answers", answers)
+        return state
+
+    return solve
+
+
+@scorer(metrics=[item_mean()])
+def right_calls(strings: Strings = "contain") -> Scorer:
+    """1 for every step whose calls are the right ones by the rule in :mod:`.matching`, else 0."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answers: Sequence[str] = state.store.get("answers", [])
+        values: dict[str, str | int | float | bool | None] = {}
+        reasons: list[str] = []
+        for key, answer, expected in zip(state.metadata["items"], answers, state.metadata["expected"], strict=True):
+            right, reason = step_score(answer, expected, strings)
+            values[key] = 1.0 if right else 0.0
+            reasons.append(f"{key}: {reason}")
+        return Score(value=values, answer="\n".join(answers), explanation="\n".join(reasons))
+
+    return score
+
+
+def step_score(
+    answer: str, expected: Sequence[Mapping[str, Mapping[str, object]]], strings: Strings
+) -> tuple[bool, str]:
+    """Whether an answer makes the expected calls, for any of the alternatives, and why not."""
+    try:
+        given = parse_calls(answer)
+    except UnreadableError as error:
+        return False, f"unreadable ({error})"
+    right = any(calls_match(_expected(alternative), given, strings=strings) for alternative in expected)
+    return right, "right" if right else "other calls than expected"
+
+
+def _expected(alternative: Mapping[str, Mapping[str, object]]) -> list[Expected]:
+    return [
+        Expected(
+            call=Call(name=str(entry["name"]), arguments=cast("Mapping[str, Value]", entry["arguments"])),
+            required=frozenset(cast("list[str]", entry["required"])),
+        )
+        for entry in alternative.values()
+    ]
+
+
+def _dialogues(questions: Sequence[Row], answers: Sequence[Row]) -> list[Sample]:
+    right = {row.text("id"): row for row in answers}
+    steps: dict[str, dict[int, Row]] = {}
+    for row in questions:
+        name = row.text("id")
+        found = _STEP.fullmatch(name)
+        if found is None:
+            raise FormatError(f"{row.place}: id {quoted(name)} does not end with a dialogue's and a step's number")
+        dialogue = steps.setdefault(found["dialogue"], {})
+        if int(found["step"]) in dialogue:
+            raise FormatError(f"{row.place}: {quoted(name)} comes more than once")
+        if name not in right:
+            raise FormatError(
+                f"{row.place}: there is no possible answer for {quoted(name)}; are the files of one version?"
+            )
+        dialogue[int(found["step"])] = row
+    unasked = right.keys() - {row.text("id") for row in questions}
+    if unasked:
+        raise FormatError(f"{right[min(unasked)].place}: there is no question for {quoted(min(unasked))}")
+    for name, dialogue in steps.items():
+        if sorted(dialogue) != list(range(len(dialogue))):
+            raise FormatError(f"{quoted(name)} has steps {sorted(dialogue)}; they should count from 0 without a gap")
+    return [_sample(name, [dialogue[step] for step in sorted(dialogue)], right) for name, dialogue in steps.items()]
+
+
+def _sample(name: str, rows: Sequence[Row], right: Mapping[str, Row]) -> Sample:
+    functions, today = rows[0].mappings("function"), rows[0].fields.get("time")
+    if any(row.mappings("function") != functions or row.fields.get("time") != today for row in rows):
+        raise FormatError(f"{rows[0].place}: the steps of {quoted(name)} differ in their functions or their date")
+    parts = [_INSTRUCTIONS, str(today or ""), "Functions:\n" + json.dumps(functions, ensure_ascii=False)]
+    return Sample(
+        id=name,
+        input="\n\n".join(part for part in parts if part),
+        metadata={
+            "items": [f"step_{number}" for number in range(1, len(rows) + 1)],
+            "prompts": [f"Dialogue so far:\n{row.text('question').strip()}" for row in rows],
+            "expected": [_alternatives(right[row.text("id")], functions) for row in rows],
+        },
+    )
+
+
+def _alternatives(row: Row, functions: Sequence[Mapping[str, object]]) -> list[dict[str, dict[str, object]]]:
+    """The alternatives that are right for a step: calls, each with what its function requires."""
+    known = {str(function.get("name")): function for function in functions}
+    alternatives = []
+    for truth in row.mappings("ground_truth"):
+        calls = {}
+        for key, arguments in truth.items():
+            # A function that is called several times is numbered: name_1, name_2.
+            name = key if key in known else re.sub(r"_[0-9]+$", "", key)
+            if name not in known or not isinstance(arguments, dict):
+                raise FormatError(f"{row.place}: the right call {quoted(key)} is none of the step's functions")
+            parameters = cast("dict[str, object]", known[name].get("parameters") or {})
+            calls[key] = {"name": name, "arguments": arguments, "required": parameters.get("required") or []}
+        alternatives.append(calls)
+    return alternatives
