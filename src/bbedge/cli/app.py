@@ -11,6 +11,7 @@ from bbedge.cli.board import app as board_app
 from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
 from bbedge.cli.diagnose import diagnose
+from bbedge.cli.evaluate import evaluate
 from bbedge.cli.study import app as study_app
 
 app = typer.Typer(
@@ -41,5 +42,6 @@ def root(
 app.command()(certify)
 app.command()(compare)
 app.command()(diagnose)
+app.command()(evaluate)
 app.add_typer(board_app, name="board")
 app.add_typer(study_app, name="study")
