@@ -1,9 +1,9 @@
 """An OpenAI-compatible server whose success probabilities are known: ``scripted_openai.py [--port P] [switches]``.
 
-A prompt ends in ``answer: TEXT``. The model ``m70`` answers TEXT with probability 0.70 and ``wrong`` otherwise, decided by
-a hash of the model, the prompt and the request's seed: the same request always gets the same answer. Faults are drawn by
-a counter, so that a request that failed succeeds when it is sent again. Prints its port as the first line; GET /stats
-tells what was asked, POST /faults changes the switches of a running server.
+A prompt ends in ``answer: TEXT``. The model ``m70`` answers TEXT with probability 0.70 and ``wrong`` otherwise,
+decided by a hash of the model, the prompt and the request's seed: the same request always gets the same answer. Faults
+are drawn anew for every request, so that one that failed succeeds when it is sent again. Prints its port as the first
+line; GET tells what was asked, POST /faults changes the switches of a running server.
 """
 
 from __future__ import annotations

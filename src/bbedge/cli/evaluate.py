@@ -32,9 +32,7 @@ def evaluate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study: a TOML file.", show_default=False)],
     replicates: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Stop after so many replicates of this call; the next call goes on.", show_default=False
-        ),
+        typer.Option(min=0, help="Stop after so many replicates; the next call goes on.", show_default=False),
     ] = None,
     no_drop: Annotated[bool, typer.Option("--no-drop", help="Go on running models that are settled.")] = False,
     engine: Annotated[
@@ -101,13 +99,15 @@ def _write_line(event: Event) -> None:
 
 def _show(console: Console, study: Study, ended: Ended) -> None:
     """The result: the leaderboard, the answer, and what it cost."""
+    from rich.text import Text
+
     from bbedge.cli.evaluate_screen import saving_lines
     from bbedge.report.terminal import show_leaderboard
 
     standing = replace(ended.leaderboard, current=ended.leaderboard.standing)
     top_k = study.question.k if study.question.kind == "top-k" else None
     notes = (
-        [f"Not run to the end, because settled: {', '.join(shown(m, 40) for m in ended.retired)}."]
+        [f"Settled before the end, and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."]
         if ended.retired
         else []
     )
@@ -130,8 +130,6 @@ def _show(console: Console, study: Study, ended: Ended) -> None:
         "contradiction": ("CONTRADICTION: models are certified above each other; see bbedge board show", "bold red"),
     }
     word, style = verdict[ended.reason]
-    from rich.text import Text
-
     console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
     for line in saving_lines(ended.spent, currency=study.currency):
         console.print(Text(line), highlight=False)

@@ -97,14 +97,6 @@ class Screen:
 
     def __init__(self, console: Console, study: Study) -> None:
         self._console, self._study = console, study
-        self._live = Live(
-            console=console,
-            get_renderable=self.render,
-            refresh_per_second=4,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
         self._begun: Begun | None = None
         self._replicate: ReplicateBegun | None = None
         self._looked: Looked | None = None
@@ -117,6 +109,14 @@ class Screen:
         self._finished = 0
         self._tokens = self._calls = 0
         self._error = ""
+        self._live = Live(
+            console=console,
+            get_renderable=self.render,
+            refresh_per_second=4,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
 
     def __enter__(self) -> Screen:
         self._live.start()
@@ -153,6 +153,7 @@ class Screen:
         text = line(event)
         if text and not isinstance(event, Ended):
             self._console.print(Text(text, style="dim"), highlight=False)
+            self._error = "" if isinstance(event, Looked) else self._error
 
     def render(self) -> RenderableType:
         """The screen as it is now."""
@@ -189,7 +190,7 @@ class Screen:
             failed = self._failed.get(model, 0)
             table.add_row(
                 Text(names[model]),
-                Text("━" * filled, style="cyan") + Text("━" * (_BAR - filled), style="bright_black"),
+                Text("█" * filled, style="cyan") + Text("·" * (_BAR - filled), style="dim"),
                 Text(f"{done:,}/{now.samples:,}", justify="right"),
                 Text(f"{failed:,} failed" if failed else "", style="yellow"),
             )

@@ -318,7 +318,7 @@ class _Runner:
             if "exactly the scores" not in str(error) and "has the scores of pilot" not in str(error):
                 raise
             raise EvaluationError(
-                f"replicate {place} repeats an earlier one answer by answer. Greedy decoding, a cache, or a server that "
+                f"replicate {place} repeats an earlier one answer by answer. Greedy decoding, a cache or a server that "
                 "ignores seeds does that; such copies are no evidence. If answers are so short that this is chance, "
                 'put copies = "allow" under [run]. The replicate is kept and waits'
             ) from error

@@ -103,7 +103,7 @@ class InspectEngine:
                     raise EvaluationError(f"Inspect AI cannot run the task: {_one_line(error)}") from error
         if heard.failure is not None:
             raise heard.failure
-        if any(log.status == "cancelled" for log in logs):
+        if heard.cancelled or len(logs) < len(tasks) or any(log.status == "cancelled" for log in logs):
             raise KeyboardInterrupt
         for log_ in logs:
             if log_.status == "error" and log_.error is not None:

@@ -39,6 +39,8 @@ class Heard:
     models: dict[str, str] = field(default_factory=dict)
     """From Inspect's number of a task to the model that it runs."""
     reported: set[tuple[str, str]] = field(default_factory=set)
+    cancelled: bool = False
+    """Whether samples were cancelled: the user has pressed Ctrl-C, which Inspect does not pass on."""
     failure: BaseException | None = None
     """What went wrong here: Inspect does not let a hook stop an evaluation."""
 
@@ -111,6 +113,9 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     name = str(sample.id)
     job = heard.jobs.get((model, name))
     if job is None:
+        return
+    if sample.error is not None and sample.error.message.startswith("CancelledError"):
+        heard.cancelled = True
         return
     heard.reported.add((model, name))
     calls = [event for event in sample.events if isinstance(event, ModelEvent) and event.error is None]
