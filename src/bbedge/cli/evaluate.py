@@ -8,8 +8,9 @@ import signal
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -81,18 +82,16 @@ def _watching(study: Study, *, quiet: bool, json_lines: bool) -> AbstractContext
     from bbedge.cli.evaluate_screen import Lines, Screen
 
     if json_lines:
-        return nullcontext(_write_line)
+        return nullcontext(partial(_write_line, sys.stdout))  # while it works, an engine may redirect it
     if quiet:
         return nullcontext(None)
     console = Console(stderr=True)
     return Screen(console, study) if console.is_terminal else nullcontext(Lines(console))
 
 
-def _write_line(event: Event) -> None:
+def _write_line(out: TextIO, event: Event) -> None:
     from bbedge.evaluate.events import plain
 
-    # Not sys.stdout: an engine may have it redirected while it works.
-    out = sys.__stdout__ or sys.stdout
     out.write(json.dumps(plain(event), allow_nan=False) + "\n")
     out.flush()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bbedge.board.board import Added, Board
+from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DesignError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample
@@ -140,6 +141,8 @@ class _Runner:
     journal: Journal
     watch: Watcher
     sleep: Callable[[float], None]
+    _read: tuple[str, Leaderboard] | None = None
+    """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
 
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
@@ -178,11 +181,16 @@ class _Runner:
         epoch = self.board.state.epoch
         return epoch.pilots + epoch.replicates + 1
 
+    def _leaderboard(self) -> Leaderboard:
+        if self._read is None or self._read[0] != self.board.head:
+            self._read = (self.board.head, self.board.leaderboard())
+        return self._read[1]
+
     def _answer(self) -> Answer:
-        return self.study.question.answer(self.board.leaderboard())
+        return self.study.question.answer(self._leaderboard())
 
     def _reason_to_stop(self) -> Reason | None:
-        if self.board.leaderboard().contradictions:
+        if self._leaderboard().contradictions:
             return "contradiction"
         if not self.board.state.in_pilot and self._answer().answered:
             return "answered"
@@ -192,7 +200,7 @@ class _Runner:
         state = self.board.state
         if state.in_pilot or not state.epoch.replicates:
             return
-        needed = self.study.question.needed(self.board.leaderboard(), drop=self.study.drop)
+        needed = self.study.question.needed(self._leaderboard(), drop=self.study.drop)
         gone = tuple(model for model in state.active if model not in needed)
         for model in gone:
             self.board.retire(model)
@@ -224,7 +232,7 @@ class _Runner:
         self.watch(
             Looked(
                 replicate=place,
-                leaderboard=self.board.leaderboard(),
+                leaderboard=self._leaderboard(),
                 answer=self._answer(),
                 new_edges=tuple((edge.winner, edge.loser) for edge in added.edges),
                 spent=self._spent(),
@@ -378,7 +386,7 @@ class _Runner:
         ended = Ended(
             reason=reason,
             answer=self._answer(),
-            leaderboard=self.board.leaderboard(),
+            leaderboard=self._leaderboard(),
             spent=self._spent(),
             retired=tuple(self.board.state.retired),
         )

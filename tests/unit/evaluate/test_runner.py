@@ -216,15 +216,15 @@ def test_what_cannot_be_guaranteed_is_written_on_the_board_once(tmp_path):
 
 def test_equal_scores_are_a_coincidence_if_the_answers_differ(tmp_path):
     """Few items that are nearly always solved: honest replicates coincide, and must not be refused."""
-    easy = SyntheticBenchmark(means=(0.97, 0.97), n_items=10, offset=0.0)
-    ended, _ = run(fake_study(tmp_path / "traced", easy, budget=12), FakeEngine(easy, seed=3))
-    assert ended.spent.replicates == 12
+    easy = SyntheticBenchmark(means=(0.92, 0.92), n_items=8, offset=0.0)
+    ended, _ = run(fake_study(tmp_path / "traced", easy, budget=30), FakeEngine(easy, seed=3))
+    assert ended.spent.replicates == 30
     blind = FakeEngine(easy, seed=3, traced=False)
-    study = fake_study(tmp_path / "blind", easy, budget=12)
+    study = fake_study(tmp_path / "blind", easy, budget=30)
     with pytest.raises(EvaluationError, match="repeats an earlier one answer by answer"):
         run(study, blind)
     allowed, _ = run(replace(study, running=replace(study.running, copies="allow")), blind)
-    assert allowed.spent.replicates == 12
+    assert allowed.spent.replicates == 30
 
 
 def test_copies_are_refused_and_a_model_that_repeats_itself_is_noted(tmp_path):
