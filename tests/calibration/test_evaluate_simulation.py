@@ -74,7 +74,7 @@ def judge(place, n, *, first):
     show(f"studies: a false claim in {failures}/{n}, {edges / n:.2f} edges and {dropped / n:.2f} dropped models each")
     assert not breaks(failures, n, alpha=ALPHA)
     assert edges > 2 * n  # certifying nothing would be an easy way to be right
-    assert dropped > 0.5 * n
+    assert dropped > 0.25 * n
 
 
 def test_false_claims_are_rare_with_stopping_and_dropping(place):
@@ -86,22 +86,29 @@ def test_false_claims_are_rare_with_stopping_and_dropping_in_the_long_run(place)
     judge(place, 200, first=1000)
 
 
-def test_a_study_that_restarts_its_evidence_until_it_likes_it_would_be_caught(place):
-    """Planted: whenever the budget is spent without an answer the study is begun anew, and only the last is told."""
-    n, begun = 12, 0
+def test_trying_samples_again_because_of_their_scores_would_be_caught(place):
+    """Planted: the first model's wrong answers count as failures, and are tried again once."""
+    n, failures = 8, 0
+    synthetic = SyntheticBenchmark(**SETTINGS["tied"][0])
+    for seed in range(n):
+        engine = FakeEngine(synthetic, seed=seed)
+        honest = engine.run
 
-    def stubborn(seed):
-        nonlocal begun
-        for again in range(60):
-            begun += 1
-            false, _, _ = study_of(place, "tight", 10_000 + 100 * seed + again, design=FULL_ALPHA | {"alpha": 0.3})
-            if false:
-                return True
-        return False
+        def picky(replicate, jobs, seeds, report, honest=honest):
+            def second_chance(what):
+                wrong = what.model == synthetic.models[0] and sum(what.scores.values()) == 0.0
+                if wrong:
+                    again = [job for job in jobs if (job.model.name, job.sample.name) == (what.model, what.sample)]
+                    honest(1000 + replicate, again, seeds, report)
+                else:
+                    report(what)
 
-    failures = sum(stubborn(seed) for seed in range(n))
+            honest(replicate, jobs, seeds, second_chance)
+
+        engine.run = picky
+        study = fake_study(place / str(seed), synthetic, budget=10, design=FULL_ALPHA, question="best")
+        failures += evaluate(study, engine).leaderboard.standing.n_edges > 0
     show(
-        f"planted restarts: a false claim in {failures}/{n} studies, {begun} begun, caught from "
-        f"{fewest_that_break(n, alpha=0.3)} on"
+        f"planted retries: a false claim in {failures}/{n} studies, caught from {fewest_that_break(n, alpha=ALPHA)} on"
     )
-    assert breaks(failures, n, alpha=0.3)
+    assert breaks(failures, n, alpha=ALPHA)

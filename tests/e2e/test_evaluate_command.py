@@ -174,9 +174,8 @@ def killed_runs(study: Path, server: Server | None, *, kills: int, least: float,
             assert process.stdout is not None
             out = process.stdout.read()
         complete = out[: out.rfind("\n") + 1]
-        finished.update(
-            (e["replicate"], e["model"], e["sample"]) for e in events(complete) if e["event"] == "sample-done"
-        )
+        done = [event for event in events(complete) if event["event"] == "sample-done"]
+        finished.update((event["replicate"], event["model"], event["sample"]) for event in done)
     assert process.returncode == 0
     assert finished
     assert set(finished.values()) == {1}

@@ -7,18 +7,19 @@ whoever sends it (the task, a judge, a simulated user), and hands over every sam
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import importlib.util
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, Sample
-from bbedge.evaluate.engines.inspect_scores import item_scores
 from bbedge.evaluate.spec import Study, StudyModel
 from bbedge.naming import listed, quoted, shown, shown_path
 
@@ -41,6 +42,7 @@ class InspectEngine:
                 "the inspect engine needs Inspect AI: pip install 'bbedge[evaluate]'; or use engine = \"command\""
             ) from error
         self._study = study
+        self._made: Task | None = None
 
     def benchmark(self) -> Benchmark:
         """The samples of the task. The models are made once, to find out now what would stop them later."""
@@ -73,11 +75,10 @@ class InspectEngine:
             by_model.setdefault(job.model.name, []).append(job)
         log = self._study.folder / "inspect.log"
         with log.open("a", encoding="utf-8") as file, _stdout_to(file):
-            tasks = []
+            tasks, samples = [], self._samples(self._task())
             for name, its_jobs in by_model.items():
-                task = self._task()
-                samples = self._samples(task)
-                chosen = [samples[job.sample.name] for job in its_jobs]
+                task = copy.copy(self._task())
+                chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
                 metadata = {**(task.metadata or {}), "bbedge_model": name}
                 tasks.append(
                     task_with(task, dataset=chosen, model=self._model(its_jobs[0].model), metadata=metadata, epochs=1)
@@ -139,9 +140,13 @@ class InspectEngine:
         return _made(name, where, self._config({}, where), None, {})
 
     def _task(self) -> Task:
-        """A fresh task: nothing that a solver remembers survives a replicate."""
+        """The task, made once: a benchmark may come from the network."""
+        if self._made is None:
+            self._made = self._make_task()
+        return self._made
+
+    def _make_task(self) -> Task:
         from inspect_ai import Task
-        from inspect_ai.util import registry_create
 
         spec = self._study.task
         where = f"{shown_path(self._study.path)}: [benchmark] task {quoted(spec, None)}"
@@ -150,7 +155,9 @@ class InspectEngine:
             if file.endswith(".py"):
                 task = _from_file(Path(file), name, where)(**self._study.task_args)
             else:
-                task = registry_create("task", spec, **self._study.task_args)
+                task = _registered(spec, self._study.task_args)
+                if callable(task):  # what Inspect gives back where the function does not say that it returns a task
+                    task = task(**self._study.task_args)
         except (LookupError, TypeError, ValueError) as error:
             raise EvaluationError(
                 f"{where}: cannot be made ({_one_line(error)}); give the name of an installed task or FILE.py@TASK, "
@@ -230,17 +237,25 @@ def _from_file(file: Path, name: str, where: str) -> Callable[..., object]:
     return make
 
 
-def _one_line(error: BaseException) -> str:
-    import re
+def _registered(spec: str, args: Mapping[str, Any]) -> object:
+    """An installed task; Inspect leaves out the package's name where it does not see how the package is installed."""
+    from inspect_ai.util import registry_create
 
+    try:
+        return registry_create("task", spec, **args)
+    except LookupError:
+        package, _, name = spec.rpartition("/")
+        if not package:
+            raise
+        return registry_create("task", name, **args)
+
+
+def _one_line(error: BaseException) -> str:
     return shown(" ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split()), 400)
 
 
 @contextlib.contextmanager
-def _stdout_to(file: io.TextIOBase | Any) -> Iterator[None]:  # noqa: ANN401 - a text file
+def _stdout_to(file: TextIO) -> Iterator[None]:
     """Send what Inspect and the task print to a log, so that results and progress stay clean."""
     with contextlib.redirect_stdout(file):
         yield
-
-
-__all__ = ["InspectEngine", "item_scores"]
