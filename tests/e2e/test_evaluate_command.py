@@ -147,8 +147,8 @@ def test_it_survives_being_killed_with_the_server(server, tmp_path):
     whole = inspect_study(tmp_path / "whole", more='question = "best"')
     assert run(whole, server, "--quiet").returncode == 0
     study = inspect_study(tmp_path / "killed", more='question = "best"')
-    server.faults(delay=0.15)
-    killed_runs(study, server, kills=3, least=3.5, most=6.0, seed=1)
+    server.faults(delay=0.05)
+    killed_runs(study, server, after=(0, 20, 40), seed=1)
     assert contents(study) == contents(whole)
 
 
@@ -156,28 +156,35 @@ def test_it_survives_being_killed_with_a_harness(tmp_path):
     whole = command_study(tmp_path / "whole")
     assert run(whole, None, "--quiet").returncode == 0
     study = command_study(tmp_path / "killed")
-    killed_runs(study, None, kills=6, least=0.8, most=3.0, seed=2)
+    killed_runs(study, None, after=(0, 1, 2, 3, 1), seed=2)
     assert contents(study) == contents(whole)
 
 
-def killed_runs(study: Path, server: Server | None, *, kills: int, least: float, most: float, seed: int) -> None:
-    """Run, kill, run, ..., and at last to the end: no sample is finished twice."""
+def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], seed: int) -> None:
+    """Run and kill a moment after so many samples, again and again, and at last run to the end.
+
+    No sample is finished twice.
+    """
     rng = random.Random(seed)
     finished: Counter = Counter()
-    for turn in range(kills + 1):
+    for samples in (*after, None):
+        lines: list[str] = []
         with subprocess.Popen(
             command(study, "--json"), env=environment(server), stdout=subprocess.PIPE, text=True
         ) as process:
-            if turn < kills:
-                time.sleep(rng.uniform(least, most))
-                process.send_signal(signal.SIGKILL)
             assert process.stdout is not None
-            out = process.stdout.read()
-        complete = out[: out.rfind("\n") + 1]
-        done = [event for event in events(complete) if event["event"] == "sample-done"]
+            for line in process.stdout:
+                lines.append(line)
+                if samples is not None and sum('"sample-done"' in each for each in lines) > samples:
+                    time.sleep(rng.uniform(0.0, 0.2))
+                    process.send_signal(signal.SIGKILL)
+                    break
+            rest = process.stdout.read()
+        told = "".join(lines) + rest[: rest.rfind("\n") + 1]
+        done = [event for event in events(told) if event["event"] == "sample-done"]
         finished.update((event["replicate"], event["model"], event["sample"]) for event in done)
     assert process.returncode == 0
-    assert finished
+    assert len(finished) > sum(after)
     assert set(finished.values()) == {1}
 
 
@@ -240,7 +247,7 @@ def test_a_command_runs_and_says_what_it_cannot_promise(bbedge, tmp_path):
     [
         (('["h90", "h55", "h15"]', '["h90", "broken"]'), "the command ended with exit code 7"),
         (("harness.py", "nowhere.py"), "log.txt"),
-        (('"{items}"', '"/dev/null"'), "no"),
+        (('"{items}"', '"/dev/null"'), "scores.csv"),
         (('"{out}"', '"/dev/full", "{out}"'), "exit code"),
         (("pause = 0.1", "pause = 0.1\ntimeout = 0.01"), "took longer than 0.01 seconds"),
     ],
