@@ -173,9 +173,14 @@ def _header(root: str, replicate: int) -> dict[str, Any]:
 
 
 def _write(file: IO[bytes], line: Mapping[str, Any]) -> None:
-    file.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
-    file.flush()
-    os.fsync(file.fileno())
+    try:
+        file.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise EvaluationError(
+            f"{shown_path(file.name)}: cannot be written ({error.strerror}); make room and run the same command again"
+        ) from error
 
 
 def _lines(path: Path) -> tuple[list[dict[str, Any]], int]:

@@ -99,7 +99,7 @@ class Study:
     engine: EngineName
     """Who runs them."""
     task: str = ""
-    """The Inspect task."""
+    """The Inspect task, as written: an installed name, or FILE.py@TASK with a path that starts at the study's folder."""
     task_args: Mapping[str, Any] = field(default_factory=dict)
     """Its arguments."""
     scorer: str | None = None
@@ -162,6 +162,8 @@ class Study:
         prices, currency = _prices(top.table("prices"))
         running = _running(top.table("run"))
         top.finish()
+        if engine == "inspect" and design.score_range != (0.0, 1.0):
+            raise DesignError(f"{top.at('[design]')}: scores of an Inspect task are from 0 to 1; leave score_range out")
         if design.family == "pilot-top-k" and (question.kind != "top-k" or question.k != design.k):
             raise DesignError(
                 f"{top.at('question')}: a design with family pilot-top-k and k = {design.k} can only answer "
@@ -193,7 +195,7 @@ class Study:
     @property
     def protocol(self) -> dict[str, Any]:
         """What is measured, and so must not change once the first replicate has begun."""
-        return {
+        content = {
             "engine": self.engine,
             "models": [model.content for model in self.models],
             "task": self.task,
@@ -206,11 +208,13 @@ class Study:
             "seed": self.seed,
             "on_error": self.on_error,
         }
+        plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
+        return plain
 
     @property
     def protocol_hash(self) -> str:
         """SHA-256 of the protocol, in hexadecimal."""
-        text = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"), default=str)
+        text = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -253,12 +257,8 @@ def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
     if engine == "command":
         values: dict[str, Any] = {"items": home / table.text("items")}
     else:
-        task = table.text("task")
-        file, at, name = task.rpartition("@")
-        if file.endswith(".py"):
-            task = f"{home / file}{at}{name}"
         values = {
-            "task": task,
+            "task": table.text("task"),
             "task_args": table.mapping("args"),
             "scorer": table.text("scorer", "") or None,
             "limit": table.whole("limit", least=1) if table.has("limit") else None,

@@ -153,7 +153,8 @@ class InspectEngine:
         file, _, name = spec.rpartition("@")
         try:
             if file.endswith(".py"):
-                task = _from_file(Path(file), name, where)(**self._study.task_args)
+                place = self._study.path.resolve().parent / file
+                task = _from_file(place, name, where)(**self._study.task_args)
             else:
                 task = _registered(spec, self._study.task_args)
                 if callable(task):  # what Inspect gives back where the function does not say that it returns a task
