@@ -99,7 +99,7 @@ class Study:
     engine: EngineName
     """Who runs them."""
     task: str = ""
-    """The Inspect task, as written: an installed name, or FILE.py@TASK with a path that starts at the study's folder."""
+    """The Inspect task, as written: an installed name, or FILE.py@TASK with a path from the study's folder."""
     task_args: Mapping[str, Any] = field(default_factory=dict)
     """Its arguments."""
     scorer: str | None = None
