@@ -39,6 +39,7 @@ from bbedge.evaluate.spec import Study
 from bbedge.evaluate.usage import Spent, Usage, spent
 from bbedge.naming import quoted, shown
 
+_LONGEST_PAUSE = 60.0
 _TELLING = 8  # samples whose answers must repeat before it is worth a note
 
 
@@ -207,7 +208,7 @@ class _Runner:
             if not left:
                 return
             if attempt:
-                pause = running.pause * 2 ** (attempt - 1)
+                pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
                 self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
                 self.sleep(pause)
             self.engine.run(place, left, seed, report)

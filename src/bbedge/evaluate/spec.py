@@ -65,7 +65,7 @@ class Running:
     retries: int = 3
     """How often failed samples are tried again before the replicate waits for the next call."""
     pause: float = 5.0
-    """Seconds before the first of these tries; the next ones wait twice as long each."""
+    """Seconds before the first of these tries; the next ones wait twice as long each, up to a minute."""
     connections: int | None = None
     """Requests to one model at a time; ``None`` leaves it to the engine."""
     timeout: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,6 +46,7 @@ class Heard:
     """What went wrong here: Inspect does not let a hook stop an evaluation."""
 
 
+_GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
 _heard: Heard | None = None
 # Set in the context of the sample's own task, which everything that the sample starts inherits.
 _attempt: ContextVar[_Attempt | None] = ContextVar("bbedge_attempt", default=None)
@@ -157,4 +159,7 @@ def _without_seed(event: ModelEvent) -> bool:
 def _short(message: str) -> str:
     """An error's last line, which says what happened; the request above it is in the log."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return lines[-1] if lines else "failed without a message"
+    if not lines:
+        return "failed without a message"
+    given_up = _GIVEN_UP.search(lines[-1])
+    return f"the request went on failing: {given_up[1]}" if given_up else lines[-1]
