@@ -9,6 +9,7 @@ Anything else that escapes is a bug and keeps its traceback.
     ├── DomainError (ValueError)    an argument outside its range: alpha = 1.5
     ├── DesignError (ValueError)    parts of a design that do not fit together
     ├── BoardError                  a board that refuses, or that is damaged
+    ├── EvaluationError             an evaluation that cannot begin or go on
     └── DataError (ValueError)      scores that cannot be used as they are
         └── FormatError             a file that cannot be read as what it should be
 """
@@ -36,3 +37,7 @@ class FormatError(DataError):
 
 class BoardError(BbedgeError):
     """A board refuses what would break its guarantee, or is damaged."""
+
+
+class EvaluationError(BbedgeError):
+    """An evaluation cannot begin, or cannot go on before somebody has seen to something."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +131,12 @@ class Board:
             raise BoardError(f"there is no epoch {epoch}; the board has epochs 1 to {len(self._state.epochs)}")
         return self._state.leaderboard(None if epoch is None else self._state.epochs[epoch - 1])
 
-    def add(self, scores: Scores) -> Added:
-        """Append complete replicates, in order, and look after each. All of them are kept, or none."""
+    def add(self, scores: Scores, *, copies: Literal["refuse", "allow"] = "refuse") -> Added:
+        """Append complete replicates, in order, and look after each. All of them are kept, or none.
+
+        A numbered replicate with exactly the scores of an earlier one is refused as a copy, unless the caller vouches
+        that it was run anew and allows ``copies``.
+        """
         with self._change() as (session, state, events):
             new: list[NewEdge] = []
             added: list[int] = []
@@ -145,9 +149,8 @@ class Board:
                 packed = {model: pack(vector) for model, vector in panel.items()}
                 sums = {model: checksum(data) for model, data in packed.items()}
                 known = _known(events, epoch.number)
-                same = repeated(
-                    known, panel, sums, number=_number(label) if scores.numbered else None, pilots=epoch.pilots
-                )
+                number = _number(label) if scores.numbered else None
+                same = repeated(known, panel, sums, number=number, pilots=epoch.pilots, copies=copies)
                 if same is not None:
                     already.append(same)
                     continue
@@ -236,6 +239,17 @@ class Board:
             state.retire(model)
             content = {"model": model, "epoch": state.epoch.number, "cache": save(session, state.epoch.stages)}
             self._append(session, events, "retire", content, [])
+
+    def note(self, about: str, text: str, **particulars: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Write down something that readers of the board should know; it changes nothing else."""
+        with self._change() as (session, state, events):
+            content = {"epoch": state.epoch.number, "about": about, "text": text, **particulars}
+            self._append(session, events, "note", content, [])
+
+    @property
+    def noted(self) -> tuple[dict[str, Any], ...]:
+        """The notes, in order."""
+        return tuple(event.content for event in self._events if event.kind == "note")
 
     @property
     def store(self) -> Store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,14 @@ def repeated(
     *,
     number: int | None,
     pilots: int,
+    copies: Literal["refuse", "allow"] = "refuse",
 ) -> int | None:
     """The place of the stored replicate that this one repeats, from 1, pilots counted; ``None`` if it is new.
 
     ``known`` has the checksums of the stored replicates by model. A number says which replicate a panel wants to be: a
     stored one, which it must equal, or the next one, of which it must not be a copy. Without a number, a panel that is
-    stored already is a repetition. Panels are compared on the models that both have, since models come and go.
+    stored already is a repetition. Panels are compared on the models that both have, since models come and go. Whoever
+    ran the panel may know that it is fresh: with ``copies`` allowed, equal scores are a coincidence.
     """
     following = len(known) + 1
     same = [place for place, stored in enumerate(known, start=1) if _equal(stored, sums)]
@@ -44,6 +47,8 @@ def repeated(
             f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in "
             "which they were run, without leaving any out"
         )
+    if copies == "allow":
+        return None
     copied = [place for place in same if _telling(panel, known[place - 1])]
     if copied and copied[0] <= pilots:
         raise BoardError(

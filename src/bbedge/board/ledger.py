@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 from bbedge.errors import BoardError
 
-EventKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire"]
+EventKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire", "note"]
 
 GENESIS = "0" * 64
 """What the first event covers."""

@@ -12,6 +12,7 @@ from bbedge.cli.certify import certify
 from bbedge.cli.compare import compare
 from bbedge.cli.convert import convert
 from bbedge.cli.diagnose import diagnose
+from bbedge.cli.evaluate import evaluate
 from bbedge.cli.figure import app as figure_app
 from bbedge.cli.inspect_scores import inspect_scores
 from bbedge.cli.plan import plan
@@ -50,6 +51,7 @@ app.command()(compare)
 app.command()(diagnose)
 app.command()(report)
 app.command()(plan)
+app.command()(evaluate)
 app.add_typer(board_app, name="board")
 app.add_typer(study_app, name="study")
 app.add_typer(figure_app, name="figure")

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from bbedge.naming import listed
+from bbedge.naming import listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Board
@@ -24,6 +24,7 @@ def notes(board: Board, number: int) -> list[str]:
         notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
         notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
+    notes += [shown(note["text"], None) for note in board.noted if note["epoch"] == number]
     for epoch in board.state.epochs:
         if epoch.number != number:
             edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
@@ -73,6 +74,8 @@ def particulars(event: Event) -> str:
         return f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new edges"
     if event.kind == "add-items":
         return f"epoch {content['epoch']}: {len(content['items'])} new items"
+    if event.kind == "note":
+        return f"{content['about']}: {content['text']}"
     return str(content["model"])
 
 

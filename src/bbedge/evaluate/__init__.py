@@ -1,1 +1,6 @@
-"""Runs evaluations replicate by replicate until the question is answered."""
+"""Runs models on a benchmark, replicate by replicate, until the question is answered."""
+
+from bbedge.evaluate.runner import evaluate
+from bbedge.evaluate.spec import Study
+
+__all__ = ["Study", "evaluate"]

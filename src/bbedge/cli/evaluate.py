@@ -1,0 +1,134 @@
+"""``bbedge evaluate``: run models on a benchmark until the question is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from bbedge.cli.progress import output
+from bbedge.naming import shown, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from bbedge.evaluate.events import Ended, Event
+    from bbedge.evaluate.spec import Study
+
+_NOT_ANSWERED = 3
+_INTERRUPTED = 130
+
+
+def evaluate(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study: a TOML file.", show_default=False)],
+    replicates: Annotated[
+        int | None,
+        typer.Option(min=0, help="Stop after so many replicates; the next call goes on.", show_default=False),
+    ] = None,
+    no_drop: Annotated[bool, typer.Option("--no-drop", help="Go on running models that are settled.")] = False,
+    engine: Annotated[
+        str | None, typer.Option(help="inspect or command, in place of what the study says.", show_default=False)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the result.")] = False,
+    json_lines: Annotated[
+        bool, typer.Option("--json", help="JSON lines on standard output, one for everything that happens.")
+    ] = False,
+) -> None:
+    """Run models on a benchmark, look after every replicate, and stop when the question is answered.
+
+    The design is frozen before the first request. After Ctrl-C, a crash or a lost server the same command goes on
+    where it was; no finished sample is run again. Exit codes: 0 answered (or stopped by --replicates), 2 something is
+    in the way, 3 the budget is spent and the question open, 130 interrupted.
+
+    [cyan]bbedge evaluate study.toml[/cyan]
+    """
+    from bbedge.evaluate import evaluate as run
+    from bbedge.evaluate.engines import engine_for
+    from bbedge.evaluate.spec import Study
+
+    chosen = Study.read(study, engine=engine, drop="never" if no_drop else None)
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    try:
+        with _watching(chosen, quiet=quiet, json_lines=json_lines) as watch:
+            ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"Interrupted. What is done is kept: bbedge evaluate {shown_path(study)} goes on from here.", err=True
+        )
+        raise typer.Exit(_INTERRUPTED) from None
+    if not json_lines:
+        _show(output(), chosen, ended)
+    if ended.reason not in ("answered", "asked"):
+        raise typer.Exit(_NOT_ANSWERED)
+
+
+def _as_interrupt(_number: int, _frame: object) -> None:
+    os.kill(os.getpid(), signal.SIGINT)  # one way out, whoever asks
+
+
+def _watching(study: Study, *, quiet: bool, json_lines: bool) -> AbstractContextManager[Callable[[Event], None] | None]:
+    from rich.console import Console
+
+    from bbedge.cli.evaluate_screen import Lines, Screen
+
+    if json_lines:
+        return nullcontext(partial(_write_line, sys.stdout))  # while it works, an engine may redirect it
+    if quiet:
+        return nullcontext(None)
+    console = Console(stderr=True)
+    return Screen(console, study) if console.is_terminal else nullcontext(Lines(console))
+
+
+def _write_line(out: TextIO, event: Event) -> None:
+    from bbedge.evaluate.events import plain
+
+    out.write(json.dumps(plain(event), allow_nan=False) + "\n")
+    out.flush()
+
+
+def _show(console: Console, study: Study, ended: Ended) -> None:
+    """The result: the leaderboard, the answer, and what it cost."""
+    from rich.text import Text
+
+    from bbedge.cli.evaluate_screen import saving_lines
+    from bbedge.report.terminal import show_leaderboard
+
+    standing = replace(ended.leaderboard, current=ended.leaderboard.standing)
+    top_k = study.question.k if study.question.kind == "top-k" else None
+    notes = (
+        [f"Settled before the end, and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."]
+        if ended.retired
+        else []
+    )
+    if study.design.family == "all" and ended.leaderboard.replicates:
+        show_leaderboard(
+            console,
+            standing,
+            notes=notes,
+            top_k=top_k,
+            title=shown_path(study.path.name),
+            identity=f"{study.design.method}, tau {study.design.tau:g}, alpha {study.design.alpha:g}, "
+            f"hash {study.design.hash[:16]}, board {shown_path(study.board)}",
+        )
+        console.print()
+    verdict = {
+        "answered": ("Answered", "bold green"),
+        "budget": ("Not answered: the budget is spent", "bold yellow"),
+        "asked": ("Stopped as asked", "bold"),
+        "nothing-left": ("Not answered: fewer than two models are left to be run", "bold yellow"),
+        "contradiction": ("CONTRADICTION: models are certified above each other; see bbedge board show", "bold red"),
+    }
+    word, style = verdict[ended.reason]
+    console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
+    for line in saving_lines(ended.spent, currency=study.currency):
+        console.print(Text(line), highlight=False)

@@ -1,0 +1,117 @@
+"""What the runner asks of whoever runs the models, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from bbedge.errors import DataError
+from bbedge.evaluate.spec import StudyModel
+from bbedge.evaluate.usage import Usage
+from bbedge.naming import quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What is run as a whole: a dialogue, a problem, or for a command the complete benchmark."""
+
+    name: str
+    """Its name, by which it is found again after a crash."""
+    items: tuple[str, ...]
+    """The items that it scores."""
+    blocks: tuple[str, ...]
+    """The block of each item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """The samples of a study, known before the first request."""
+
+    samples: tuple[Sample, ...]
+    """In the order of the source."""
+    fingerprint: str
+    """A hash of what is asked, so that a benchmark that changed is noticed."""
+
+    def __post_init__(self) -> None:
+        items = [item for sample in self.samples for item in sample.items]
+        if not items:
+            raise DataError("the benchmark has no items; nothing can be run")
+        seen: set[str] = set()
+        for item in items:
+            if item in seen:
+                raise DataError(f"item {quoted(item)} comes twice in the benchmark; every item needs its own name")
+            seen.add(item)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """All items."""
+        return tuple(item for sample in self.samples for item in sample.items)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The block of each item."""
+        return tuple(block for sample in self.samples for block in sample.blocks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One model on one sample in one replicate."""
+
+    model: StudyModel
+    """The model."""
+    sample: Sample
+    """The sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A sample that was run and scored."""
+
+    model: str
+    """The model's name on the board."""
+    sample: str
+    """The sample."""
+    scores: Mapping[str, float]
+    """The score of every item, mapped to [0, 1]."""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost."""
+    trace: str | None = None
+    """A hash of the answers, or ``None`` if the engine does not see them."""
+    unseeded: tuple[str, ...] = ()
+    """Models that were asked without a seed, although one was given: their provider takes none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A sample that has no score."""
+
+    model: str
+    """The model's name on the board."""
+    sample: str
+    """The sample."""
+    error: str
+    """What went wrong, in a line or a few."""
+    usage: Usage = field(default_factory=Usage)
+    """What the attempt cost all the same."""
+
+
+Report = Callable[[Done | Failed], None]
+SeedOf = Callable[[int], int]
+"""From the number of a call in its sample to its seed."""
+
+
+class Engine(Protocol):
+    """Runs models on samples. It must score a sample completely or report that it failed, and keep nothing between."""
+
+    def benchmark(self) -> Benchmark:
+        """The samples. Called before the design is frozen; whatever would stop every run should raise here."""
+
+    def caveats(self) -> Sequence[str]:
+        """What this engine cannot guarantee about independence, to be written on the board."""
+
+    def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
+        """Run the jobs, in their order as far as order goes, and report each as soon as it has ended.
+
+        ``seeds`` gives the seed of a job's n-th call, from 0. A job that is not reported counts as failed.
+        """

@@ -1,0 +1,21 @@
+"""Who runs the models: Inspect AI, or any program that writes a score file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bbedge.evaluate.engine import Engine
+
+if TYPE_CHECKING:
+    from bbedge.evaluate.spec import Study
+
+
+def engine_for(study: Study) -> Engine:
+    """The engine that a study names."""
+    if study.engine == "command":
+        from bbedge.evaluate.engines.command import CommandEngine
+
+        return CommandEngine(study)
+    from bbedge.evaluate.engines.inspect import InspectEngine
+
+    return InspectEngine(study)

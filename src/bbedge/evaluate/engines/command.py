@@ -1,0 +1,180 @@
+"""Any program as the engine: one call per model and replicate, which writes the scores of all items to a file."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from bbedge.errors import BbedgeError, EvaluationError
+from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample
+from bbedge.evaluate.seeds import Seeds
+from bbedge.evaluate.spec import Study
+from bbedge.evaluate.usage import Usage
+from bbedge.formats import read_items, read_scores
+from bbedge.naming import listed, shown, shown_path
+
+_WHOLE = "all items"
+_TAIL = 300  # characters of a log that go into a message
+
+
+class CommandEngine:
+    """Runs ``command`` with ``{model}``, ``{seed}``, ``{replicate}``, ``{items}`` and ``{out}`` filled in, no shell."""
+
+    def __init__(self, study: Study) -> None:
+        if study.items is None:
+            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] items is missing")
+        self._study = study
+        self._items = read_items(study.items)
+        self._home = study.path.resolve().parent
+        self._children: set[subprocess.Popen[bytes]] = set()
+
+    def benchmark(self) -> Benchmark:
+        """The listed items, as one sample: a call runs them all."""
+        program = self._study.command[0]
+        if shutil.which(program, path=None) is None and not (self._home / program).exists():
+            raise EvaluationError(
+                f"{shown_path(self._study.path)}: command: there is no program {shown(program, None)}; give a path "
+                "that starts at the study's folder, or the name of a program that is installed"
+            )
+        items = self._items
+        text = repr(sorted(zip(items.items, items.blocks, strict=True)))
+        return Benchmark(
+            samples=(Sample(name=_WHOLE, items=items.items, blocks=items.blocks),),
+            fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+        )
+
+    def caveats(self) -> Sequence[str]:
+        """A seed goes to the program; what it does with it is not seen."""
+        return (
+            "Each call of the command got a seed of its own. That the program uses it, keeps no cache, and gives items "
+            "of different blocks different random numbers, rests on the program.",
+        )
+
+    def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
+        """Call the program for every job, a few at a time."""
+        with ThreadPoolExecutor(max_workers=self._study.running.workers) as pool:
+            waiting: dict[Future[Done | Failed], Job] = {
+                pool.submit(self._call, replicate, job, seeds(job, 0)): job for job in jobs
+            }
+            try:
+                while waiting:
+                    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        waiting.pop(future)
+                        report(future.result())
+            except BaseException:
+                for future in waiting:
+                    future.cancel()
+                for child in tuple(self._children):
+                    child.terminate()
+                raise
+
+    def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
+        model = job.model
+        number = self._study.names.index(model.name) + 1
+        folder = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
+        if folder.exists():
+            shutil.rmtree(folder)  # what a call that was interrupted has left
+        folder.mkdir(parents=True)
+        items, out, log = folder / "items.txt", folder / self._study.out, folder / "log.txt"
+        items.write_text("".join(f"{item}\n" for item in self._order(job, seed)), encoding="utf-8")
+        filled = {
+            "{model}": model.model,
+            "{name}": model.name,
+            "{seed}": str(seed),
+            "{replicate}": str(replicate),
+            "{items}": str(items),
+            "{out}": str(out),
+        }
+        words = [_filled(word, filled) for word in self._study.command]
+        began = time.monotonic()
+        problem = self._execute(words, log)
+        usage = Usage(calls=len(job.sample.items), seconds=time.monotonic() - began)
+        if problem is None:
+            try:
+                scores = self._scores(out, job.sample)
+            except BbedgeError as error:
+                problem = str(error)
+            else:
+                return Done(model=model.name, sample=job.sample.name, scores=scores, usage=usage)
+        return Failed(
+            model=model.name,
+            sample=job.sample.name,
+            error=f"{problem}; the command's output is in {shown_path(log)}{_end_of(log)}",
+            usage=usage,
+        )
+
+    def _order(self, job: Job, seed: int) -> list[str]:
+        """The items with their blocks in an order of this call's own."""
+        by_block: dict[str, list[str]] = {}
+        for item, block in zip(job.sample.items, job.sample.blocks, strict=True):
+            by_block.setdefault(block, []).append(item)
+        order = Seeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
+        return [item for block in order for item in by_block[block]]
+
+    def _execute(self, words: Sequence[str], log: Path) -> str | None:
+        """Run the program; what went wrong, or nothing."""
+        timeout = self._study.running.timeout
+        with log.open("wb") as file:
+            try:
+                child = subprocess.Popen(
+                    words, cwd=self._home, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
+                )
+            except OSError as error:
+                return f"{shown(words[0], None)} cannot be run ({error.strerror})"
+            self._children.add(child)
+            try:
+                code = child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+                return f"the command took longer than {timeout:g} seconds"
+            finally:
+                self._children.discard(child)
+        if code < 0:
+            return f"the command was ended by {signal.Signals(-code).name}"
+        return f"the command ended with exit code {code}" if code else None
+
+    def _scores(self, out: Path, sample: Sample) -> dict[str, float]:
+        if not out.exists():
+            raise EvaluationError(f"the command did not write {shown_path(out)}")
+        read = read_scores(out, blocks="item", score_range=self._study.design.score_range, least_models=1)
+        if len(read.models) != 1 or len(read.replicates) != 1:
+            raise EvaluationError(
+                f"{shown_path(out)} has {len(read.models)} models and {len(read.replicates)} replicates; a call is "
+                "for one of each"
+            )
+        scores = {item: float(score) for item, score in zip(read.items, read.values[0, 0], strict=True)}
+        missing = [item for item in sample.items if item not in scores]
+        if missing:
+            raise EvaluationError(f"{shown_path(out)} lacks {len(missing)} items: {listed(missing)}")
+        extra = sorted(set(scores) - set(sample.items))
+        if extra:
+            raise EvaluationError(f"{shown_path(out)} has {len(extra)} items that are not listed: {listed(extra)}")
+        return scores
+
+
+def _filled(word: str, filled: dict[str, str]) -> str:
+    """The word with its placeholders replaced, each once: what a model's name contains stays as it is."""
+    for place, character in enumerate(word):
+        if character == "{":
+            for name, value in filled.items():
+                if word.startswith(name, place):
+                    return word[:place] + value + _filled(word[place + len(name) :], filled)
+    return word
+
+
+def _end_of(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 4 * _TAIL))
+            text = file.read().decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return f", and ends: {shown(text[-_TAIL:].strip(), None)}" if text else ""

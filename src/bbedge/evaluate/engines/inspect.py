@@ -1,0 +1,262 @@
+"""Inspect AI as the engine: its providers, concurrency, retries and logs; our seeds, order and memory.
+
+Inspect tells a hook about everything that happens. Ours gives every request of a sample its seed before it is sent,
+whoever sends it (the task, a judge, a simulated user), and hands over every sample the moment it has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import importlib.util
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from bbedge.errors import EvaluationError
+from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, Sample
+from bbedge.evaluate.spec import Study, StudyModel
+from bbedge.naming import listed, quoted, shown, shown_path
+
+if TYPE_CHECKING:
+    from inspect_ai import Task
+    from inspect_ai.dataset import Sample as InspectSample
+    from inspect_ai.model import GenerateConfig, Model
+
+_OURS = {"seed": "every request has a seed of its own", "cache": "caches are off, or replicates would not be fresh"}
+
+
+class InspectEngine:
+    """Runs an Inspect task."""
+
+    def __init__(self, study: Study) -> None:
+        try:
+            import inspect_ai  # noqa: F401 - is it there?
+        except ImportError as error:
+            raise EvaluationError(
+                "the inspect engine needs Inspect AI: pip install 'bbedge[evaluate]'; or use engine = \"command\""
+            ) from error
+        self._study = study
+        self._made: Task | None = None
+
+    def benchmark(self) -> Benchmark:
+        """The samples of the task. The models are made once, to find out now what would stop them later."""
+        for model in self._study.models:
+            self._model(model)
+        for role, name in self._study.roles.items():
+            self._role(role, name)
+        samples = self._samples(self._task())
+        return Benchmark(
+            samples=tuple(_sample(name, sample) for name, sample in samples.items()),
+            fingerprint=hashlib.sha256(
+                json.dumps(sorted((name, _asked(sample)) for name, sample in samples.items())).encode()
+            ).hexdigest(),
+        )
+
+    def caveats(self) -> Sequence[str]:
+        """Nothing is known beforehand: which requests went without their seed is seen when they are sent."""
+        return ()
+
+    def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
+        """Run all jobs in one evaluation, a task per model."""
+        from inspect_ai import eval as inspect_eval
+        from inspect_ai import task_with
+        from inspect_ai._util.error import PrerequisiteError
+
+        from bbedge.evaluate.engines.inspect_hook import listening
+
+        by_model: dict[str, list[Job]] = {}
+        for job in jobs:
+            by_model.setdefault(job.model.name, []).append(job)
+        log = self._study.folder / "inspect.log"
+        with log.open("a", encoding="utf-8") as file, _stdout_to(file):
+            tasks, samples = [], self._samples(self._task())
+            for name, its_jobs in by_model.items():
+                task = copy.copy(self._task())
+                chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
+                metadata = {**(task.metadata or {}), "bbedge_model": name}
+                tasks.append(
+                    task_with(task, dataset=chosen, model=self._model(its_jobs[0].model), metadata=metadata, epochs=1)
+                )
+            roles = {role: self._role(role, name) for role, name in self._study.roles.items()}
+            with listening(jobs, seeds, report, scorer=self._study.scorer) as heard:
+                try:
+                    logs = inspect_eval(
+                        tasks,
+                        model_roles=dict(roles) or None,
+                        log_dir=str(self._study.folder / "logs" / f"replicate-{replicate:05d}"),
+                        display="none",
+                        log_level="error",
+                        log_realtime=False,
+                        score_display=False,
+                        ctl_server=False,
+                        epochs=1,
+                        fail_on_error=False,
+                        max_tasks=len(tasks),
+                        max_samples=self._study.running.connections,
+                    )
+                except PrerequisiteError as error:
+                    raise EvaluationError(f"Inspect AI cannot run the task: {_one_line(error)}") from error
+        if heard.failure is not None:
+            raise heard.failure
+        if heard.cancelled or len(logs) < len(tasks) or any(log.status == "cancelled" for log in logs):
+            raise KeyboardInterrupt
+        for log_ in logs:
+            if log_.status == "error" and log_.error is not None:
+                name = (log_.eval.metadata or {}).get("bbedge_model", "")
+                for job in by_model.get(name, []):
+                    if (name, job.sample.name) not in heard.reported:
+                        report(Failed(model=name, sample=job.sample.name, error=log_.error.message))
+
+    def _config(self, given: Mapping[str, Any], where: str) -> GenerateConfig:
+        from inspect_ai.model import GenerateConfig
+        from pydantic import ValidationError
+
+        for key, why in _OURS.items():
+            if key in given:
+                raise EvaluationError(f"{where}: config may not set {key}; {why}")
+        running = self._study.running
+        ours: dict[str, Any] = {"max_retries": running.request_retries}
+        if running.connections is not None:
+            ours["max_connections"] = running.connections
+        if running.timeout is not None:
+            ours["attempt_timeout"] = max(1, round(running.timeout))
+        try:
+            return GenerateConfig(**{**ours, **given})
+        except ValidationError as error:
+            raise EvaluationError(f"{where}: config: {error.errors()[0]['msg']}") from error
+
+    def _model(self, model: StudyModel) -> Model:
+        where = f"{shown_path(self._study.path)}: model {quoted(model.name)}"
+        return _made(model.model, where, self._config(model.config, where), model.base_url, model.args)
+
+    def _role(self, role: str, name: str) -> Model:
+        where = f"{shown_path(self._study.path)}: role {quoted(role)}"
+        return _made(name, where, self._config({}, where), None, {})
+
+    def _task(self) -> Task:
+        """The task, made once: a benchmark may come from the network."""
+        if self._made is None:
+            self._made = self._make_task()
+        return self._made
+
+    def _make_task(self) -> Task:
+        from inspect_ai import Task
+
+        spec = self._study.task
+        where = f"{shown_path(self._study.path)}: [benchmark] task {quoted(spec, None)}"
+        file, _, name = spec.rpartition("@")
+        try:
+            if file.endswith(".py"):
+                place = self._study.path.resolve().parent / file
+                task = _from_file(place, name, where)(**self._study.task_args)
+            else:
+                task = _registered(spec, self._study.task_args)
+                if callable(task):  # what Inspect gives back where the function does not say that it returns a task
+                    task = task(**self._study.task_args)
+        except (LookupError, TypeError, ValueError) as error:
+            raise EvaluationError(
+                f"{where}: cannot be made ({_one_line(error)}); give the name of an installed task or FILE.py@TASK, "
+                "and its arguments under [benchmark] args"
+            ) from error
+        if not isinstance(task, Task):
+            raise EvaluationError(f"{where}: is not an Inspect task")
+        return task
+
+    def _samples(self, task: Task) -> dict[str, InspectSample]:
+        samples: dict[str, InspectSample] = {}
+        for place, sample in enumerate(task.dataset, start=1):
+            if self._study.limit is not None and place > self._study.limit:
+                break
+            if sample.id is None:
+                sample.id = place
+            name = str(sample.id)
+            if name in samples:
+                raise EvaluationError(f"sample {quoted(name)} comes twice in the task; samples need ids of their own")
+            samples[name] = sample
+        return samples
+
+
+def _sample(name: str, sample: InspectSample) -> Sample:
+    """A sample's items and blocks, from its metadata: ``items`` names the parts, ``block`` what depends on what."""
+    metadata = sample.metadata or {}
+    parts, block = metadata.get("items"), str(metadata.get("block", name))
+    if parts is not None and (not isinstance(parts, list) or not parts or not all(isinstance(p, str) for p in parts)):
+        raise EvaluationError(f"sample {quoted(name)}: metadata items is not a list of texts")
+    items = (name,) if parts is None else tuple(f"{name}/{part}" for part in parts)
+    return Sample(name=name, items=items, blocks=(block,) * len(items))
+
+
+def _asked(sample: InspectSample) -> str:
+    """What a sample asks and expects, as text."""
+    values = sample.model_dump(mode="json", include={"input", "choices", "target", "metadata"}, fallback=repr)
+    if not isinstance(sample.input, str):
+        # Inspect gives every message an id of its own at random.
+        values["input"] = [[message.role, message.text] for message in sample.input]
+    return json.dumps(values, sort_keys=True, default=repr)
+
+
+def _made(name: str, where: str, config: GenerateConfig, base_url: str | None, args: Mapping[str, Any]) -> Model:
+    from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai.model import get_model
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return get_model(name, config=config, base_url=base_url, memoize=False, **args)
+    except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
+        raise EvaluationError(f"{where}: {_one_line(error)}") from error
+
+
+def _from_file(file: Path, name: str, where: str) -> Callable[..., object]:
+    if not file.is_file():
+        raise EvaluationError(f"{where}: there is no such file")
+    spec = importlib.util.spec_from_file_location(f"bbedge_task_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise EvaluationError(f"{where}: cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
+    try:
+        with contextlib.chdir(file.parent):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(file.parent))
+    task = getattr(module, name, None)
+    if not callable(task):
+        names = [key for key, value in vars(module).items() if hasattr(value, "__registry_info__")]
+        raise EvaluationError(f"{where}: the file has no task {quoted(name)}; it has {listed(names) or 'none'}")
+    made: Callable[..., object] = task
+
+    def make(**args: object) -> object:
+        with contextlib.chdir(file.parent):
+            return made(**args)
+
+    return make
+
+
+def _registered(spec: str, args: Mapping[str, Any]) -> object:
+    """An installed task; Inspect leaves out the package's name where it does not see how the package is installed."""
+    from inspect_ai.util import registry_create
+
+    try:
+        return registry_create("task", spec, **args)
+    except LookupError:
+        package, _, name = spec.rpartition("/")
+        if not package:
+            raise
+        return registry_create("task", name, **args)
+
+
+def _one_line(error: BaseException) -> str:
+    return shown(" ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split()), 400)
+
+
+@contextlib.contextmanager
+def _stdout_to(file: TextIO) -> Iterator[None]:
+    """Send what Inspect and the task print to a log, so that results and progress stay clean."""
+    with contextlib.redirect_stdout(file):
+        yield

@@ -1,0 +1,165 @@
+"""The hook through which Inspect tells us what happens. Imported only when an evaluation begins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from inspect_ai.event import ModelEvent
+from inspect_ai.hooks import BeforeModelGenerate, Hooks, SampleAttemptStart, SampleEnd, TaskStart, hooks
+from inspect_ai.log import EvalSample
+from inspect_ai.model import GenerateConfig, ModelUsage
+
+from bbedge.errors import DataError
+from bbedge.evaluate.engine import Done, Failed, Job, Report
+from bbedge.evaluate.engines.inspect_scores import item_scores
+from bbedge.evaluate.usage import Usage
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt at a sample: which one, and the requests that have their seed."""
+
+    job: Job
+    seen: list[GenerateConfig] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What an evaluation has told so far."""
+
+    jobs: dict[tuple[str, str], Job]
+    seeds: Callable[[Job, int], int]
+    report: Report
+    scorer: str | None
+    models: dict[str, str] = field(default_factory=dict)
+    """From Inspect's number of a task to the model that it runs."""
+    reported: set[tuple[str, str]] = field(default_factory=set)
+    cancelled: bool = False
+    """Whether samples were cancelled: the user has pressed Ctrl-C, which Inspect does not pass on."""
+    failure: BaseException | None = None
+    """What went wrong here: Inspect does not let a hook stop an evaluation."""
+
+
+_GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
+_heard: Heard | None = None
+# Set in the context of the sample's own task, which everything that the sample starts inherits.
+_attempt: ContextVar[_Attempt | None] = ContextVar("bbedge_attempt", default=None)
+
+
+@contextmanager
+def listening(
+    jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report, *, scorer: str | None
+) -> Iterator[Heard]:
+    """Listen to what is evaluated inside this context."""
+    global _heard
+    named = {(job.model.name, job.sample.name): job for job in jobs}
+    _heard = Heard(jobs=named, seeds=seeds, report=report, scorer=scorer)
+    try:
+        yield _heard
+    finally:
+        _heard = None
+
+
+@hooks(name="bbedge", description="Seeds every request and keeps every finished sample.")
+class BbedgeHook(Hooks):
+    """One for the whole process, as Inspect wants it; idle unless somebody listens."""
+
+    def enabled(self) -> bool:
+        """Whether somebody listens."""
+        return _heard is not None
+
+    async def on_task_start(self, data: TaskStart) -> None:
+        """Remember which model a task runs."""
+        if _heard is not None:
+            _heard.models[data.eval_id] = str((data.spec.metadata or {}).get("bbedge_model"))
+
+    async def on_sample_attempt_start(self, data: SampleAttemptStart) -> None:
+        """Count the sample's requests from 0, so that a second attempt has the seeds of the first."""
+        if _heard is not None:
+            job = _heard.jobs.get((_heard.models.get(data.eval_id, ""), str(data.summary.id)))
+            _attempt.set(None if job is None else _Attempt(job=job))
+
+    async def on_before_model_generate(self, data: BeforeModelGenerate) -> None:
+        """Give the request its seed; when it is sent again after a failure it keeps it."""
+        attempt = _attempt.get()
+        if _heard is None:
+            return
+        if attempt is None:
+            _heard.failure = _heard.failure or DataError(
+                f"the task asked {data.model_name} outside of any sample, so the request has no seed"
+            )
+            return
+        if any(config is data.config for config in attempt.seen):
+            return
+        data.config.seed = _heard.seeds(attempt.job, len(attempt.seen))
+        attempt.seen.append(data.config)
+
+    async def on_sample_end(self, data: SampleEnd) -> None:
+        """Hand over the sample."""
+        if _heard is None:
+            return
+        try:
+            _hand_over(_heard, _heard.models.get(data.eval_id, ""), data.sample)
+        except Exception as error:
+            _heard.failure = _heard.failure or error
+            raise
+
+
+def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
+    name = str(sample.id)
+    job = heard.jobs.get((model, name))
+    if job is None:
+        return
+    if sample.error is not None and sample.error.message.startswith("CancelledError"):
+        heard.cancelled = True
+        return
+    heard.reported.add((model, name))
+    calls = [event for event in sample.events if isinstance(event, ModelEvent) and event.error is None]
+    tokens = {key: (_read(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
+    usage = Usage(calls=len(calls), tokens=tokens, seconds=sample.total_time or 0.0)
+    if sample.error is not None:
+        heard.report(Failed(model=model, sample=name, error=_short(sample.error.message), usage=usage))
+        return
+    try:
+        scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
+    except DataError as error:
+        heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
+        return
+    answers = json.dumps([event.output.completion for event in calls])
+    heard.report(
+        Done(
+            model=model,
+            sample=name,
+            scores=scores,
+            usage=usage,
+            trace=hashlib.sha256(answers.encode()).hexdigest()[:32],
+            unseeded=tuple(dict.fromkeys(event.model for event in calls if _without_seed(event))),
+        )
+    )
+
+
+def _read(spent: ModelUsage) -> int:
+    """Tokens of the prompt; some providers count those of their prompt cache apart."""
+    return spent.input_tokens + (spent.input_tokens_cache_read or 0) + (spent.input_tokens_cache_write or 0)
+
+
+def _without_seed(event: ModelEvent) -> bool:
+    """Whether the request as it was sent lacks the seed that it was given. What is not shown is not accused."""
+    if event.call is None or event.config.seed is None:
+        return False
+    return str(event.config.seed) not in json.dumps(event.call.request, default=str)
+
+
+def _short(message: str) -> str:
+    """An error's last line, which says what happened; the request above it is in the log."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
+        return "failed without a message"
+    given_up = _GIVEN_UP.search(lines[-1])
+    return f"the request went on failing: {given_up[1]}" if given_up else lines[-1]

@@ -1,0 +1,193 @@
+"""What the runner tells whoever watches: a display for people, JSON lines for machines, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.evaluate.question import Answer
+from bbedge.evaluate.usage import Spent, Usage
+
+Reason = Literal["answered", "budget", "asked", "nothing-left", "contradiction"]
+"""Why a study stopped: the question is answered, the budget is spent, the user said so, no two models are left to be
+run, or models are certified above each other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """The design is frozen and the work begins, or goes on."""
+
+    board: str
+    """Where the board is."""
+    design_hash: str
+    """The design."""
+    question: str
+    """What is asked."""
+    models: tuple[str, ...]
+    """All models."""
+    samples: int
+    """Samples of the benchmark."""
+    items: int
+    """Items of the benchmark."""
+    replicates: int
+    """Replicates on the board already, pilots counted."""
+    budget: int
+    """The most replicates that will be run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicateBegun:
+    """A replicate begins, or goes on after an interruption."""
+
+    replicate: int
+    """Its number, pilots counted."""
+    pilot: bool
+    """Whether it belongs to the pilot."""
+    models: tuple[str, ...]
+    """The models that are run."""
+    samples: int
+    """Samples for each of them."""
+    done: tuple[tuple[str, int], ...]
+    """Samples that are done already, by model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleDone:
+    """A sample was run and scored, and is on the disk."""
+
+    replicate: int
+    """The replicate."""
+    model: str
+    """The model."""
+    sample: str
+    """The sample."""
+    usage: Usage
+    """What it cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFailed:
+    """A sample failed; it will be tried again."""
+
+    replicate: int
+    """The replicate."""
+    model: str
+    """The model."""
+    sample: str
+    """The sample."""
+    error: str
+    """What went wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Samples failed, and the runner waits before it tries them again."""
+
+    samples: int
+    """How many."""
+    seconds: float
+    """How long it waits."""
+    attempt: int
+    """Which try comes next, from 2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A replicate is on the board and the evidence was read."""
+
+    replicate: int
+    """The replicate, pilots counted."""
+    leaderboard: Leaderboard
+    """All that stands."""
+    answer: Answer
+    """How the question stands."""
+    new_edges: tuple[tuple[str, str], ...]
+    """Directions certified for the first time."""
+    spent: Spent
+    """What was used so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Models that are not run again."""
+
+    models: tuple[str, ...]
+    """Their names."""
+    left: tuple[str, ...]
+    """The models that go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """Something was written on the board that its readers should know."""
+
+    text: str
+    """The note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The study stopped."""
+
+    reason: Reason
+    """Why."""
+    answer: Answer
+    """How the question stands."""
+    leaderboard: Leaderboard
+    """All that stands."""
+    spent: Spent
+    """What was used, beside the full budget."""
+    retired: tuple[str, ...]
+    """Models that were dropped on the way."""
+
+
+Event = Begun | ReplicateBegun | SampleDone | SampleFailed | Waiting | Looked | Dropped | Noted | Ended
+Watcher = Callable[[Event], None]
+
+
+def plain(event: Event) -> dict[str, Any]:
+    """The event as plain values, for JSON lines."""
+    name = "".join(f"-{c.lower()}" if c.isupper() else c for c in type(event).__name__).strip("-")
+    values: dict[str, Any] = {"event": name}
+    if isinstance(event, Looked | Ended):
+        values |= {
+            "replicate": event.leaderboard.replicates,
+            "answered": event.answer.answered,
+            "answer": event.answer.text,
+            "open": [list(pair) for pair in event.answer.open_pairs],
+            "ranks": dict(
+                zip(event.leaderboard.design.models, map(list, event.leaderboard.standing.rank_intervals), strict=True)
+            ),
+            "spent": _spent(event.spent),
+        }
+        if isinstance(event, Looked):
+            values |= {"replicate": event.replicate, "new_edges": [list(edge) for edge in event.new_edges]}
+        else:
+            values |= {"reason": event.reason, "retired": list(event.retired)}
+        return values
+    if isinstance(event, SampleDone):
+        usage = event.usage
+        return values | {
+            "replicate": event.replicate,
+            "model": event.model,
+            "sample": event.sample,
+            "calls": usage.calls,
+            "tokens": usage.total_tokens,
+            "seconds": round(usage.seconds, 3),
+        }
+    return values | asdict(event)
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    return {
+        "replicates": spent.replicates,
+        "budget": spent.budget,
+        "queries": spent.used.calls,
+        "full_queries": spent.full.calls,
+        "tokens": spent.used.total_tokens,
+        "full_tokens": spent.full.total_tokens,
+        "cost": spent.cost,
+        "full_cost": spent.full_cost,
+    }

@@ -1,0 +1,78 @@
+"""What a study freezes before its first request, and the check that nothing of it has changed since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bbedge.board.board import Board
+from bbedge.errors import BoardError, DesignError
+from bbedge.evaluate.engine import Benchmark
+from bbedge.evaluate.seeds import Seeds
+from bbedge.evaluate.spec import Study
+from bbedge.naming import listed, shown_path
+
+
+def seeds_of(study: Study, benchmark: Benchmark) -> Seeds:
+    """The seeds of a study: those of its design, models, benchmark and seed."""
+    items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
+    return Seeds.of(study.design.hash, study.names, items, study.seed)
+
+
+def opened(study: Study, benchmark: Benchmark) -> Board:
+    """The study's board, with its design frozen; a board of another study is refused."""
+    if "://" not in study.board and not Path(study.board).exists():
+        Path(study.board).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        board = Board.open(study.board)
+    except BoardError as error:
+        if "://" not in study.board and Path(study.board).exists() and "empty" not in str(error):
+            raise
+        board = Board.create(
+            study.board, study.design, models=study.names, items=benchmark.items, blocks=benchmark.blocks
+        )
+    _check_same(study, benchmark, board)
+    return board
+
+
+def _check_same(study: Study, benchmark: Benchmark, board: Board) -> None:
+    another = "make a new board for another study: give it another name, or this one a new file"
+    if board.design.hash != study.design.hash:
+        raise BoardError(
+            f"{board.name}: its frozen design (hash {board.design.hash[:16]}) is not that of the study; {another}"
+        )
+    epoch = board.state.epoch
+    if set(epoch.models) != set(study.names):
+        other = sorted(set(epoch.models) ^ set(study.names))
+        raise BoardError(f"{board.name}: its models are not those of the study: {listed(other)} differ; {another}")
+    theirs, ours = (
+        dict(zip(epoch.items, epoch.blocks, strict=True)),
+        dict(zip(benchmark.items, benchmark.blocks, strict=True)),
+    )
+    if theirs != ours:
+        other = sorted(item for item in theirs.keys() | ours.keys() if theirs.get(item) != ours.get(item))
+        raise BoardError(
+            f"{board.name}: its items and blocks are not those of the benchmark: {listed(other)} differ; {another}"
+        )
+    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint}
+    known = [note for note in board.noted if note["about"] == "protocol" and note["epoch"] == epoch.number]
+    if not known:
+        if epoch.replicates or epoch.pilots:
+            raise BoardError(
+                f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
+            )
+        text = f"Run by bbedge evaluate with the {study.engine} engine; protocol {study.protocol_hash[:16]}."
+        if study.on_error == "zero":
+            text += " A sample that goes on failing scores zero, as decided before the first run."
+        board.note("protocol", text, content=study.protocol, **frozen)
+    elif known[0]["protocol"] != study.protocol_hash:
+        was, now = known[0]["content"], study.protocol
+        keys = [key for key in now if was.get(key) != now[key]]
+        raise DesignError(
+            f"{shown_path(study.path)}: {listed(keys)} changed after the study had begun; what is measured is frozen "
+            f"with the design. Restore it, or {another}"
+        )
+    elif known[0]["benchmark"] != benchmark.fingerprint:
+        raise DesignError(
+            f"{shown_path(study.path)}: the benchmark asks something else than when the study began, under the same "
+            f"item names. Restore it, or {another}"
+        )

@@ -1,0 +1,327 @@
+"""The loop: run a replicate, put it on the board, look, drop what is settled, and stop when the question is answered.
+
+**Guarantee:** that of the board. Whether another replicate is run and which models take part is decided from completed
+replicates alone, at replicate boundaries: stopping times of the common history, under which every certificate keeps
+its level. What happens inside a replicate (failures, retries, crashes) never looks at a score.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bbedge.board.board import Added, Board
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.scores import Scores
+from bbedge.errors import BoardError, EvaluationError
+from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample
+from bbedge.evaluate.events import (
+    Begun,
+    Dropped,
+    Ended,
+    Looked,
+    Noted,
+    Reason,
+    ReplicateBegun,
+    SampleDone,
+    SampleFailed,
+    Waiting,
+    Watcher,
+)
+from bbedge.evaluate.frozen import opened, seeds_of
+from bbedge.evaluate.journal import Journal, Page
+from bbedge.evaluate.question import Answer
+from bbedge.evaluate.spec import Study
+from bbedge.evaluate.usage import Spent, Usage, spent
+from bbedge.naming import quoted, shown
+
+_LONGEST_PAUSE = 60.0
+_TELLING = 8  # samples whose answers must repeat before it is worth a note
+
+
+def evaluate(
+    study: Study,
+    engine: Engine,
+    *,
+    watch: Watcher | None = None,
+    at_most: int | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Ended:
+    """Run a study until its question is answered, or go on with one that was interrupted.
+
+    ``at_most`` stops after so many replicates of this call; the next call goes on.
+    """
+    benchmark = engine.benchmark()
+    board = opened(study, benchmark)
+    try:
+        with Journal(study.folder, root=seeds_of(study, benchmark).root) as journal:
+            runner = _Runner(study, engine, benchmark, board, journal, watch or (lambda event: None), sleep)
+            return runner.run(at_most)
+    finally:
+        board.close()
+
+
+@dataclass(slots=True)
+class _Runner:
+    study: Study
+    engine: Engine
+    benchmark: Benchmark
+    board: Board
+    journal: Journal
+    watch: Watcher
+    sleep: Callable[[float], None]
+    _read: tuple[str, Leaderboard] | None = None
+    """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
+
+    def run(self, at_most: int | None) -> Ended:
+        board, study = self.board, self.study
+        self._tidy()
+        for caveat in self.engine.caveats():
+            self._note("independence", caveat)
+        self.watch(
+            Begun(
+                board=board.name,
+                design_hash=board.design.hash,
+                question=study.question.text,
+                models=study.names,
+                samples=len(self.benchmark.samples),
+                items=len(self.benchmark.items),
+                replicates=self._place - 1,
+                budget=study.budget,
+            )
+        )
+        ran = 0
+        while True:
+            reason = self._reason_to_stop()
+            if reason is None:
+                self._drop()
+                if len(board.state.active) < 2:
+                    reason = "nothing-left"
+                elif at_most is not None and ran >= at_most:
+                    reason = "asked"
+            if reason is not None:
+                return self._end(reason)
+            self._replicate()
+            ran += 1
+
+    @property
+    def _place(self) -> int:
+        """The number of the next replicate, pilots counted."""
+        epoch = self.board.state.epoch
+        return epoch.pilots + epoch.replicates + 1
+
+    def _leaderboard(self) -> Leaderboard:
+        if self._read is None or self._read[0] != self.board.head:
+            self._read = (self.board.head, self.board.leaderboard())
+        return self._read[1]
+
+    def _answer(self) -> Answer:
+        return self.study.question.answer(self._leaderboard())
+
+    def _reason_to_stop(self) -> Reason | None:
+        if self._leaderboard().contradictions:
+            return "contradiction"
+        if not self.board.state.in_pilot and self._answer().answered:
+            return "answered"
+        return "budget" if self._place > self.study.budget else None
+
+    def _drop(self) -> None:
+        state = self.board.state
+        if state.in_pilot or not state.epoch.replicates:
+            return
+        needed = self.study.question.needed(self._leaderboard(), drop=self.study.drop)
+        gone = tuple(model for model in state.active if model not in needed)
+        for model in gone:
+            self.board.retire(model)
+        if gone:
+            self.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
+
+    def _replicate(self) -> None:
+        place = self._place
+        page = self.journal.page(place)
+        try:
+            jobs = self._jobs(place)
+            self.watch(
+                ReplicateBegun(
+                    replicate=place,
+                    pilot=self.board.state.in_pilot,
+                    models=tuple(self.board.state.active),
+                    samples=len(self.benchmark.samples),
+                    done=tuple(
+                        (model, sum(done == model for done, _ in page.done)) for model in self.board.state.active
+                    ),
+                )
+            )
+            self._complete(place, jobs, page)
+            traces = self._traces(page)
+            added = self._add(place, page, traces)
+            self.journal.finish(page, traces=traces)
+        finally:
+            page.close()
+        self.watch(
+            Looked(
+                replicate=place,
+                leaderboard=self._leaderboard(),
+                answer=self._answer(),
+                new_edges=tuple((edge.winner, edge.loser) for edge in added.edges),
+                spent=self._spent(),
+            )
+        )
+
+    def _jobs(self, place: int) -> list[Job]:
+        """All jobs of a replicate: for every model its blocks in an order of their own, a block's samples together."""
+        seeds = seeds_of(self.study, self.benchmark)
+        by_block: dict[str, list[Sample]] = {}
+        for sample in self.benchmark.samples:
+            by_block.setdefault(sample.blocks[0], []).append(sample)
+        active = set(self.board.state.active)
+        return [
+            Job(model=model, sample=sample)
+            for model in self.study.models
+            if model.name in active
+            for block in seeds.shuffled(tuple(by_block), model=model.name, replicate=place)
+            for sample in by_block[block]
+        ]
+
+    def _complete(self, place: int, jobs: list[Job], page: Page) -> None:
+        """Run until every sample has a score; what goes on failing stops the study, or scores zero if so designed."""
+        running, seeds = self.study.running, seeds_of(self.study, self.benchmark)
+        errors: dict[tuple[str, str], str] = {}
+
+        def report(what: Done | Failed) -> None:
+            page.add(what)
+            if isinstance(what, Failed):
+                errors[what.model, what.sample] = what.error
+                self.watch(SampleFailed(replicate=place, model=what.model, sample=what.sample, error=what.error))
+            else:
+                self.watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=what.usage))
+
+        def seed(job: Job, call: int) -> int:
+            return seeds.seed(model=job.model.name, sample=job.sample.name, replicate=place, call=call)
+
+        for attempt in range(running.retries + 1):
+            left = [job for job in jobs if (job.model.name, job.sample.name) not in page.done]
+            if not left:
+                return
+            if attempt:
+                pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
+                self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
+                self.sleep(pause)
+            self.engine.run(place, left, seed, report)
+        left = [job for job in jobs if (job.model.name, job.sample.name) not in page.done]
+        if self.study.on_error == "zero":
+            for job in left:
+                report(Done(model=job.model.name, sample=job.sample.name, scores=dict.fromkeys(job.sample.items, 0.0)))
+        elif left:
+            self._give_up(place, left, errors)
+
+    def _give_up(self, place: int, left: list[Job], errors: Mapping[tuple[str, str], str]) -> None:
+        job = left[0]
+        error = errors.get((job.model.name, job.sample.name), "it was not reported")
+        raise EvaluationError(
+            f"replicate {place} is not complete: {len(left)} samples failed {self.study.running.retries + 1} times. "
+            f"{quoted(job.sample.name)} of {quoted(job.model.name)}: {shown(error, 400)}\n"
+            "An error is not a zero, so the replicate waits. What is done is kept: run the same command again to go "
+            f"on; logs are in {self.study.folder}"
+        )
+
+    def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
+        """Put the replicate on the board; before that, write down what the reader of the board should know."""
+        active, items = self.board.state.active, self.board.state.epoch.items
+        values = np.empty((len(active), len(items)))
+        for row, model in enumerate(active):
+            scores: dict[str, float] = {}
+            for sample in self.benchmark.samples:
+                scores |= page.done[model, sample.name].scores
+            values[row] = [scores[item] for item in items]
+        for model in dict.fromkeys(name for done in page.done.values() for name in done.unseeded):
+            self._note(
+                "independence",
+                f"Requests to {shown(model)} carry no seed, because its provider takes none: that its answers differ "
+                "between replicates as independent ones do rests on the provider.",
+            )
+        fresh = self._is_fresh(place, traces)
+        scores_ = Scores(
+            models=tuple(active),
+            items=tuple(items),
+            blocks=tuple(self.board.state.epoch.blocks),
+            replicates=(str(place),),
+            values=values[None],
+            score_range=self.study.design.score_range,
+        )
+        try:
+            return self.board.add(scores_, copies="allow" if fresh else "refuse")
+        except BoardError as error:
+            if "exactly the scores" not in str(error) and "has the scores of pilot" not in str(error):
+                raise
+            raise EvaluationError(
+                f"replicate {place} repeats an earlier one answer by answer. Greedy decoding, a cache or a server that "
+                "ignores seeds does that; such copies are no evidence. If answers are so short that this is chance, "
+                'put copies = "allow" under [run]. The replicate is kept and waits'
+            ) from error
+
+    def _is_fresh(self, place: int, traces: Mapping[str, str]) -> bool:
+        """Whether the answers show that the replicate was run anew, so that equal scores are a coincidence."""
+        earlier = [each for each in self.journal.finished() if each.replicate < place]
+        for model, trace in traces.items():
+            same = [each.replicate for each in earlier if each.traces.get(model) == trace]
+            if same and len(self.benchmark.samples) >= _TELLING:
+                self._note(
+                    "independence",
+                    f"{shown(model)} answered everything in replicate {place} exactly as in replicate {same[0]}: it "
+                    "decodes greedily, or its server caches or ignores seeds.",
+                )
+        if self.study.running.copies == "allow":
+            return True
+        return bool(traces) and not any(
+            all(each.traces.get(model) == trace for model, trace in traces.items()) for each in earlier
+        )
+
+    def _traces(self, page: Page) -> dict[str, str]:
+        traces = {}
+        for model in sorted({model for model, _ in page.done}):
+            found = [page.done.get((model, sample.name)) for sample in self.benchmark.samples]
+            parts = [None if done is None else done.trace for done in found]
+            if all(part is not None for part in parts):
+                traces[model] = hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
+        return traces
+
+    def _tidy(self) -> None:
+        """Finish what a crash left between the board and the journal."""
+        for place in self.journal.pages():
+            if place < self._place:
+                page = self.journal.page(place)
+                self.journal.finish(page, traces=self._traces(page))
+
+    def _note(self, about: str, text: str) -> None:
+        if all(note["text"] != text for note in self.board.noted):
+            self.board.note(about, text)
+            self.watch(Noted(text=text))
+
+    def _spent(self) -> Spent:
+        unfinished = Usage()
+        for place in self.journal.pages():
+            page = self.journal.page(place)
+            unfinished += sum(page.usage().values(), Usage())
+            page.close()
+        return spent(
+            (each.usage for each in self.journal.finished()),
+            budget=self.study.budget,
+            prices=self.study.prices,
+            unfinished=unfinished,
+        )
+
+    def _end(self, reason: Reason) -> Ended:
+        ended = Ended(
+            reason=reason,
+            answer=self._answer(),
+            leaderboard=self._leaderboard(),
+            spent=self._spent(),
+            retired=tuple(self.board.state.retired),
+        )
+        self.watch(ended)
+        return ended

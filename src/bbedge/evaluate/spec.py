@@ -1,0 +1,312 @@
+"""What a study is: ``study.toml`` as frozen values. Unknown keys and wrong types are refused by name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from bbedge.board.design import BoardDesign
+from bbedge.errors import DesignError, FormatError
+from bbedge.evaluate.question import Drop, Question, parse_question
+from bbedge.evaluate.table import Table
+from bbedge.naming import quoted, shown_path
+
+EngineName = Literal["inspect", "command"]
+OnError = Literal["wait", "zero"]
+Copies = Literal["refuse", "allow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyModel:
+    """A model of the study."""
+
+    name: str
+    """Its name on the board."""
+    model: str
+    """What the engine is told: an Inspect model string, or the ``{model}`` of a command."""
+    base_url: str | None = None
+    """Where its server is, if that is not the provider's default."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Generation options: temperature, max_tokens and so on."""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the provider."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is measured, as plain values; where the server stands is not part of it."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            "config": dict(self.config),
+            "args": dict(self.args),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a model costs, in the study's currency for a million tokens."""
+
+    input: float
+    """A million tokens of prompt."""
+    output: float
+    """A million tokens of answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """How the work is done. None of it changes what is measured, so all of it may change between calls."""
+
+    retries: int = 3
+    """How often failed samples are tried again before the replicate waits for the next call."""
+    pause: float = 5.0
+    """Seconds before the first of these tries; the next ones wait twice as long each, up to a minute."""
+    connections: int | None = None
+    """Requests to one model at a time; ``None`` leaves it to the engine."""
+    timeout: float | None = None
+    """Seconds after which a request, or a command, has failed."""
+    request_retries: int = 5
+    """How often the engine sends a failed request again before the sample fails."""
+    workers: int = 1
+    """Commands at a time."""
+    copies: Copies = "refuse"
+    """What to do about a replicate that repeats an earlier one answer by answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """Everything that ``bbedge evaluate`` is told. Make one with :meth:`read`."""
+
+    path: Path
+    """The file it was read from."""
+    board: str
+    """Where results land: a file or a database URL."""
+    folder: Path
+    """Where the journal and the logs are."""
+    question: Question
+    """What is to be known."""
+    budget: int
+    """The most replicates that are run."""
+    design: BoardDesign
+    """The board's design."""
+    models: tuple[StudyModel, ...]
+    """The models."""
+    engine: EngineName
+    """Who runs them."""
+    task: str = ""
+    """The Inspect task, as written: an installed name, or FILE.py@TASK with a path from the study's folder."""
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+    """Its arguments."""
+    scorer: str | None = None
+    """Which of the task's scores counts, where it has several."""
+    limit: int | None = None
+    """Only the first so many samples."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Other models that the task uses by role: a grader, a simulated user."""
+    items: Path | None = None
+    """The list of items of a command."""
+    command: tuple[str, ...] = ()
+    """The command, argument by argument."""
+    out: str = "scores.csv"
+    """The name of the file, or folder, that the command writes."""
+    seed: int = 0
+    """Makes this study another than one with the same design."""
+    on_error: OnError = "wait"
+    """Whether a sample that goes on failing makes the replicate wait, or scores zero."""
+    drop: Drop = "settled"
+    """Which models stop."""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Prices by engine model string."""
+    currency: str = "$"
+    """What prices are in."""
+    running: Running = field(default_factory=Running)
+    """How the work is done."""
+
+    @classmethod
+    def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> Study:
+        """Read a study file; ``engine`` and ``drop`` take the place of what it says."""
+        name = shown_path(path)
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{name}: not a text file in UTF-8 ({error})") from error
+        except tomllib.TOMLDecodeError as error:
+            raise FormatError(f"{name}: not a TOML file ({error})") from error
+        chosen = {"engine": engine, "drop": drop}
+        return cls.from_values(values | {key: value for key, value in chosen.items() if value is not None}, path=path)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], *, path: Path) -> Study:
+        """A study from plain values; relative paths start at the folder of ``path``."""
+        top = Table(values, shown_path(path))
+        home = path.resolve().parent
+        models = _models(top)
+        names = [model.name for model in models]
+        question = parse_question(top.text("question", "all-pairs"), names, source=top.at("question"))
+        budget = top.whole("budget", least=1)
+        board = top.text("board", path.stem + ".bbedge")
+        engine = top.choice("engine", get_args(EngineName), "inspect")
+        drop = top.choice("drop", get_args(Drop), "settled")
+        on_error = top.choice("on_error", get_args(OnError), "wait")
+        seed = top.whole("seed", 0, least=0)
+        folder = home / top.text("folder", path.stem + ".run")
+        design = _design(top.mapping("design"), question, source=top.at("[design]"))
+        options = _benchmark(top.table("benchmark"), home, engine) | _command(top, engine)
+        prices, currency = _prices(top.table("prices"))
+        running = _running(top.table("run"))
+        top.finish()
+        if engine == "inspect" and design.score_range != (0.0, 1.0):
+            raise DesignError(f"{top.at('[design]')}: scores of an Inspect task are from 0 to 1; leave score_range out")
+        if design.family == "pilot-top-k" and (question.kind != "top-k" or question.k != design.k):
+            raise DesignError(
+                f"{top.at('question')}: a design with family pilot-top-k and k = {design.k} can only answer "
+                f"top-{design.k}; it tests nothing else"
+            )
+        return cls(
+            path=path,
+            board=board if "://" in board else str(home / board),
+            folder=folder,
+            question=question,
+            budget=budget,
+            design=design,
+            models=models,
+            engine=cast("EngineName", engine),
+            seed=seed,
+            on_error=cast("OnError", on_error),
+            drop=cast("Drop", drop),
+            prices=prices,
+            currency=currency,
+            running=running,
+            **options,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models' names on the board."""
+        return tuple(model.name for model in self.models)
+
+    @property
+    def protocol(self) -> dict[str, Any]:
+        """What is measured, and so must not change once the first replicate has begun."""
+        content = {
+            "engine": self.engine,
+            "models": [model.content for model in self.models],
+            "task": self.task,
+            "task_args": dict(self.task_args),
+            "scorer": self.scorer,
+            "limit": self.limit,
+            "roles": dict(self.roles),
+            "command": list(self.command),
+            "out": self.out if self.command else None,
+            "seed": self.seed,
+            "on_error": self.on_error,
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
+        return plain
+
+    @property
+    def protocol_hash(self) -> str:
+        """SHA-256 of the protocol, in hexadecimal."""
+        text = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _models(top: Table) -> tuple[StudyModel, ...]:
+    models = []
+    for table in top.tables("models", shorthand="model"):
+        model = table.text("model")
+        models.append(
+            StudyModel(
+                name=table.text("name", model),
+                model=model,
+                base_url=table.text("base_url", "") or None,
+                config=table.mapping("config"),
+                args=table.mapping("args"),
+            )
+        )
+        table.finish()
+    names = [model.name for model in models]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise FormatError(f"{top.at('models')}: two models are called {quoted(twice)}; give each a name of its own")
+    if len(models) < 2:
+        raise FormatError(f"{top.at('models')}: {len(models)} model given; a comparison needs at least 2")
+    return tuple(models)
+
+
+def _design(values: Mapping[str, Any], question: Question, *, source: str) -> BoardDesign:
+    given = dict(values)
+    given.setdefault("method", "bb-edge-x")
+    if question.by is not None:
+        given.setdefault("tau", question.by)
+        if given["tau"] != question.by:
+            raise DesignError(
+                f"{source}: tau = {given['tau']} but the question asks for a margin of {question.by:g}; make them equal"
+            )
+    return BoardDesign.from_values(given, source=source)
+
+
+def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
+    if engine == "command":
+        values: dict[str, Any] = {"items": home / table.text("items")}
+    else:
+        values = {
+            "task": table.text("task"),
+            "task_args": table.mapping("args"),
+            "scorer": table.text("scorer", "") or None,
+            "limit": table.whole("limit", least=1) if table.has("limit") else None,
+            "roles": {role: str(model) for role, model in table.mapping("roles").items()},
+        }
+    table.finish()
+    return values
+
+
+def _command(top: Table, engine: str) -> dict[str, Any]:
+    if engine != "command":
+        return {}
+    words = top.words("command")
+    out = top.text("out", "scores.csv")
+    if not any("{out}" in word for word in words):
+        raise FormatError(f"{top.at('command')}: no argument contains {{out}}, so the scores would be nowhere")
+    if not any("{seed}" in word for word in words):
+        raise FormatError(
+            f"{top.at('command')}: no argument contains {{seed}}; without a seed of its own no replicate is a fresh one"
+        )
+    if Path(out).name != out:
+        raise FormatError(f"{top.at('out')}: {quoted(out)} is a path; give a name without folders")
+    return {"command": words, "out": out}
+
+
+def _prices(table: Table) -> tuple[dict[str, Price], str]:
+    currency = table.text("currency", "$")
+    prices = {}
+    for model in table.left():
+        row = table.table(model)
+        prices[model] = Price(input=row.number("input", least=0.0), output=row.number("output", least=0.0))
+        row.finish()
+    table.finish()
+    return prices, currency
+
+
+def _running(table: Table) -> Running:
+    defaults = Running()
+    running = Running(
+        retries=table.whole("retries", defaults.retries, least=0),
+        pause=table.number("pause", defaults.pause, least=0.0),
+        connections=table.whole("connections", least=1) if table.has("connections") else None,
+        timeout=table.number("timeout", least=0.01) if table.has("timeout") else None,
+        request_retries=table.whole("request_retries", defaults.request_retries, least=0),
+        workers=table.whole("workers", defaults.workers, least=1),
+        copies=cast("Copies", table.choice("copies", get_args(Copies), defaults.copies)),
+    )
+    table.finish()
+    if not math.isfinite(running.pause):
+        raise FormatError(f"{table.at('pause')}: {running.pause} seconds; give a finite number")
+    return running

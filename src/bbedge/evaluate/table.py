@@ -1,0 +1,107 @@
+"""A TOML table read key by key: what is missing, of the wrong type or unknown is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bbedge.errors import FormatError
+from bbedge.naming import quoted, shown
+
+
+class Table:
+    """A table and where it stands. Take every key out, then :meth:`finish`.
+
+    >>> table = Table({"budget": 3}, "study.toml")
+    >>> table.whole("budget", least=1)
+    3
+    >>> table.finish()
+    """
+
+    def __init__(self, values: Mapping[str, Any], source: str) -> None:
+        self._values, self._source = dict(values), source
+        self._known: list[str] = []
+
+    def at(self, key: str) -> str:
+        """The place of a key, for a message."""
+        return f"{self._source}: {shown(key)}"
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there."""
+        self._known.append(key)
+        return key in self._values
+
+    def left(self) -> tuple[str, ...]:
+        """The keys that nobody has taken yet."""
+        return tuple(self._values)
+
+    def _take(self, key: str, default: Any) -> Any:  # noqa: ANN401 - any TOML value
+        self._known.append(key)
+        if key not in self._values and default is None:
+            raise FormatError(f"{self.at(key)} is missing; see docs/evaluate.md for what it takes")
+        return self._values.pop(key, default)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text that is not empty; a default may be."""
+        value = self._take(key, default)
+        if not isinstance(value, str) or (not value.strip() and value is not default):
+            raise FormatError(f"{self.at(key)} = {shown(repr(value))} is not a text; put it in quotes")
+        return value
+
+    def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
+        """One of a few texts."""
+        value = self.text(key, default)
+        if value not in allowed:
+            raise FormatError(f"{self.at(key)} = {quoted(value)} is not allowed; choose one of {', '.join(allowed)}")
+        return value
+
+    def whole(self, key: str, default: int | None = None, *, least: int) -> int:
+        """A whole number."""
+        value = self._take(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise FormatError(f"{self.at(key)} = {shown(repr(value))}; give a whole number of at least {least}")
+        return value
+
+    def number(self, key: str, default: float | None = None, *, least: float) -> float:
+        """A number."""
+        value = self._take(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+            raise FormatError(f"{self.at(key)} = {shown(repr(value))}; give a number of at least {least:g}")
+        return float(value)
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self._take(key, None)
+        if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
+            raise FormatError(
+                f"{self.at(key)} = {shown(repr(value))}; give a list of texts, for instance "
+                '["./harness", "--seed", "{seed}"]'
+            )
+        return tuple(value)
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """A table of anything, or an empty one."""
+        value = self._take(key, {})
+        if not isinstance(value, dict):
+            raise FormatError(f"{self.at(key)} = {shown(repr(value))} is not a table")
+        return value
+
+    def table(self, key: str) -> Table:
+        """A table in this one, or an empty one."""
+        return Table(self.mapping(key), f"{self._source}: [{shown(key)}]")
+
+    def tables(self, key: str, *, shorthand: str) -> list[Table]:
+        """A list of tables; a text in their place stands for a table with that key alone."""
+        value = self._take(key, None)
+        if not isinstance(value, list) or not all(isinstance(row, str | dict) for row in value):
+            raise FormatError(f"{self.at(key)}: give a list of texts, or one [[{key}]] for each")
+        return [
+            Table({shorthand: row} if isinstance(row, str) else row, f"{self._source}: {key} {place}")
+            for place, row in enumerate(value, start=1)
+        ]
+
+    def finish(self) -> None:
+        """Refuse what nobody asked for."""
+        if self._values:
+            known = ", ".join(dict.fromkeys(self._known))
+            raise FormatError(f"{self._source}: unknown key {quoted(next(iter(self._values)))}; allowed are {known}")

@@ -1,0 +1,325 @@
+"""``bbedge evaluate`` as a process, with a scripted server and a team's own harness, undisturbed and disturbed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bbedge.board import Board
+from bbedge.board.verify import verify
+
+SERVERS = Path(__file__).parents[1] / "servers"
+MODELS = {"strong": "m95", "middle": "m35", "weak": "m05"}
+
+
+@dataclass(frozen=True)
+class Server:
+    process: subprocess.Popen
+    port: int
+
+    def asked(self) -> dict[str, int]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/") as answer:
+            return json.load(answer)["answered"]
+
+    def faults(self, **faults: float) -> None:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/faults", json.dumps(faults).encode())
+        urllib.request.urlopen(request).close()
+
+
+def serve(*switches: str) -> Server:
+    process = subprocess.Popen(
+        [sys.executable, SERVERS / "scripted_openai.py", *switches], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return Server(process=process, port=int(process.stdout.readline()))
+
+
+@pytest.fixture
+def server():
+    running = serve()
+    yield running
+    running.process.kill()
+    running.process.wait()
+    running.process.stdout.close()
+
+
+def inspect_study(folder: Path, *, task: str = "quiz", more: str = "", run: str = "") -> Path:
+    folder.mkdir(exist_ok=True)
+    models = "".join(
+        f'[[models]]\nname = "{name}"\nmodel = "openai-api/scripted/{model}"\n' for name, model in MODELS.items()
+    )
+    (folder / "study.toml").write_text(
+        f'budget = 30\n{more}\n{models}\n[benchmark]\ntask = "{SERVERS / "quiz.py"}@{task}"\n'
+        f'roles = {{ grader = "openai-api/scripted/m100" }}\n[run]\npause = 0.01\n{run}\n',
+        encoding="utf-8",
+    )
+    return folder / "study.toml"
+
+
+def command_study(folder: Path, *, models: str = '["h90", "h55", "h15"]', more: str = "") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "items.csv").write_text("item,block\n" + "".join(f"q{i},b{i // 2}\n" for i in range(12)))
+    (folder / "study.toml").write_text(
+        f'engine = "command"\nbudget = 30\nmodels = {models}\n{more}\n'
+        f'command = ["{sys.executable}", "{SERVERS / "harness.py"}", "{{model}}", "{{seed}}", "{{items}}", "{{out}}"]\n'
+        '[benchmark]\nitems = "items.csv"\n[run]\npause = 0.1\ncopies = "allow"\n',
+        encoding="utf-8",
+    )
+    return folder / "study.toml"
+
+
+def command(study: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "bbedge", "evaluate", str(study), *options]
+
+
+def environment(server: Server | None) -> dict[str, str]:
+    if server is None:
+        return dict(os.environ)
+    url = f"http://127.0.0.1:{server.port}/v1"
+    return os.environ | {"SCRIPTED_BASE_URL": url, "SCRIPTED_API_KEY": "none", "COLUMNS": "120"}
+
+
+def run(study: Path, server: Server | None = None, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(study, *options), env=environment(server), capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def contents(study: Path) -> list[tuple[str, dict]]:
+    """What the board says, without times and hashes; all of it verified."""
+    board = Board.open(study.with_suffix(".bbedge"))
+    verify(board.store)
+    board.close()
+    return [(event.kind, {k: v for k, v in event.content.items() if k != "cache"}) for event in board.events]
+
+
+def events(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path):
+    quiet = inspect_study(tmp_path / "quiet")
+    done = run(quiet, server)
+    assert done.returncode == 0, done.stderr
+    assert "Answered  all-pairs: 3 of 3 pairs certified" in done.stdout
+    assert "settled, not run again" in done.stderr
+    assert "saved)" in done.stdout
+    board = Board.open(quiet.with_suffix(".bbedge"))
+    assert board.leaderboard().standing.rank_intervals == ((1, 1), (2, 2), (3, 3))
+    assert board.state.epoch.replicates < 30
+    assert board.state.retired
+    board.close()
+    asked = server.asked()
+    assert set(asked.values()) == {1}
+    seeds = [int(text.split("|")[1]) for text in asked]
+    assert len(set(seeds)) == len(seeds) > 60
+
+    # The same again from a server that fails in every way it knows; a request that hangs is given up after a while.
+    server.faults(error=0.2, limit=0.05, garbage=0.05, hang=0.02)
+    loud = inspect_study(tmp_path / "loud", run="timeout = 4\nrequest_retries = 0\nretries = 20")
+    done = run(loud, server)
+    assert done.returncode == 0, done.stderr
+    assert contents(loud) == contents(quiet)
+
+    # And a server that is lost: nothing is lost with it.
+    server.faults(error=1.0, limit=0.0, garbage=0.0, hang=0.0)
+    lost = inspect_study(tmp_path / "lost", run="retries = 0\nrequest_retries = 0")
+    done = run(lost, server, "--quiet")
+    assert done.returncode == 2
+    assert "replicate 1 is not complete: 36 samples failed 1 times" in done.stderr
+    assert "run the same command again" in done.stderr
+    assert not done.stdout
+
+
+def test_it_survives_being_killed_with_the_server(server, tmp_path):
+    whole = inspect_study(tmp_path / "whole", more='question = "best"')
+    assert run(whole, server, "--quiet").returncode == 0
+    study = inspect_study(tmp_path / "killed", more='question = "best"')
+    server.faults(delay=0.05)
+    killed_runs(study, server, after=(0, 20, 40), seed=1)
+    assert contents(study) == contents(whole)
+
+
+def test_it_survives_being_killed_with_a_harness(tmp_path):
+    whole = command_study(tmp_path / "whole")
+    assert run(whole, None, "--quiet").returncode == 0
+    study = command_study(tmp_path / "killed")
+    killed_runs(study, None, after=(0, 1, 2, 3, 1), seed=2)
+    assert contents(study) == contents(whole)
+
+
+def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], seed: int) -> None:
+    """Run and kill a moment after so many samples, again and again, and at last run to the end.
+
+    No sample is finished twice.
+    """
+    rng = random.Random(seed)
+    finished: Counter = Counter()
+    for samples in (*after, None):
+        lines: list[str] = []
+        with subprocess.Popen(
+            command(study, "--json"), env=environment(server), stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                lines.append(line)
+                if samples is not None and sum('"sample-done"' in each for each in lines) > samples:
+                    time.sleep(rng.uniform(0.0, 0.2))
+                    process.send_signal(signal.SIGKILL)
+                    break
+            rest = process.stdout.read()
+        told = "".join(lines) + rest[: rest.rfind("\n") + 1]
+        done = [event for event in events(told) if event["event"] == "sample-done"]
+        finished.update((event["replicate"], event["model"], event["sample"]) for event in done)
+    assert process.returncode == 0
+    assert len(finished) > sum(after)
+    assert set(finished.values()) == {1}
+
+
+def test_ctrl_c_keeps_what_is_done(server, tmp_path):
+    server.faults(delay=0.3)
+    study = inspect_study(tmp_path, run="connections = 2")
+    with subprocess.Popen(
+        command(study, "--json"), env=environment(server), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "sample-done":
+                break
+        process.send_signal(signal.SIGTERM)
+        rest, said = process.stdout.read(), process.stderr.read()
+    assert process.returncode == 130
+    assert "goes on" in said
+    assert "Traceback" not in said
+    done = 1 + sum(event["event"] == "sample-done" for event in events(rest))
+    (page,) = (tmp_path / "study.run").glob("replicate-00001.jsonl")
+    assert page.read_text().count('"scores"') == done
+
+
+def test_dialogues_have_parts_and_judges_have_seeds(server, tmp_path):
+    study = inspect_study(tmp_path, task="dialogues")
+    done = run(study, server, "--json", "--replicates", "1")
+    assert done.returncode == 0, done.stderr
+    assert [event["event"] for event in events(done.stdout)][-1] == "ended"
+    board = Board.open(study.with_suffix(".bbedge"))
+    assert board.state.epoch.items == tuple(f"{i}/{part}" for i in (1, 2, 3) for part in ("one", "two"))
+    assert board.state.epoch.blocks == ("1", "1", "2", "2", "3", "3")
+    board.close()
+    asked = server.asked()
+    judge = [text for text in asked if text.startswith("m100|")]
+    assert sum(asked[text] for text in judge) == 3 * 3 * 2
+    assert sum(asked.values()) == 3 * 3 * 4
+    seeds = [text.split("|")[1] for text in asked]
+    assert "None" not in seeds
+    assert len(set(seeds)) == 36
+
+
+def test_a_command_runs_and_says_what_it_cannot_promise(bbedge, tmp_path):
+    study = command_study(tmp_path, more='question = "h90 > h15"')
+    done = bbedge("evaluate", study, "--json")
+    assert done.code == 0
+    said = events(done.out)
+    assert said[-1]["answer"] == "yes: h90 > h15"
+    assert any(event["event"] == "noted" and "rests on the program" in event["text"] for event in said)
+    assert "rests on the program" in bbedge("board", "show", study.with_suffix(".bbedge")).out
+    assert "note" in bbedge("board", "log", study.with_suffix(".bbedge")).out
+    again = bbedge("evaluate", study)
+    assert again.code == 0
+    assert "Answered  h90 > h15: yes: h90 > h15" in again.out
+    assert bbedge("board", "verify", study.with_suffix(".bbedge")).code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('["h90", "h55", "h15"]', '["h90", "broken"]'), "the command ended with exit code 7"),
+        (("harness.py", "nowhere.py"), "log.txt"),
+        (('"{items}"', '"/dev/null"'), "scores.csv"),
+        (('"{out}"', '"/dev/full", "{out}"'), "exit code"),
+        (("pause = 0.1", "pause = 0.1\ntimeout = 0.01"), "took longer than 0.01 seconds"),
+    ],
+)
+def test_a_command_that_fails_is_named_with_its_log(bbedge, tmp_path, change, message):
+    study = command_study(tmp_path)
+    study.write_text(study.read_text().replace(*change).replace("[run]", "[run]\nretries = 0"))
+    done = bbedge("evaluate", study)
+    assert done.code == 2
+    assert message in done.err
+    assert "log.txt" in done.err
+    assert "is not complete" in done.err
+
+
+def test_a_program_that_is_not_there_stops_before_the_design_is_frozen(bbedge, tmp_path):
+    study = command_study(tmp_path)
+    study.write_text(study.read_text().replace(sys.executable, "no-such-program"))
+    done = bbedge("evaluate", study)
+    assert done.code == 2
+    assert "there is no program no-such-program" in done.err
+    assert not study.with_suffix(".bbedge").exists()
+
+
+def test_a_budget_that_is_spent_has_an_exit_code(bbedge, tmp_path):
+    study = command_study(tmp_path, models='["h50", "g50"]')
+    study.write_text(study.read_text().replace("budget = 30", "budget = 2"))
+    done = bbedge("evaluate", study, "--no-drop")
+    assert done.code == 3
+    assert "Not answered: the budget is spent" in done.out
+
+
+def test_without_the_extra_it_says_what_to_install(bbedge, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    done = bbedge("evaluate", inspect_study(tmp_path))
+    assert done.code == 2
+    assert "pip install 'bbedge[evaluate]'" in done.err
+
+
+def test_the_command_line_starts_without_the_engine():
+    code = "import sys, bbedge.cli.app; print([m for m in ('inspect_ai', 'numpy', 'rich') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "inspect_ai" not in done.stdout
+    assert "numpy" not in done.stdout
+
+
+def test_the_screen_shows_what_happens(tmp_path):
+    """As a person sees it, frame by frame."""
+    from rich.console import Console
+
+    from bbedge.cli.evaluate_screen import Screen
+    from bbedge.evaluate.runner import evaluate
+    from bbedge.study.synthetic import SyntheticBenchmark
+    from fake_engine import FakeEngine, fake_study
+
+    far = SyntheticBenchmark(means=(0.9, 0.5, 0.1), n_items=20, offset=0.0)
+    study = fake_study(tmp_path, far)
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    screen, frames = Screen(console, study), []
+
+    def watch(event):
+        screen(event)
+        with console.capture() as frame:
+            console.print(screen.render())
+        frames.append(frame.get())
+
+    flaky = FakeEngine(far, fails=lambda r, model, sample, attempt: attempt == 1 and r == 2 and sample == far.blocks[0])
+    evaluate(study, flaky, watch=watch, sleep=lambda _: None)
+    shown = "\n".join(frames)
+    assert "replicate 2 of at most 20" in shown
+    assert "1 failed" in shown
+    assert "before failed samples are tried again" in shown
+    assert "tokens/s" in shown
+    assert "left here" in shown
+    assert "settled, not run" in shown
+    assert "open: " in shown
