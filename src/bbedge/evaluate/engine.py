@@ -78,6 +78,8 @@ class Done:
     """What it cost."""
     trace: str | None = None
     """A hash of the answers, or ``None`` if the engine does not see them."""
+    length: int = 0
+    """Characters of the answers: only long ones tell a copy from a coincidence."""
     unseeded: tuple[str, ...] = ()
     """Models that were asked without a seed, although one was given: their provider takes none."""
 

@@ -143,6 +143,7 @@ class Page:
                 "sample": what.sample,
                 "scores": dict(what.scores),
                 "trace": what.trace,
+                "length": what.length,
                 "unseeded": list(what.unseeded),
             }
             | usage,
@@ -215,6 +216,7 @@ def _done(line: Mapping[str, Any]) -> Done:
         scores=line["scores"],
         usage=Usage.from_content(line["usage"]),
         trace=line["trace"],
+        length=int(line["length"]),
         unseeded=tuple(line["unseeded"]),
     )
 

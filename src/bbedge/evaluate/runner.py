@@ -40,7 +40,8 @@ from bbedge.evaluate.usage import Spent, Usage, spent
 from bbedge.naming import quoted, shown
 
 _LONGEST_PAUSE = 60.0
-_TELLING = 8  # samples whose answers must repeat before it is worth a note
+_TELLING = 8  # samples whose answers must repeat before it is worth a note ...
+_LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
 
 
 def evaluate(
@@ -244,7 +245,7 @@ class _Runner:
                 f"Requests to {shown(model)} carry no seed, because its provider takes none: that its answers differ "
                 "between replicates as independent ones do rests on the provider.",
             )
-        fresh = self._is_fresh(place, traces)
+        fresh = self._is_fresh(page, traces)
         scores_ = Scores(
             models=tuple(active),
             items=tuple(items),
@@ -264,16 +265,18 @@ class _Runner:
                 'put copies = "allow" under [run]. The replicate is kept and waits'
             ) from error
 
-    def _is_fresh(self, place: int, traces: Mapping[str, str]) -> bool:
+    def _is_fresh(self, page: Page, traces: Mapping[str, str]) -> bool:
         """Whether the answers show that the replicate was run anew, so that equal scores are a coincidence."""
-        earlier = [each for each in self.journal.finished() if each.replicate < place]
+        earlier = [each for each in self.journal.finished() if each.replicate < page.replicate]
+        count = len(self.benchmark.samples)
         for model, trace in traces.items():
             same = [each.replicate for each in earlier if each.traces.get(model) == trace]
-            if same and len(self.benchmark.samples) >= _TELLING:
+            length = sum(done.length for (name, _), done in page.done.items() if name == model)
+            if same and count >= _TELLING and length >= _LONG * count:
                 self._note(
                     "independence",
-                    f"{shown(model)} answered everything in replicate {place} exactly as in replicate {same[0]}: it "
-                    "decodes greedily, or its server caches or ignores seeds.",
+                    f"{shown(model)} answered everything in replicate {page.replicate} word for word as in replicate "
+                    f"{same[0]}: it decodes greedily, or its server caches or ignores seeds.",
                 )
         if self.study.running.copies == "allow":
             return True

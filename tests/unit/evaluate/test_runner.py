@@ -232,18 +232,20 @@ def test_copies_are_refused_and_a_model_that_repeats_itself_is_noted(tmp_path):
         def run(self, replicate, jobs, seeds, report):
             def same(what):
                 first = what.model == TIED.models[0] or self.all
-                report(replace(what, trace="same" if first else what.trace))
+                report(replace(what, trace="same" if first else what.trace, length=self.length))
 
             super().run(1 if self.all else replicate, jobs, seeds, same)
 
+    for length in (3, 100):  # the same letter twice is a coincidence, the same paragraph is not
+        engine = Greedy(TIED)
+        engine.all, engine.length = False, length
+        study = fake_study(tmp_path / str(length), TIED, budget=3)
+        ended, _ = run(study, engine)
+        assert ended.spent.replicates == 3
+        noted = [note["text"] for note in Board.open(study.board).noted]
+        assert any("replicate 2 word for word as in replicate 1" in text for text in noted) == (length == 100)
     engine = Greedy(TIED)
-    engine.all = False
-    ended, _ = run(fake_study(tmp_path / "one", TIED, budget=3), engine)
-    assert ended.spent.replicates == 3
-    noted = [note["text"] for note in Board.open(tmp_path / "one" / "study.bbedge").noted]
-    assert any("replicate 2 exactly as in replicate 1" in text for text in noted)
-    engine = Greedy(TIED)
-    engine.all = True
+    engine.all, engine.length = True, 3
     with pytest.raises(EvaluationError, match="replicate 2 repeats an earlier one"):
         run(fake_study(tmp_path / "all", TIED, budget=3), engine)
 

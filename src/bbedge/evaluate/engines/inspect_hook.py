@@ -131,14 +131,15 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     except DataError as error:
         heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
         return
-    answers = json.dumps([event.output.completion for event in calls])
+    answers = [event.output.completion for event in calls]
     heard.report(
         Done(
             model=model,
             sample=name,
             scores=scores,
             usage=usage,
-            trace=hashlib.sha256(answers.encode()).hexdigest()[:32],
+            trace=hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:32],
+            length=sum(map(len, answers)),
             unseeded=tuple(dict.fromkeys(event.model for event in calls if _without_seed(event))),
         )
     )
