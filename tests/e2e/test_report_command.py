@@ -62,6 +62,22 @@ def test_a_pilot_s_page_says_what_it_tested(bbedge, tmp_path):
     assert "Only this set is tested." in page.read_text(encoding="ascii")
 
 
+def test_a_board_without_added_models_shows_the_evidence_of_every_look(bbedge, tmp_path, monkeypatch):
+    subprocess.run([sys.executable, ROOT / "demo" / "make_board.py", tmp_path], check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    models = ["--models", "alder,birch,cedar"]
+    assert bbedge("board", "init", "p.bbedge", "--design", "design.toml", "--items", "items.csv", *models).code == 0
+    for run in ("run1.csv", "run2.csv", "run3.csv"):
+        assert bbedge("board", "add", "p.bbedge", run).code == 0
+    assert bbedge("board", "retire", "p.bbedge", "alder").code == 0
+    assert bbedge("board", "show", "p.bbedge", "--html", "p.html", "--json", "p.json").code == 0
+    document = json.loads(Path("p.json").read_text())
+    history = document["history"]
+    assert history["replicates"] == [1, 2, 3]
+    for shown, exact in zip(history["log_e"][-1], document["log_e"], strict=True):
+        assert [a is None or abs(a - b) < 1e-4 for a, b in zip(shown, exact, strict=True)] == [True] * 3
+
+
 def test_a_board_s_page(bbedge, tmp_path, board):
     shown, reported = tmp_path / "s.html", tmp_path / "r.html"
     done = bbedge("board", "show", board, "--html", shown, "--json", tmp_path / "s.json")

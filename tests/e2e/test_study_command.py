@@ -77,6 +77,15 @@ def test_real_runs_can_be_brought_to_the_same_model_study(bbedge, tmp_path):
     assert "--data runs.csv" in (tmp_path / "out/same-model/README.md").read_text(encoding="utf-8")
 
 
+def test_the_curves_of_a_study_are_drawn_for_a_paper(bbedge, tmp_path):
+    folder = Path(__file__).parents[2] / "studies" / "more-rivals"
+    assert bbedge("figure", "power", folder, tmp_path / "x.pdf", tmp_path / "x.png").code == 0
+    assert (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+    missing = bbedge("figure", "power", tmp_path / "power", tmp_path / "x.pdf")
+    assert missing.code == 2
+    assert "bbedge study run power" in missing.err
+
+
 def test_the_list_names_every_study_and_what_has_results(bbedge, tmp_path):
     listed = bbedge("study", "list", "--out", str(tmp_path))
     assert listed.code == 0

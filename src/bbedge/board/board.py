@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -17,10 +17,10 @@ from bbedge.board.copies import repeated
 from bbedge.board.design import BoardDesign
 from bbedge.board.ledger import Event, EventKind
 from bbedge.board.packing import checksum, pack
-from bbedge.board.replay import load, save, stored_panel
+from bbedge.board.replay import apply, begin, load, save, stored_panel
 from bbedge.board.state import BoardState, NewEdge, Panel, Stage
 from bbedge.board.store import Session, Store, Vector
-from bbedge.core.leaderboard import Leaderboard, LookCount
+from bbedge.core.leaderboard import Leaderboard, Look, LookCount
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.naming import listed, quoted
@@ -130,6 +130,26 @@ class Board:
         if epoch is not None and not 1 <= epoch <= len(self._state.epochs):
             raise BoardError(f"there is no epoch {epoch}; the board has epochs 1 to {len(self._state.epochs)}")
         return self._state.leaderboard(None if epoch is None else self._state.epochs[epoch - 1])
+
+    def looks(self, epoch: int | None = None) -> Iterator[Look]:
+        """Every look at a benchmark version again, computed from the stored scores; by default the current version.
+
+        Only for a version that no model was added to: directions of a later stage have another threshold.
+        """
+        number = epoch or self._state.epoch.number
+        if len(self._state.epochs[number - 1].stages) != 1:
+            return
+        with self._store.read() as session:
+            state = begin(self._events[0])
+            for event in self._events[1:]:
+                apply(state, session, event)
+                if event.kind == "replicate" and event.content["epoch"] == number:
+                    certifier = state.epoch.stages[0].certifier
+                    yield Look(
+                        replicate=state.epoch.replicates,
+                        log_e=certifier.evidence.log_e(),
+                        edges=certifier.current.edges,
+                    )
 
     def add(self, scores: Scores, *, copies: Literal["refuse", "allow"] = "refuse") -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.

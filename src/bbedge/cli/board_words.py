@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bbedge.board import Board
     from bbedge.board.ledger import Event
     from bbedge.core.leaderboard import Leaderboard
+    from bbedge.report.history import Recorder
     from bbedge.report.ledger import ClaimRow
 
 
@@ -84,7 +85,11 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
     from bbedge.report.document import certificate
 
     document = certificate(
-        leaderboard, notes=notes(board, epoch), design_hash=board.design.hash, stopped=board.state.retired
+        leaderboard,
+        notes=notes(board, epoch),
+        design_hash=board.design.hash,
+        recorder=_recorded(board, epoch),
+        stopped=board.state.retired,
     )
     return document | {
         "board": {
@@ -112,6 +117,19 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
             ],
         }
     }
+
+
+def _recorded(board: Board, epoch: int) -> Recorder | None:
+    """The evidence of every look, where there are few enough models to show it."""
+    from bbedge.report.history import MOST_MODELS, Recorder
+
+    stages = board.state.epochs[epoch - 1].stages
+    if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
+        return None
+    recorder = Recorder(alpha=stages[0].design.alpha)
+    for look in board.looks(epoch):
+        recorder.record(look)
+    return recorder
 
 
 def graph_csv(board: Board) -> str:

@@ -92,6 +92,27 @@ def stability(
 
 
 @app.command()
+def power(
+    study: Annotated[
+        Path,
+        typer.Argument(metavar="STUDY", help="A folder that bbedge study run wrote, for instance studies/power."),
+    ],
+    out: Outs,
+) -> None:
+    """Draw the curves of a study: error, power and what else it measured, replicate by replicate.
+
+    [cyan]bbedge figure power studies/power power.pdf[/cyan]
+    """
+    from bbedge.cli.study import read_results
+    from bbedge.report.study_figure import study_figure
+
+    _check(out, PICTURES)
+    found, results = read_results(study)
+    save(lambda: study_figure(found, results), out)
+    _told(out)
+
+
+@app.command()
 def badge(
     source: Source,
     out: Annotated[Path, typer.Argument(metavar="OUT.svg", help="The badge.", show_default=False)],

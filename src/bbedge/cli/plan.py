@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Alpha, Blocks, Columns, IncompletePolicy, JsonOut, ScoreRange, Tau, read_table
+from bbedge.cli.options import (
+    Alpha,
+    Blocks,
+    Columns,
+    Filter,
+    IncompletePolicy,
+    JsonOut,
+    Kind,
+    Metric,
+    ModelName,
+    ReplicateFrom,
+    ScoreRange,
+    Tau,
+    log_choices,
+    read_table,
+)
 from bbedge.cli.progress import output
 from bbedge.cli.writing import write_whole
 from bbedge.errors import DomainError
@@ -64,6 +79,11 @@ def plan(
     score_range: ScoreRange = (0.0, 1.0),
     incomplete: IncompletePolicy = "refuse",
     column: Columns = None,
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
+    replicate_from: ReplicateFrom = None,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
@@ -90,7 +110,14 @@ def plan(
     if price is not None and tokens is None:
         raise DomainError("--price is per million tokens; say with --tokens how many an answer takes")
     if pilot:
-        table = read_table(pilot, blocks=blocks, score_range=score_range, incomplete=incomplete, column=column)
+        table = read_table(
+            pilot,
+            blocks=blocks,
+            score_range=score_range,
+            incomplete=incomplete,
+            column=column,
+            choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+        )
         if items is not None or models is not None:
             raise DomainError("a pilot brings its own models and items; leave --models and --items out")
         design = table.design(alpha=alpha, tau=tau)

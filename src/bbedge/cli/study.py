@@ -114,23 +114,35 @@ def show(
     """Print the numbers of a study that was run, beside the paper's."""
     from bbedge.report.study_table import setting_tables, show_study
     from bbedge.study.experiments import study as find
+
+    study, results = read_results(out / find(name).name)
+    made = _made(out / study.name, study)
+    show_study(output(), study, setting_tables(study, results), made=made.sentence())
+
+
+def read_results(folder: Path) -> tuple[Study, Results]:
+    """The results in a folder that carries the name of a study."""
+    from bbedge.study.experiments import study as find
     from bbedge.study.results import Results
 
-    study = find(name)
-    folder = out / study.name
+    study = find(folder.resolve().name)
+    made = _made(folder, study)
+    file = folder / "results.csv"
+    try:
+        return study, Results.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
+    except FormatError as error:
+        raise FormatError(f"{shown_path(file)}: {error}") from error
+
+
+def _made(folder: Path, study: Study) -> Made:
     made = _read_made(folder)
     if made is None:
         raise DataError(
             f"{shown_path(folder)}: no results of {study.name} here; make them with: bbedge study run {study.name}"
         )
-    file = folder / "results.csv"
-    try:
-        results = Results.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
-    except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
-    except FormatError as error:
-        raise FormatError(f"{shown_path(file)}: {error}") from error
-    show_study(output(), study, setting_tables(study, results), made=made.sentence())
+    return made
 
 
 def _run_one(
