@@ -50,10 +50,11 @@ def test_every_error_is_a_bbedge_error():
         "DataError",
         "DesignError",
         "DomainError",
+        "EvaluationError",
         "FormatError",
     }
     assert all(issubclass(error, bbedge.BbedgeError) for error in raised)
-    no_values = (bbedge.BbedgeError, errors.BoardError)
+    no_values = (bbedge.BbedgeError, errors.BoardError, errors.EvaluationError)
     assert all(issubclass(error, ValueError) for error in raised if error not in no_values)
 
 
