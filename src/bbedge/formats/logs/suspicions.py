@@ -146,7 +146,8 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[str]:
             repeated.setdefault(model, set()).add(seed)
     if repeated:
         model, twice = next(iter(repeated.items()))
-        more = f" and of {len(repeated) - 1} more models" if len(repeated) > 1 else ""
+        others = len(repeated) - 1
+        more = f" and of {others} more model{'' if others == 1 else 's'}" if others else ""
         yield (
             f"Replicates of {quoted(model)}{more} share a seed ({listed(sorted(twice))}): with one seed, sampling can "
             "repeat itself, and replicates that repeat each other are not independent. Give every run a seed of its "
