@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Run the experiments: every table and figure of the paper, and ours, beside the published numbers.",
+    help="Run the experiments: every simulation of the paper, and ours, beside the published numbers.",
 )
 
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where results are, one folder per study.")]

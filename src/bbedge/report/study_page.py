@@ -96,7 +96,7 @@ def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:
     lines = [
         "# Studies",
         "",
-        "Every experiment of the paper, and ours. `make studies` makes them all again, `bbedge study run NAME` one.",
+        "Every simulation of the paper, and ours. `make studies` makes them all again, `bbedge study run NAME` one.",
         "The same seed gives the same bytes, with any number of workers.",
         "",
         "| study | asks | repeats | repetitions |",
