@@ -29,9 +29,11 @@ class Graph:
     (((1, 1), (2, 2), (3, 3)), (0, 1))
     """
 
-    def __init__(self, edges: Mask) -> None:
+    def __init__(self, edges: Mask, reach: Mask | None = None) -> None:
         self._edges = np.array(edges, dtype=np.bool_)
         self._edges.setflags(write=False)
+        if reach is not None:
+            self.__dict__["reach"] = _fixed(np.array(reach, dtype=np.bool_))
 
     @property
     def edges(self) -> Mask:
