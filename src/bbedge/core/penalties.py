@@ -20,6 +20,7 @@ rounding can lower evidence and never raise it. ``docs/guarantees.md`` derives t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -219,8 +220,8 @@ class BettingPenalty:
         square = self._pairs.is_square
         cols = slice(rows.start if square else 0, second.shape[-1])
         xp = self._space.xp
-        ahead: list[Array] = [0.0] * len(self._stakes)
-        back: list[Array] = [0.0] * len(self._stakes)
+        shape = (len(self._stakes), *self._pairs.batch, rows.stop - rows.start, cols.stop - cols.start)
+        ahead, back = self._space.zeros(*shape), self._space.zeros(*shape)
         n_blocks = len(self._relative_sizes)
         for start in range(0, n_blocks, _RUN):
             run = slice(start, min(start + _RUN, n_blocks))
@@ -228,16 +229,26 @@ class BettingPenalty:
             share = xp.reshape(self._shares[run], (-1,) + (1,) * (difference.ndim - 1))
             for total, sign in ((ahead, 1.0), (back, -1.0))[: 2 if square else 1]:
                 bet = share * (sign * difference - shift)
-                linear = xp.sum(bet, axis=0)
-                for g, stake in enumerate(self._stakes.tolist()):
-                    factors = stake * bet
-                    factors += 1.0
-                    total[g] = total[g] + (stake * linear - xp.log(xp.prod(factors, axis=0)))
-        for g in range(len(self._stakes)):
-            self._sums[g, ..., rows, cols] += ahead[g]
-            if square:  # the corner on the diagonal is in both halves
-                inner = rows.stop - rows.start
-                self._sums[g, ..., rows.stop : cols.stop, rows] += xp.matrix_transpose(back[g][..., inner:])
+                total += self._penalties(bet)
+        self._sums[..., rows, cols] += ahead
+        if square:  # the corner on the diagonal is in both halves
+            beyond = back[..., rows.stop - rows.start :]
+            self._sums[..., rows.stop : cols.stop, rows] += xp.matrix_transpose(beyond)
+
+    def _penalties(self, bet: Array) -> Array:
+        """``sum (z - log(1 + z))`` over a run of bets, which is the first axis, for every stake: stakes first."""
+        xp, linear = self._space.xp, self._space.xp.sum(bet, axis=0)
+        column = (-1,) + (1,) * linear.ndim
+        found = []
+        # As many stakes at once as a temporary may hold: one at a time on a core, many on an accelerator.
+        step = max(1, self._space.tile // math.prod(bet.shape))
+        for start in range(0, len(self._stakes), step):
+            stakes = self._space.asarray(self._stakes[start : start + step])
+            factors = xp.reshape(stakes, (*column, 1)) * bet if step > 1 else stakes[0] * bet
+            factors += 1.0
+            logs = xp.log(xp.prod(factors, axis=-1 - linear.ndim))
+            found.append(xp.reshape(stakes, column) * linear - xp.reshape(logs, (-1, *linear.shape)))
+        return xp.concat(found, axis=0)
 
     def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""

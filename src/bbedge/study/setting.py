@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.baselines.bb_edge import looked
+from bbedge.core.arrays import space_on
 from bbedge.core.design import Design
-from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges
+from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges, remade
 from bbedge.study.measures import edge_measures, rank_intervals, rank_measures, resolved_measures, top_k_measures
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -58,6 +61,15 @@ class Setting(Protocol):
         ...
 
 
+@runtime_checkable
+class Together(Protocol):
+    """A setting that can run many repetitions side by side on a device."""
+
+    def repeat_together(self, many: Sequence[Seeds], device: str) -> Iterator[Record]:
+        """Draw, run and measure for each."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
     """Contenders on the same panels of a synthetic benchmark."""
@@ -92,13 +104,35 @@ class Contest:
 
     def repeat(self, seeds: Seeds) -> Record:
         """Run every contender on one set of panels."""
+        return self._record(self._panels(seeds), seeds, {})
+
+    def repeat_together(self, many: Sequence[Seeds], device: str) -> Iterator[Record]:
+        """The same as :meth:`repeat` for each, with the evidence of all repetitions computed together on a device."""
         design = self.design()
+        with ThreadPoolExecutor() as pool:
+            panels = list(pool.map(self._panels, many))
+        placed = space_on(device).asarray(np.stack([each[: self.looks] for each in panels], axis=1))
+        edges: dict[str, NDArray[np.bool_]] = {}
+        for name in self.contenders:
+            own = remade(name, self.benchmark, design)
+            if own is not None:
+                edges[name] = looked(own, placed, device=device)
+        for place, seeds in enumerate(many):
+            yield self._record(panels[place], seeds, {name: found[:, place] for name, found in edges.items()})
+
+    def _panels(self, seeds: Seeds) -> Array:
         pilot = self.pilot if PILOT in self.contenders else 0
-        panels = self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
+        return self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
+
+    def _record(self, panels: Array, seeds: Seeds, known: Mapping[str, NDArray[np.bool_]]) -> Record:
+        """What every contender claims on these panels, measured; some claims may be known already."""
+        design = self.design()
         record: dict[tuple[str, str], Array] = {}
         for name in self.contenders:
-            if name == PILOT:
-                found: NDArray[np.generic] = pilot_edges(design, panels, pilot=pilot, k=self.k or 1)
+            if name in known:
+                found: NDArray[np.generic] = known[name]
+            elif name == PILOT:
+                found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
             else:
                 found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
             measures = self._measures(found, ranks=gives_ranks(name))
