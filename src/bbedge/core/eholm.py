@@ -22,7 +22,7 @@ def log_threshold(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
     xp = array_namespace(log_e)
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
     weak = log_e < -math.log(alpha)
-    deficits = xp.where(weak, 1.0 / alpha - xp.exp(xp.where(weak, log_e, xp.zeros_like(log_e))), 0.0)
+    deficits = xp.where(weak, 1.0 / alpha - xp.exp(xp.where(weak, log_e, 0.0)), 0.0)
     tested = xp.astype(~xp.isnan(log_e), xp.float64)
     longest = max(log_e.shape[batch:], default=1)
     for _ in log_e.shape[batch:]:  # one axis at a time, so that no sum has more terms than an axis is long

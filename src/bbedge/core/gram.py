@@ -271,7 +271,7 @@ class PenaltyBySize(_Polynomial):
             error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
             if coefficients.min() < 0.0:
                 error = -error  # the penalty falls as this sum grows
-            kept += [(self._arrays[f"sums{j}"][size, ...], error[size, ...]) for size in range(coefficients.shape[1])]
+            kept.append((self._arrays[f"sums{j}"], error))
         return self._reader(kept)
 
 
@@ -328,9 +328,7 @@ class PenaltyByStake(_Polynomial):
         """See :class:`Penalty`."""
         error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays["mass"]
         error += self._residual_error * self._arrays["lower_mass"]
-        return self._reader(
-            [(self._arrays["sums"][stake, ...], error[stake, ...]) for stake in range(len(self._powers[2]))]
-        )
+        return self._reader([(self._arrays["sums"], error)])
 
 
 def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dict[int, Floats]:

@@ -37,7 +37,7 @@ State = dict[str, np.ndarray]
 Columns = Callable[[Places], Array]
 """Gives the residuals of some blocks: (batch x) models x those blocks."""
 Features = Callable[[slice, slice], list[Array]]
-"""Gives the features of some rows and columns, each (batch x) rows x columns."""
+"""Gives the features of some rows and columns: arrays of features x (batch x) rows x columns, to be put together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class HoeffdingPenalty:
         replicates = self._count * (1.0 + self._roundoff + 2 * terms * UNIT)
 
         def read(rows: slice, cols: slice) -> list[Array]:
-            return [self._space.zeros(*self._batch, rows.stop - rows.start, cols.stop - cols.start) + replicates]
+            return [self._space.zeros(1, *self._batch, rows.stop - rows.start, cols.stop - cols.start) + replicates]
 
         return read
 
@@ -197,7 +197,8 @@ class BettingPenalty:
         # logarithm; the linear term adds a run's worth of roundings, forming the factor a few that u does not scale.
         room = 1.0 - self._stakes * reach
         per_bet = (2 * (largest + 8) + 8) / room + _RUN + 8
-        self._roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * len(relative_sizes))
+        roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * len(relative_sizes))
+        self._roundoff_there, self._stakes_there = space.asarray(roundoff), space.asarray(self._stakes)
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -238,31 +239,29 @@ class BettingPenalty:
     def _penalties(self, bet: Array) -> Array:
         """``sum (z - log(1 + z))`` over a run of bets, which is the first axis, for every stake: stakes first."""
         xp, linear = self._space.xp, self._space.xp.sum(bet, axis=0)
-        column = (-1,) + (1,) * linear.ndim
         found = []
         # As many stakes at once as a temporary may hold: one at a time on a core, many on an accelerator.
         step = max(1, self._space.tile // math.prod(bet.shape))
         for start in range(0, len(self._stakes), step):
-            stakes = self._space.asarray(self._stakes[start : start + step])
-            factors = xp.reshape(stakes, (*column, 1)) * bet if step > 1 else stakes[0] * bet
+            stakes = self._stakes_there[start : min(start + step, len(self._stakes))]
+            factors = self._column(stakes, bet.ndim + 1) * bet
             factors += 1.0
-            logs = xp.log(xp.prod(factors, axis=-1 - linear.ndim))
-            found.append(xp.reshape(stakes, column) * linear - xp.reshape(logs, (-1, *linear.shape)))
+            found.append(self._column(stakes, bet.ndim) * linear - xp.log(xp.prod(factors, axis=1)))
         return xp.concat(found, axis=0)
 
     def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""
         up = 1.0 + (self._count + 128 + 2 * terms) * UNIT
-        slack = (self._count * self._roundoff).tolist()
+        slack = self._column(self._roundoff_there * self._count, self._sums.ndim)
 
         def read(rows: slice, cols: slice) -> list[Array]:
             # Every bet's penalty is nonnegative, so a negative sum can only be rounding.
-            return [
-                self._space.xp.clip(self._sums[g, ..., rows, cols], 0.0, None) * up + slack[g]
-                for g in range(len(self._stakes))
-            ]
+            return [self._space.xp.clip(self._sums[..., rows, cols], 0.0, None) * up + slack]
 
         return read
+
+    def _column(self, of_stakes: Array, ndim: int) -> Array:
+        return self._space.xp.reshape(of_stakes, (-1,) + (1,) * (ndim - 1))
 
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""

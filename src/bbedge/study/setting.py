@@ -104,29 +104,36 @@ class Contest:
 
     def repeat(self, seeds: Seeds) -> Record:
         """Run every contender on one set of panels."""
-        return self._record(self._panels(seeds), seeds, {})
+        return self._record(self.design(), self._panels(seeds), seeds, {})
 
     def repeat_together(self, many: Sequence[Seeds], device: str) -> Iterator[Record]:
         """The same as :meth:`repeat` for each, with the evidence of all repetitions computed together on a device."""
         design = self.design()
+        n_models, n_items = len(design.models), len(design.items)
+        side_by_side = np.empty((self.looks, len(many), n_models, n_items))
+
+        def draw(place: int) -> Array:
+            panels = self._panels(many[place])
+            side_by_side[:, place] = panels[: self.looks]
+            return panels
+
         with ThreadPoolExecutor() as pool:
-            panels = list(pool.map(self._panels, many))
-        placed = space_on(device).asarray(np.stack([each[: self.looks] for each in panels], axis=1))
+            panels = list(pool.map(draw, range(len(many))))
+        placed = space_on(device).asarray(side_by_side)
         edges: dict[str, NDArray[np.bool_]] = {}
         for name in self.contenders:
             own = remade(name, self.benchmark, design)
             if own is not None:
                 edges[name] = looked(own, placed, device=device)
         for place, seeds in enumerate(many):
-            yield self._record(panels[place], seeds, {name: found[:, place] for name, found in edges.items()})
+            yield self._record(design, panels[place], seeds, {name: found[:, place] for name, found in edges.items()})
 
     def _panels(self, seeds: Seeds) -> Array:
         pilot = self.pilot if PILOT in self.contenders else 0
         return self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
 
-    def _record(self, panels: Array, seeds: Seeds, known: Mapping[str, NDArray[np.bool_]]) -> Record:
+    def _record(self, design: Design, panels: Array, seeds: Seeds, known: Mapping[str, NDArray[np.bool_]]) -> Record:
         """What every contender claims on these panels, measured; some claims may be known already."""
-        design = self.design()
         record: dict[tuple[str, str], Array] = {}
         for name in self.contenders:
             if name in known:
