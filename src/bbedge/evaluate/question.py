@@ -96,12 +96,12 @@ class Question:
         elif self.kind == "ranks":
             wide = self._wide(leaderboard)
             undecided = ~(graph.above[wide] | graph.above[:, wide].T)  # everybody is undecided from itself
-            needed = _chosen(names, undecided.any(axis=0))
+            needed = _chosen(names, np.asarray(undecided.any(axis=0)))
         else:
             # A model below k others is outside, one above all but k is inside. Whoever must still be told apart from
             # it is so by a path through models that are still run (docs/evaluate.md).
             ranks = graph.ranks
-            needed = _chosen(names, np.less(ranks.above, self.k) & np.less(ranks.below, len(names) - self.k))
+            needed = _chosen(names, (ranks.above < self.k) & (ranks.below < len(names) - self.k))
         return needed if len(needed) >= 2 else unsettled
 
     def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:
