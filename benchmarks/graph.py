@@ -167,7 +167,7 @@ def main() -> None:
         total = costs[sizes.index(size)].total
         product = product_seconds(size)
         print(
-            f"{size:,} models x {ITEMS:,} items: all graph work is {total / product:.2f} of one product ({product:.2f} s)"
+            f"{size:,} models x {ITEMS:,} items: graph work is {total / product:.2f} of one product ({product:.2f} s)"
         )
     for size in sizes:
         cost = output_cost(size)

@@ -139,8 +139,8 @@ def to_json(document: dict[str, object]) -> str:
 
 
 def _largest(values: NDArray[np.float64]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.max()) if known.size else None
+    largest = float(np.fmax.reduce(values, axis=None))
+    return None if np.isnan(largest) else largest
 
 
 def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> list[Edge]:

@@ -342,6 +342,7 @@
       row.hidden = !fits;
       found += fits;
     });
+    if (wanted && byId("rest")) byId("rest").open = true;
     byId("found").textContent = wanted ? `${count(found, "model")} of ${size.toLocaleString("en")}` : "";
   });
   byId("find").closest("p").hidden = size < 12;

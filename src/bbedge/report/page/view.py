@@ -16,6 +16,8 @@ from bbedge.report.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_
 from bbedge.report.page.words import Words
 from bbedge.report.units import count, rank
 
+MOST_ROWS = 200
+"""Of a certificate with counts only, so many rows are laid out at once: a browser takes seconds for thousands."""
 MOST_SETS = 30
 """So many Top-k sets are listed; there is one for every certified cut."""
 MOST_MEMBERS = 40
@@ -96,6 +98,8 @@ class View:
     """What is said in sentences."""
     rows: tuple[Row, ...]
     """The leaderboard."""
+    open_rows: int
+    """How many of them are open to see; the others are folded away."""
     graph: Drawing | None
     """The certified graph, unless there are too many models for one."""
     matrix: MatrixDrawing | None
@@ -137,6 +141,7 @@ class View:
             title=shown(title, 120),
             words=Words.of(certificate),
             rows=tuple(_rows(certificate)),
+            open_rows=len(certificate.names) if certificate.pairs else MOST_ROWS,
             graph=graph,
             matrix=draw_matrix(certificate) if certificate.pairs and graph is None else None,
             by_pair=certificate.pairs is not None,
