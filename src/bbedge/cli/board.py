@@ -181,15 +181,14 @@ def show(
     board = _open(place, design)
     leaderboard = board.leaderboard(epoch)
     number = epoch or board.state.epoch.number
+    content = {} if json_out is None and html_out is None else document(board, leaderboard, number)
     if json_out is not None:
-        _write_json(json_out, document(board, leaderboard, number))
+        _write_json(json_out, content)
     console = output(to_error=json_out == Path("-"))
     if html_out is not None:
         from bbedge.report.certificate import Certificate
 
-        certificate = Certificate.of(
-            document(board, leaderboard, number), shown="current" if current else "standing", source=board.name
-        )
+        certificate = Certificate.of(content, shown="current" if current else "standing", source=board.name)
         write_page(html_out, certificate, title=board_title(place))
         _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)

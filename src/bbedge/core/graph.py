@@ -110,8 +110,12 @@ class Ranks:
 
     def top_k(self, k: int) -> tuple[int, ...] | None:
         """The k models that are above all others; ``None`` if there is no such set."""
-        order, cuts = self._cut
-        return tuple(sorted(order[:k].tolist())) if k in cuts else None
+        return tuple(np.flatnonzero(self._places < k).tolist()) if k in self._cut[1] else None
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """Where each model is in the order that is cut."""
+        return np.argsort(self._cut[0], kind="stable")
 
     @cached_property
     def _cut(self) -> tuple[NDArray[np.intp], Counts]:

@@ -31,6 +31,7 @@ class Prospect(TypedDict):
     log_threshold: float
     more_replicates: list[int] | None
     within: list[float | None]
+    stands: bool
 
 
 def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: int = MOST_PAIRS) -> list[Prospect]:
@@ -39,7 +40,8 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     ``more_replicates`` carries the average growth of ``log_e`` per replicate on to the threshold of the last look and
     widens the result to half and twice, rounded outward to one digit. It is ``None`` where the evidence does not
     grow, or where a model has been stopped and no more is coming. ``within`` is where the difference lies, in score
-    units; an end is ``None`` where that direction is not tested.
+    units; an end is ``None`` where that direction is not tested. ``stands`` is whether an earlier look decided the
+    pair.
     """
     if not leaderboard.replicates:
         return []
@@ -50,7 +52,7 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     strips = [_first(*_forecast(leaderboard, pairs, still), most=most) for pairs in _strips(leaderboard)]
     merged = (np.concatenate([strip[part] for strip in strips]) for part in range(4))
     pairs, best, limit, needed = _first(*merged, most=most)
-    bounds = leaderboard.lower_bounds
+    bounds, above = leaderboard.lower_bounds, leaderboard.standing.above
     return [
         {
             "ahead": names[a],
@@ -59,6 +61,7 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
             "log_threshold": float(limit[i]),
             "more_replicates": _range(float(needed[i])),
             "within": [None if end != end else float(end) * (high - low) for end in (bounds[a, b], -bounds[b, a])],
+            "stands": bool(above[a, b] or above[b, a]),
         }
         for i, (a, b) in enumerate(pairs.tolist())
     ]

@@ -153,6 +153,8 @@ class Reader:
             more = self.value(prospect, "more_replicates")
             if more is not None and (not isinstance(more, list) or [type(end) for end in more] != [int, int]):
                 raise self.error("'more_replicates' is not a range")
+            if not isinstance(prospect.get("stands", False), bool):
+                raise self.error("'stands' is not true or false")
             ends = self.sequence(prospect, "within") if "within" in prospect else [None, None]
             if len(ends) != 2:
                 raise self.error("'within' is not a range")

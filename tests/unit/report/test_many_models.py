@@ -127,6 +127,18 @@ def test_the_page_says_of_each_model_what_the_page_with_pairs_says():
         assert (parts[0] and parts[0].group(0)) == (parts[1] and parts[1].group(0))
 
 
+def test_what_an_earlier_look_decided_is_not_open_among_what_stands():
+    ahead = {(each["ahead"], each["behind"]) for each in BRIEF["outlook"] if each["stands"]}
+    above, names = BOARD.standing.above, BOARD.design.models
+    assert ahead
+    assert all(above[names.index(a), names.index(b)] for a, b in ahead)
+    pages = [render_page(Certificate.of(BRIEF, shown=shown)) for shown in ("current", "standing")]
+    rows = [page.split('class="open-pairs"')[1].split("</table>")[0].count("<tr><td>") for page in pages]
+    assert rows == [len(BRIEF["outlook"]), len(BRIEF["outlook"]) - len(ahead)]
+    whole = render_page(Certificate.of(WHOLE, shown="standing"))
+    assert whole.split('class="open-pairs"')[1].split("</table>")[0].count("<tr><td>") == rows[1]
+
+
 def test_most_rows_of_very_many_are_folded_away():
     size = MOST_ROWS + 5
     page = render_page(Certificate.of(written(2, many(size))))
@@ -163,6 +175,7 @@ def changed(*path, to) -> dict:
         (changed("models", 0, "rank_interval", to=[1.0, 2]), "'rank_interval' is not a range"),
         (changed("models", 0, "rank_interval", to=KeyError), "'rank_interval' is missing"),
         (changed("models", 0, "rank_interval", to=[SIZE, SIZE]), "do not fit together"),
+        (changed("outlook", 0, "stands", to="no"), "'stands'"),
         (changed("outlook", 0, "within", to=[1.0]), "'within'"),
         (changed("outlook", 0, "within", to=["a", "b"]), "'within'"),
     ],

@@ -204,6 +204,8 @@ def _open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
     units, pairs = certificate.units, certificate.pairs
     for each in certificate.document.get("outlook", []):
         a, b = place[each["ahead"]], place[each["behind"]]
+        if certificate.shown == "standing" and each.get("stands"):
+            continue
         if pairs and (pairs.graph.above[a, b] or pairs.graph.above[b, a]):
             continue
         low, high = each.get("within") or ((pairs.margins[a, b], -pairs.margins[b, a]) if pairs else (None, None))
