@@ -109,7 +109,7 @@ class Certificate:
         if self.pairs is None:
             raise DomainError(
                 f"{self.source}: a certificate of {len(self.names):,} models lists no pairs, and this needs them; "
-                "bbedge certify --arrays OUT.npz writes them for programs"
+                "bbedge certify --arrays OUT.npz and bbedge board export BOARD OUT.csv write them for programs"
             )
         return self.pairs
 

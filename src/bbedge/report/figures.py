@@ -198,7 +198,7 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     n_replicates, size = means.shape
     order = np.argsort(-means.mean(axis=0), kind="stable")
     # Models with equal means share the better rank.
-    ranks = 1 + (means[:, None, :] > means[:, :, None]).sum(axis=2)[:, order].T
+    ranks = np.stack([1 + size - np.searchsorted(np.sort(row), row, side="right") for row in means])[:, order].T
     moved = ranks - np.arange(1, size + 1)[:, None]
     most = max(3, int(np.abs(moved).max()))
     figure = Figure(figsize=(float(np.clip(1.9 + 0.34 * n_replicates, 3.6, 11.0)), _height(size, row=0.26)))
