@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.arrays import Array, Space, numpy_space
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLayout:
@@ -56,9 +58,17 @@ class BlockLayout:
         """``sum_m (w_m / w_max)^2``: how many blocks of the largest size these are worth."""
         return float(np.square(self.relative_sizes).sum())
 
-    def means(self, panel: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Block means of a models x items panel, as models x blocks."""
+    def means(self, panel: Array, space: Space | None = None) -> Array:
+        """Block means of a (batch x) models x items panel, as (batch x) models x blocks."""
+        space = space or numpy_space()
         if self.largest == 1:
-            return panel[:, self.order]
-        means: NDArray[np.float64] = np.add.reduceat(panel[:, self.order], self.starts, axis=1) / self.sizes
-        return means
+            return panel  # blocks are numbered as their items come
+        # Blocks of one size are summed together: their items lie side by side as blocks x size.
+        found, came_from = [], []
+        for size in np.unique(self.sizes):
+            blocks = np.flatnonzero(self.sizes == size)
+            places = self.order[(self.starts[blocks, None] + np.arange(size)).ravel()]
+            items = space.xp.reshape(space.take(panel, places, axis=-1), (*panel.shape[:-1], len(blocks), int(size)))
+            found.append(space.xp.sum(items, axis=-1) / int(size))
+            came_from.append(blocks)
+        return space.take(space.xp.concat(found, axis=-1), np.argsort(np.concatenate(came_from)), axis=-1)

@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
+import numpy as np  # noqa: F401 - for the example
+from array_api_compat import array_namespace
 
-from bbedge.core.penalties import UNIT
+from bbedge.core.arrays import UNIT, Array
 from bbedge.errors import DomainError
 
 
-def log_threshold(log_e: NDArray[np.float64], alpha: float) -> float:
+def log_threshold(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
     r"""Logarithm of the evidence that a direction must reach, rounded up.
 
     With :math:`t = 1/\alpha`, :math:`c = t + \sum_{e : E_e < t} (t - E_e)`. NaN marks directions that are not tested.
+    The first ``batch`` axes are families of their own; the result keeps them (a float if there are none).
     """
     if not 0.0 < alpha < 1.0:
         raise DomainError(f"alpha = {alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
-    tested = log_e[~np.isnan(log_e)]
+    xp = array_namespace(log_e)
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
-    weak = tested[tested < -math.log(alpha)]
-    deficit = math.fsum(1.0 / alpha - np.exp(weak))
+    weak = log_e < -math.log(alpha)
+    deficits = xp.where(weak, 1.0 / alpha - xp.exp(xp.where(weak, log_e, xp.zeros_like(log_e))), 0.0)
+    tested = xp.astype(~xp.isnan(log_e), xp.float64)
+    longest = max(log_e.shape[batch:], default=1)
+    for _ in log_e.shape[batch:]:  # one axis at a time, so that no sum has more terms than an axis is long
+        deficits, tested = xp.sum(deficits, axis=-1), xp.sum(tested, axis=-1)
     # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
-    # taken for one that has none.
-    lost = 8 * UNIT * len(tested) / alpha
-    threshold = (1.0 / alpha + deficit + lost) * (1.0 + 16 * UNIT)
-    return math.log(threshold) * (1.0 + 4 * UNIT)
+    # taken for one that has none; and every sum as many as it has terms.
+    lost = 8 * UNIT * tested / alpha
+    axes = log_e.ndim - batch
+    threshold = (1.0 / alpha + deficits + lost) * (1.0 + (16 + axes * longest) * UNIT)
+    result = xp.log(threshold) * (1.0 + 8 * UNIT)
+    return result if batch else float(result)
 
 
-def e_holm(log_e: NDArray[np.float64], *, alpha: float) -> NDArray[np.bool_]:
+def e_holm(log_e: Array, *, alpha: float, batch: int = 0) -> Array:
     """The certified directions: those whose evidence reaches ``c`` of :func:`log_threshold`.
 
-    ``log_e`` has any shape; NaN marks directions that are not tested and are never certified.
+    ``log_e`` has any shape; NaN marks directions that are not tested and are never certified. The first ``batch`` axes
+    are families of their own.
 
     **Guarantee:** if each ``exp(log_e)`` is an e-process under its null, the probability that a true null is certified
     at any look is at most ``alpha``, however the directions depend on each other. Raising evidence never loses
@@ -41,5 +49,7 @@ def e_holm(log_e: NDArray[np.float64], *, alpha: float) -> NDArray[np.bool_]:
     >>> e_holm(np.log([1000.0, 0.5, 30.0]), alpha=0.05)
     array([ True, False, False])
     """
-    certified: NDArray[np.bool_] = log_e >= log_threshold(log_e, alpha)
-    return certified
+    threshold = log_threshold(log_e, alpha, batch=batch)
+    if batch:
+        threshold = threshold[(..., *(None,) * (log_e.ndim - batch))]
+    return log_e >= threshold

@@ -5,22 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
+from bbedge.core.arrays import Array, Space, space_of, space_on, to_numpy
 from bbedge.core.design import Design
-from bbedge.core.gram import gram_penalty
-from bbedge.core.margins import lower_bounds
-from bbedge.core.penalties import UNIT, Array, BettingPenalty, HoeffdingPenalty, Penalty, Rows
-from bbedge.core.predictions import predictor_for
-from bbedge.core.scores import check_panel
-from bbedge.core.stakes import CENTRED_MAX
+from bbedge.core.mixture import Mixture
+from bbedge.core.panel import check_panel
+from bbedge.core.penalties import Pairs, Rows
+from bbedge.core.predictions import Predictor, predictor_for, some_columns
 from bbedge.errors import DataError, DesignError
 from bbedge.naming import quoted
 
@@ -28,16 +24,6 @@ _STATE_VERSION = 1
 DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
 _DAMAGE = (ValueError, KeyError, IndexError, OSError, EOFError, RuntimeError, zipfile.BadZipFile)
-_TILE = 1 << 21  # numbers in one stakes x rows x models temporary
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The stakes that are centred alike, and their penalty."""
-
-    centre: Literal["prediction", "null"]
-    stakes: Rows
-    penalty: Penalty
 
 
 class Evidence:
@@ -45,8 +31,11 @@ class Evidence:
 
     For each stake, ``log E = (lambda / w_max) T - P(lambda)``, where ``T`` sums the benchmark mean of ``Y - mu0`` over
     replicates and ``P`` is the penalty of the evidence kind (:mod:`bbedge.core.penalties`); the evidence of a
-    direction is the mixture over stakes. Stakes up to 0.95 are centred at the design's prediction, wider ones at the
-    null value, where they stay valid.
+    direction is the mixture over stakes (:mod:`bbedge.core.mixture`).
+
+    ``device`` names where the arrays live: ``cpu`` (NumPy) or a device of PyTorch such as ``cuda``. Left out, the
+    first panel decides: an array of PyTorch or CuPy stays where it is. ``batch`` runs independent repetitions of the
+    same design together; panels and results then have these leading axes.
 
     **Guarantee:** for a direction whose null is true, ``exp(log_e)`` never exceeds a nonnegative supermartingale
     that starts at one. Rounding can lower it and never raise it.
@@ -60,44 +49,37 @@ class Evidence:
     True
     """
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
         n_models = len(design.models)
         self._design = design
+        self._batch = batch
         self._layout = design.layout
         self._tested = design.tested
         self._n_directions = design.n_directions
         self._active: Rows = np.arange(n_models)
         self._count = 0
-        self._totals = np.zeros(n_models)
+        self._frozen: dict[str, NDArray[np.float64]] = {}
+        self._decided = device is not None
+        self._place(space_on(device or "cpu"))
+
+    def _place(self, space: Space) -> None:
+        """Begin in a space."""
+        n_models = len(self._design.models)
+        self._space = space
+        self._totals = np.zeros((*self._batch, n_models))  # of stopped models; the others' are in the mixture
         self._runs = np.zeros(n_models)
-        self._frozen_log_e = np.zeros((n_models, n_models))
-        self._frozen_bounds = np.full((n_models, n_models), -1.0)
-        self._predictor = predictor_for(design)
-
-        weights = np.array(design.stakes.weights)
-        stakes = np.array(design.stakes.values)[weights > 0.0]
-        self._log_weights = np.log(weights[weights > 0.0])
-        self._slopes = stakes * (len(design.items) / self._layout.largest)  # lambda / w_max
-        centred, wide = np.flatnonzero(stakes <= CENTRED_MAX), np.flatnonzero(stakes > CENTRED_MAX)
-        self._parts: list[_Part] = []
-        if centred.size:
-            self._parts.append(_Part("prediction", centred, self._penalty(stakes[centred], reach=1.0)))
-        if wide.size:
-            self._parts.append(_Part("null", wide, self._penalty(stakes[wide], reach=design.mu0)))
-
-    def _penalty(self, stakes: Array, *, reach: float) -> Penalty:
-        shares, n_models = self._layout.relative_sizes, len(self._design.models)
-        kind, largest = self._design.evidence, self._layout.largest
-        if kind == "hoeffding":
-            return HoeffdingPenalty(stakes, shares, n_models)
-        if kind == "betting":
-            return BettingPenalty(stakes, shares, largest=largest, n_models=n_models, reach=reach)
-        return gram_penalty(kind, stakes, shares, largest=largest, n_models=n_models, reach=reach)
+        self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
+        self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
 
     @property
     def design(self) -> Design:
         """The design that the evidence follows."""
         return self._design
+
+    @property
+    def space(self) -> Space:
+        """Where the arrays live."""
+        return self._space
 
     @property
     def replicates(self) -> int:
@@ -110,75 +92,56 @@ class Evidence:
         return tuple(self._design.models[i] for i in self._active)
 
     @property
-    def means(self) -> Array:
+    def means(self) -> NDArray[np.float64]:
         """Mean score of every model over the replicates it took part in; NaN before the first."""
         with np.errstate(invalid="ignore"):
-            return self._totals / self._runs
+            return self._all_totals() / self._runs
 
-    def update(self, panel: ArrayLike) -> None:
+    def _all_totals(self) -> NDArray[np.float64]:
+        totals = self._totals.copy()
+        totals[..., self._active] = to_numpy(self._mixture.totals)
+        return totals
+
+    def update(self, panel: object) -> None:
         """Take in the next replicate: one row per active model, one column per item, complete, in [0, 1]."""
         if self._active.size == 0:
             raise DataError("every model has been stopped; there is nothing to update")
-        scores = check_panel(panel, models=self.active, items=self._design.items)
-        means = self._layout.means(scores)
-        predicted, shift = self._predictor.predict()
-        for part in self._parts:
-            if part.centre == "prediction":
-                part.penalty.add(means - predicted, shift)
-            else:
-                part.penalty.add(means, self._design.tau / 2)  # x = Y - mu0
-        self._predictor.update(means)
-        self._totals[self._active] += scores.mean(axis=1)
+        if not self._decided:
+            self._decided = True
+            if (given := space_of(panel)) != self._space:
+                self._place(given)
+        space, predictor = self._space, self._predictor
+        scores = check_panel(panel, space=space, models=self.active, items=self._design.items, batch=self._batch)
+        means = self._layout.means(scores, space)
+        self._mixture.add(
+            lambda places: some_columns(space, means, places),
+            lambda places: predictor.residuals(means, places),
+            shift=predictor.shift,
+            totals=space.xp.mean(scores, axis=-1),
+        )
+        predictor.update(means)
         self._runs[self._active] += 1
         self._count += 1
 
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
-        result = self._frozen_log_e.copy()
-        if self._count:
-            for rows, exponents in self._tiles():
-                peak = exponents.max(axis=0)
-                value = peak + np.log(np.exp(exponents - peak).sum(axis=0))
-                value -= (len(exponents) + 16) * 2 * UNIT + 4 * UNIT * np.abs(value)
-                result[np.ix_(self._active[rows], self._active)] = value
-        result[~self._tested] = np.nan
-        return result
+        return self._with_frozen("log_e", self._mixture.log_e(), 0.0)
 
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
 
         **Guarantee:** with probability at least ``1 - alpha`` all of them hold, at every look at once.
         """
-        result = self._frozen_bounds.copy()
-        if self._count:
-            threshold = math.log(self._n_directions / self._design.alpha)
-            slopes = self._slopes * (self._count / 2)
-            for rows, exponents in self._tiles():
-                flat = exponents.reshape(len(exponents), -1)
-                bounds = lower_bounds(flat, slopes, tau=self._design.tau, log_threshold=threshold)
-                result[np.ix_(self._active[rows], self._active)] = bounds.reshape(exponents.shape[1:])
-        result[~self._tested] = np.nan
-        return result
+        return self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions), -1.0)
 
-    def _tiles(self) -> Iterator[tuple[slice, Array]]:
-        """Log of weight times evidence, rounded down: stakes x rows x active models, a few rows at a time."""
-        n_active, n_stakes = len(self._active), len(self._slopes)
-        step = max(1, _TILE // max(1, n_stakes * n_active))
-        totals = self._totals[self._active]
-        drift = self._count * self._design.tau
-        for start in range(0, n_active, step):
-            rows = slice(start, min(start + step, n_active))
-            exponents = np.empty((n_stakes, rows.stop - start, n_active))
-            advantage = ((totals[rows, None] - totals) - drift) / 2
-            # Pairwise summation of the items, then one addition a replicate.
-            error = (48 + self._count) * UNIT * (totals[rows, None] + totals + drift)
-            for part in self._parts:
-                slopes = self._slopes[part.stakes, None, None]
-                log_weights = self._log_weights[part.stakes, None, None]
-                penalty = part.penalty.values(rows)
-                size = slopes * np.abs(advantage) + penalty - log_weights
-                exponents[part.stakes] = slopes * (advantage - error) + log_weights - penalty - 8 * UNIT * size
-            yield rows, exponents
+    def _with_frozen(self, name: str, active: Array, unknown: float) -> Array:
+        """The values of the active models among those that were frozen, and NaN where nothing is tested."""
+        xp = self._space.xp
+        if self._frozen:
+            whole = self._frozen[name].copy()
+            whole[np.ix_(self._active, self._active)] = to_numpy(active)
+            active = self._space.asarray(whole)
+        return xp.where(self._space.bools(self._tested), active, xp.full_like(active, xp.nan))
 
     def stop(self, models: Sequence[str]) -> None:
         """Freeze every direction that touches these models; later panels leave them out.
@@ -186,16 +149,19 @@ class Evidence:
         **Guarantee:** untouched. A stopped supermartingale is a supermartingale, so the decision may depend on
         everything seen so far.
         """
+        if self._batch:
+            raise DesignError("repetitions that run together stop together; run them one by one to stop models")
         unknown = sorted(set(models) - set(self.active))
         if unknown:
             raise DesignError(f"model {quoted(unknown[0])} cannot be stopped: it is not an active model of this design")
         stopped = np.isin(np.array(self._design.models, dtype=object), np.array(list(models), dtype=object))
-        touched = stopped[:, None] | stopped
-        self._frozen_log_e = np.where(touched & self._tested, self.log_e(), self._frozen_log_e)
-        self._frozen_bounds = np.where(touched & self._tested, self.lower_bounds(), self._frozen_bounds)
+        self._frozen = {
+            "log_e": np.nan_to_num(to_numpy(self.log_e()), nan=0.0),
+            "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
+        }
+        self._totals = self._all_totals()
         rows = np.flatnonzero(~stopped[self._active])
-        for part in self._parts:
-            part.penalty.keep(rows)
+        self._mixture.keep(rows)
         self._predictor.keep(rows)
         self._active = self._active[rows]
 
@@ -207,20 +173,18 @@ class Evidence:
             "order": np.frombuffer(_order_digest(self._design), dtype=np.uint8),
             "count": np.array([self._count]),
             "active": self._active,
-            "totals": self._totals,
+            "totals": self._all_totals(),
             "runs": self._runs,
-            "frozen_log_e": self._frozen_log_e,
-            "frozen_bounds": self._frozen_bounds,
         }
+        arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
-        for part in self._parts:
-            arrays |= {f"{part.centre}-penalty.{name}": array for name, array in part.penalty.state().items()}
+        arrays |= self._mixture.state()
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **arrays)
         return buffer.getvalue()
 
     @classmethod
-    def from_bytes(cls, design: Design, state: bytes) -> Evidence:
+    def from_bytes(cls, design: Design, state: bytes, *, device: str | None = None) -> Evidence:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
         try:
@@ -232,15 +196,15 @@ class Evidence:
             raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
         if saved_hash != design.hash or saved_order != _order_digest(design):
             raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")
-        evidence = cls(design)
+        evidence = cls(design, device=device)
         try:
             evidence._count = int(arrays["count"][0])
             evidence._active = arrays["active"]
             evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
-            evidence._frozen_log_e, evidence._frozen_bounds = arrays["frozen_log_e"], arrays["frozen_bounds"]
+            evidence._frozen = _with_prefix(arrays, "frozen_")
             evidence._predictor.restore(_with_prefix(arrays, "prediction."))
-            for part in evidence._parts:
-                part.penalty.restore(_with_prefix(arrays, f"{part.centre}-penalty."))
+            evidence._mixture.restore(arrays, totals=evidence._totals[evidence._active], count=evidence._count)
+            evidence._decided = evidence._decided or evidence._count > 0
         except _DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence

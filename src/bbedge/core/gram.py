@@ -15,14 +15,23 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.kinds import EvidenceKind
-from bbedge.core.penalties import UNIT, Array, Penalty, Rows, State, bernstein_psi, sharp_tail
+from bbedge.core.penalties import Columns, Features, Floats, Pairs, Penalty, Rows, State, bernstein_psi, sharp_tail
+from bbedge.core.predictions import Places
 
-_CHUNK = 1024  # blocks per matrix product: a short accumulation for the error bound, and small temporaries
+_UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a bound
 
 
 def gram_penalty(
-    kind: EvidenceKind, stakes: Array, relative_sizes: Array, *, largest: int, n_models: int, reach: float
+    kind: EvidenceKind,
+    stakes: Floats,
+    relative_sizes: Floats,
+    *,
+    space: Space,
+    pairs: Pairs,
+    largest: int,
+    reach: float,
 ) -> Penalty:
     """The bernstein or sharp penalty, kept in the smaller of its two forms.
 
@@ -31,181 +40,312 @@ def gram_penalty(
     sizes, of_block = np.unique(relative_sizes, return_inverse=True)
     u = stakes[:, None] * sizes
     if kind == "bernstein":
-        coefficients = {2: bernstein_psi(u)}
+        powers = {2: bernstein_psi(u)}
     else:
-        coefficients = {2: u**2 / 2, 3: -(u**3) / 3, 4: sharp_tail(u * reach) * u**4}
+        powers = {2: u**2 / 2, 3: -(u**3) / 3, 4: sharp_tail(u * reach) * u**4}
     form = PenaltyBySize if len(sizes) <= len(stakes) else PenaltyByStake
-    return form(coefficients, of_block, largest=largest, n_models=n_models)
+    return form(powers, of_block, space=space, pairs=pairs, largest=largest)
 
 
-def difference_sums(v: Array, weights: Mapping[int, Array | None]) -> dict[int, Array]:
-    """``sum_m weight_m (v_a - v_b)^j`` for all pairs and every power ``j`` asked for (1 to 4).
+class DifferenceSums:
+    """``sum_m weight_m (v_a - v_b)^j`` for rows ``a`` and columns ``b``, over chunks of blocks.
 
+    >>> from bbedge.core.arrays import numpy_space
+    >>> sums = DifferenceSums(numpy_space())
     >>> v = np.array([[1.0, 2.0], [0.0, 0.5]])
-    >>> float(difference_sums(v, {3: None})[3][0, 1])
+    >>> sums.add(v, v, {3: None})
+    >>> float(sums.of(3)[0, 1])
     4.375
     """
-    sums: dict[int, Array] = {}
-    for j, weight in weights.items():
-        weighted = v if weight is None else v * weight
-        square = v * v if j > 2 else v
-        if j == 1:
-            total = weighted.sum(axis=1)
-            sums[j] = total[:, None] - total
-        elif j == 2:
-            cross = weighted @ v.T
-            total = cross.diagonal()
-            sums[j] = (total[:, None] - cross) + (total - cross.T)
-        elif j == 3:
-            cross = (weighted * v) @ v.T  # <v_a^2, v_b>
-            total = cross.diagonal()
-            sums[j] = (total[:, None] - 3 * cross) - (total - 3 * cross.T)
+
+    def __init__(self, space: Space) -> None:
+        self._xp = space.xp
+        self._held: dict[object, Array] = {}
+        self._square = True
+
+    def add(self, rows: Array, cols: Array, weights: Mapping[int, Array | None]) -> None:
+        """Add a chunk: rows and columns x blocks, and a weight per block for every power 1 to 4 that is asked for."""
+        xp = self._xp
+        self._square = cols is rows
+        row2 = rows * rows if max(weights) > 2 else rows
+        col2 = row2 if self._square else cols * cols
+
+        def product(left: Array, right: Array) -> Array:
+            return left @ xp.matrix_transpose(right)
+
+        for j, weight in weights.items():
+            left = rows if weight is None else rows * weight
+            left2 = row2 if weight is None else left * rows
+            if j == 1:
+                self._hold(("moment", 1, "rows"), xp.sum(left, axis=-1))
+            elif j == 2:
+                self._hold((1, 1), product(left, cols))
+            elif j == 3:
+                self._hold((2, 1), product(left2, cols))
+            else:
+                self._hold((3, 1), product(left2 * rows, cols))
+                self._hold((2, 2), product(left2, col2))
+            if not self._square:
+                right = cols if weight is None else cols * weight
+                if j == 1:
+                    self._hold(("moment", 1, "cols"), xp.sum(right, axis=-1))
+                    continue
+                self._hold(("moment", j, "rows"), xp.sum(left * rows ** (j - 1), axis=-1))
+                self._hold(("moment", j, "cols"), xp.sum(right * cols ** (j - 1), axis=-1))
+                if j > 2:
+                    self._hold((1, j - 1), product(left, cols ** (j - 1)))
+
+    def _hold(self, key: object, value: Array) -> None:
+        if key in self._held:
+            self._held[key] += value
         else:
-            cube = (weighted * square) @ v.T  # <v_a^3, v_b>
-            middle = (weighted * v) @ square.T  # <v_a^2, v_b^2>
-            total = cube.diagonal()
-            sums[j] = (total[:, None] - 4 * cube) + (total - 4 * cube.T) + 6 * middle
-    return sums
+            self._held[key] = value
+
+    def moments(self, j: int) -> tuple[Array, Array]:
+        """``sum_m weight_m v^j`` of the rows and of the columns."""
+        if self._square and j > 1:
+            of_rows = self._xp.linalg.diagonal(self._held[{2: (1, 1), 3: (2, 1), 4: (2, 2)}[j]])
+            return of_rows, of_rows
+        of_rows = self._held["moment", j, "rows"]
+        return of_rows, of_rows if self._square else self._held["moment", j, "cols"]
+
+    def of(self, j: int) -> Array:
+        """The sums of power ``j``."""
+        held, transposed = self._held, self._xp.matrix_transpose
+        of_rows, of_cols = (moment[..., None] for moment in self.moments(j))
+        of_cols = transposed(of_cols)
+        if j == 1:
+            return of_rows - of_cols
+        if j == 2:
+            return (of_rows - held[1, 1]) + (of_cols - held[1, 1])
+        mirror = transposed(held[j - 1, 1]) if self._square else held[1, j - 1]
+        if j == 3:
+            return (of_rows - 3 * held[2, 1]) - (of_cols - 3 * mirror)
+        return (of_rows - 4 * held[3, 1]) + (of_cols - 4 * mirror) + 6 * held[2, 2]
 
 
 class _Polynomial:
     """What both forms share: the common value, the chunks, the bookkeeping of rounding."""
 
-    def __init__(self, coefficients: Mapping[int, Array], of_block: Rows, *, largest: int) -> None:
-        self._coefficients = coefficients
-        self._powers = sorted(coefficients)
+    def __init__(
+        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
+    ) -> None:
+        self._powers = dict(sorted(powers.items()))
+        self._top = max(powers)
         self._of_block = of_block
+        self._space = space
+        self._pairs = pairs
         self._count = 0
-        self._arrays: State = {}
+        self._arrays: dict[str, Array] = {}
         # Rounding of a residual: the sum over a block's items, then a few differences, all of numbers below 1.
         self._residual_error = (largest + 8) * 2 * UNIT
 
-    def _halves(self, residuals: Array) -> Array:
-        halves: Array = (residuals - residuals.mean(axis=0)) / 2
-        return halves
+    @property
+    def is_symmetric(self) -> bool:
+        """See :class:`Penalty`."""
+        return 3 not in self._powers
+
+    def _halves(self, residuals: Columns, chunk: Places) -> tuple[Array, Array, Array]:
+        """Half the residuals without their common value: of all models, of the rows, of the columns."""
+        n_blocks = chunk.stop - chunk.start if isinstance(chunk, slice) else len(chunk)
+        models = (*self._pairs.batch, self._pairs.n_models)
+        v = self._space.empty(*models, n_blocks)
+
+        def fill(some: slice) -> None:
+            places = (
+                slice(chunk.start + some.start, chunk.start + some.stop) if isinstance(chunk, slice) else chunk[some]
+            )
+            part = residuals(places) + 0.0
+            part -= self._space.xp.mean(part, axis=-2, keepdims=True)
+            part *= 0.5
+            v[..., some] = part
+
+        step = max(1, 2 * self._space.tile // math.prod(models))
+        self._space.each(fill, [slice(start, min(start + step, n_blocks)) for start in range(0, n_blocks, step)])
+        if self._pairs.is_square:
+            return v, v, v
+        return v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
 
     def _accumulation_error(self) -> float:
-        n_blocks, n_sizes = len(self._of_block), int(self._coefficients[2].shape[1])
-        terms = min(_CHUNK, n_blocks) + n_blocks / _CHUNK + self._count
+        n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])
+        terms = min(self._space.chunk, n_blocks) + n_blocks / self._space.chunk + self._count
         return (terms + len(self._powers) * 8 + n_sizes + 64) * UNIT
 
-    def _finish(self, penalty: Array, slack: Array, rows: slice) -> Array:
-        # Every block's penalty is nonnegative, so a negative sum can only be rounding.
-        np.maximum(penalty, 0.0, out=penalty)
-        penalty += slack[:, rows, None]
-        penalty += slack[:, None, :]
-        return penalty
+    def _reader(self, kept: list[tuple[Array, Array]]) -> Features:
+        """Features from sums per direction and error bounds per model, of which a direction has two."""
+        parts = [(sums, error[..., self._pairs.rows], error[..., self._pairs.cols]) for sums, error in kept]
+
+        def read(rows: slice, cols: slice) -> list[Array]:
+            return [
+                sums[..., rows, cols] + (of_rows[..., rows, None] + of_cols[..., None, cols])
+                for sums, of_rows, of_cols in parts
+            ]
+
+        return read
 
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""
+        of_pairs = 3 + len(self._pairs.batch)
         for name, array in self._arrays.items():
-            self._arrays[name] = array[:, rows][:, :, rows] if array.ndim == 3 else array[:, rows]
+            kept = self._space.take(array, rows, axis=-1)
+            self._arrays[name] = self._space.take(kept, rows, axis=-2) if array.ndim == of_pairs else kept
+        self._pairs = Pairs.all(len(rows), self._pairs.batch)
 
     def state(self) -> State:
         """See :class:`Penalty`."""
-        return self._arrays | {"count": np.array([self._count], dtype=np.float64)}
+        arrays = {name: to_numpy(array) for name, array in self._arrays.items()}
+        return arrays | {"count": np.array([self._count], dtype=np.float64)}
 
     def restore(self, state: State) -> None:
         """See :class:`Penalty`."""
-        self._arrays = {name: state[name] for name in self._arrays}
+        self._arrays = {name: self._space.asarray(state[name]) for name in self._arrays}
+        if self._pairs.is_square:
+            self._pairs = Pairs.all(next(iter(self._arrays.values())).shape[-1], self._pairs.batch)
         self._count = int(state["count"][0])
 
 
 class PenaltyBySize(_Polynomial):
     """Power sums kept per block size; the stakes come in when the penalty is read."""
 
-    def __init__(self, coefficients: Mapping[int, Array], of_block: Rows, *, largest: int, n_models: int) -> None:
-        super().__init__(coefficients, of_block, largest=largest)
-        n_sizes = coefficients[2].shape[1]
-        self._columns = [np.flatnonzero(of_block == k) for k in range(n_sizes)]
+    def __init__(
+        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
+    ) -> None:
+        super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
+        n_sizes = self._powers[2].shape[1]
+        self._places = [np.flatnonzero(of_block == size) for size in range(n_sizes)]
         for j in self._powers:
-            self._arrays[f"sums{j}"] = np.zeros((n_sizes, n_models, n_models))
-        for j in range(1, self._powers[-1] + 1):
-            self._arrays[f"mass{j}"] = np.zeros((n_sizes, n_models))
+            self._arrays[f"sums{j}"] = space.zeros(n_sizes, *pairs.shape)
+        for j in range(1, self._top + 1):
+            self._arrays[f"mass{j}"] = space.zeros(n_sizes, *pairs.batch, pairs.n_models)
 
-    def add(self, residuals: Array, shift: float) -> None:
+    @property
+    def coefficients(self) -> Floats:
+        """See :class:`Penalty`."""
+        return np.concatenate(list(self._powers.values()), axis=1)
+
+    def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
         self._count += 1
-        v = self._halves(residuals)
-        for size, columns in enumerate(self._columns):
-            for chunk in _chunks(columns):
-                self._add_chunk(size, v if len(chunk) == v.shape[1] else v[:, chunk], shift)
+        wanted = dict.fromkeys(range(1, self._top + 1) if shift else self._powers)
+        for size, places in enumerate(self._places):
+            sums = DifferenceSums(self._space)
+            for chunk in _chunks(places, self._space.chunk):
+                _, rows, cols = self._halves(residuals, chunk)
+                sums.add(rows, cols, wanted)
+            for j in self._powers:
+                total = self._arrays[f"sums{j}"]
+                # sum (d - shift)^j by the binomial theorem.
+                for i in range(1, j + 1) if shift else (j,):
+                    part = sums.of(i)
+                    total[size, ...] += part if i == j else math.comb(j, i) * (-shift) ** (j - i) * part
+                if shift:
+                    total[size, ...] += (-shift) ** j * len(places)
+            self._add_mass(size, sums, len(places), abs(shift) / 2)
 
-    def _add_chunk(self, size: int, v: Array, shift: float) -> None:
-        top = self._powers[-1]
-        sums = difference_sums(v, dict.fromkeys(range(1, top + 1) if shift else self._powers))
-        sums[0] = np.array(float(v.shape[1]))
-        for j in self._powers:
-            total = self._arrays[f"sums{j}"][size]
-            # sum (d - shift)^j by the binomial theorem.
-            for i in range(j + 1) if shift else (j,):
-                total += math.comb(j, i) * (-shift) ** (j - i) * sums[i]
-        reach = np.abs(v) + abs(shift) / 2
-        power = np.ones_like(reach)
-        for j in range(1, top + 1):
-            power *= reach
-            self._arrays[f"mass{j}"][size] += 2.0 ** (j - 1) * power.sum(axis=1)
+    def _add_mass(self, size: int, sums: DifferenceSums, n: int, reach: float) -> None:
+        """``sum (|v| + reach)^j``, or a little more: odd powers are bounded by their even neighbours."""
+        xp = self._space.xp
 
-    def values(self, rows: slice) -> Array:
+        def moment(j: int) -> Array:
+            of_rows, of_cols = sums.moments(j)
+            return of_rows if self._pairs.is_square else xp.concat([of_rows, of_cols], axis=-1)
+
+        absolute = {2: moment(2)}
+        absolute[1] = xp.sqrt(n * absolute[2])
+        if self._top > 2:
+            absolute[4] = moment(4)
+            absolute[3] = xp.sqrt(absolute[2] * absolute[4])
+        for j in range(1, self._top + 1):
+            power = absolute[j] + 0.0
+            if reach:
+                for i in range(1, j):
+                    power += math.comb(j, i) * reach ** (j - i) * absolute[i]
+                power += n * reach**j
+            self._arrays[f"mass{j}"][size, ...] += power * (2.0 ** (j - 1) * _UP)
+
+    def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""
-        n_stakes, n_sizes = self._coefficients[2].shape
-        n_rows, n_models = self._arrays["sums2"][0, rows].shape
-        penalty, slack = np.zeros((n_stakes, n_rows, n_models)), np.zeros((n_stakes, n_models))
-        for j in self._powers:
-            coefficient = self._coefficients[j]
-            sums = self._arrays[f"sums{j}"][:, rows].reshape(n_sizes, -1)
-            penalty += (coefficient @ sums).reshape(penalty.shape)
-            error = self._accumulation_error() * self._arrays[f"mass{j}"]
-            error = error + 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
-            slack += np.abs(coefficient) @ error
-        return self._finish(penalty, slack, rows)
+        kept: list[tuple[Array, Array]] = []
+        for j, coefficients in self._powers.items():
+            error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays[f"mass{j}"]
+            error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
+            if coefficients.min() < 0.0:
+                error = -error  # the penalty falls as this sum grows
+            kept += [(self._arrays[f"sums{j}"][size, ...], error[size, ...]) for size in range(coefficients.shape[1])]
+        return self._reader(kept)
 
 
 class PenaltyByStake(_Polynomial):
     """The finished penalty kept per stake: the smaller form when block sizes outnumber stakes."""
 
-    def __init__(self, coefficients: Mapping[int, Array], of_block: Rows, *, largest: int, n_models: int) -> None:
-        super().__init__(coefficients, of_block, largest=largest)
-        n_stakes = len(coefficients[2])
+    def __init__(
+        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
+    ) -> None:
+        super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
+        n_stakes = len(self._powers[2])
         self._arrays = {
-            "sums": np.zeros((n_stakes, n_models, n_models)),
-            "mass": np.zeros((n_stakes, n_models)),
-            "lower_mass": np.zeros((n_stakes, n_models)),
+            "sums": space.zeros(n_stakes, *pairs.shape),
+            "mass": space.zeros(n_stakes, *pairs.batch, pairs.n_models),
+            "lower_mass": space.zeros(n_stakes, *pairs.batch, pairs.n_models),
         }
 
-    def add(self, residuals: Array, shift: float) -> None:
+    @property
+    def coefficients(self) -> Floats:
+        """See :class:`Penalty`."""
+        return np.eye(len(self._powers[2]))
+
+    def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
         self._count += 1
-        v = self._halves(residuals)
-        for chunk in _chunks(np.arange(v.shape[1])):
-            for stake in range(len(self._arrays["sums"])):
-                of_block = self._of_block[chunk]
-                self._add_chunk(
-                    stake, {j: c[stake, of_block] for j, c in self._coefficients.items()}, v[:, chunk], shift
-                )
+        n_stakes = len(self._powers[2])
+        sums = [DifferenceSums(self._space) for _ in range(n_stakes)]
+        for chunk in _chunks(np.arange(len(self._of_block)), self._space.chunk):
+            of_block = self._of_block[chunk]
+            v, rows, cols = self._halves(residuals, chunk)
+            for stake in range(n_stakes):
+                weights = {j: c[stake, of_block] for j, c in self._powers.items()}
+                in_d = _in_powers_of_difference(weights, shift)
+                constant = in_d.pop(0, np.zeros(1)).sum()
+                self._arrays["sums"][stake, ...] += float(constant)
+                sums[stake].add(rows, cols, {i: self._space.asarray(weight) for i, weight in in_d.items()})
+            self._add_mass(v, of_block, abs(shift) / 2)
+        for stake, held in enumerate(sums):
+            for i in range(1, self._top + 1) if shift else self._powers:
+                self._arrays["sums"][stake, ...] += held.of(i)
 
-    def _add_chunk(self, stake: int, coefficients: Mapping[int, Array], v: Array, shift: float) -> None:
-        # sum_j coefficient_j (d - shift)^j, rewritten in powers of d by the binomial theorem.
-        in_d = {
-            i: np.add.reduce([c * (math.comb(j, i) * (-shift) ** (j - i)) for j, c in coefficients.items() if j >= i])
-            for i in (range(self._powers[-1] + 1) if shift else self._powers)
-        }
-        total = self._arrays["sums"][stake]
-        total += in_d.pop(0).sum() if shift else 0.0
-        for part in difference_sums(v, in_d).values():
-            total += part
-        reach = np.abs(v) + abs(shift) / 2
-        for j, coefficient in coefficients.items():
-            weight = np.abs(coefficient)
-            self._arrays["mass"][stake] += 2.0 ** (j - 1) * (reach**j @ weight)
-            self._arrays["lower_mass"][stake] += 2 * j * 2.0 ** (j - 2) * (reach ** (j - 1) @ weight)
+    def _add_mass(self, v: Array, of_block: Rows, half_shift: float) -> None:
+        xp = self._space.xp
+        reach = xp.abs(v) + half_shift
+        for j, coefficients in self._powers.items():
+            weights = self._space.asarray(np.abs(coefficients[:, of_block]).T)  # blocks x stakes
+            for name, power, factor in (
+                ("mass", j, 2.0 ** (j - 1)),
+                ("lower_mass", j - 1, 2 * j * 2.0 ** (j - 2)),
+            ):
+                self._arrays[name] += factor * _UP * xp.moveaxis(reach**power @ weights, -1, 0)
 
-    def values(self, rows: slice) -> Array:
+    def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""
-        slack = self._accumulation_error() * self._arrays["mass"] + self._residual_error * self._arrays["lower_mass"]
-        return self._finish(self._arrays["sums"][:, rows].copy(), slack, rows)
+        error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays["mass"]
+        error += self._residual_error * self._arrays["lower_mass"]
+        return self._reader(
+            [(self._arrays["sums"][stake, ...], error[stake, ...]) for stake in range(len(self._powers[2]))]
+        )
 
 
-def _chunks(columns: Rows) -> Iterator[Rows]:
-    for start in range(0, len(columns), _CHUNK):
-        yield columns[start : start + _CHUNK]
+def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dict[int, Floats]:
+    """``sum_j weight_j (d - shift)^j`` as weights of the powers of ``d``, by the binomial theorem."""
+    if not shift:
+        return dict(weights)
+    return {
+        i: np.add.reduce([c * (math.comb(j, i) * (-shift) ** (j - i)) for j, c in weights.items() if j >= i])
+        for i in range(max(weights) + 1)
+    }
+
+
+def _chunks(places: Rows, length: int) -> Iterator[Places]:
+    """The places some at a time; as a slice where they lie side by side, which costs no copy."""
+    for start in range(0, len(places), length):
+        part = places[start : start + length]
+        together = part[-1] - part[0] + 1 == len(part)
+        yield slice(int(part[0]), int(part[-1]) + 1) if together else part

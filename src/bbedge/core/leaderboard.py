@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bbedge.core.arrays import Array, to_numpy
+from bbedge.core.closure import closure
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm, log_threshold
 from bbedge.core.evidence import DAMAGED, Evidence, load_arrays
@@ -21,16 +24,24 @@ from bbedge.naming import quoted
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What one look at the evidence showed."""
 
-    replicate: int
-    """The replicate after which the look was taken."""
-    log_e: Matrix
-    """Evidence of every tested direction, row against column; NaN elsewhere."""
-    edges: NDArray[np.bool_]
-    """The directions certified at this look."""
+    def __init__(self, *, replicate: int, log_e: Array, edges: Array) -> None:
+        self.replicate = replicate
+        """The replicate after which the look was taken."""
+        self._log_e = log_e
+        self._edges = edges
+
+    @cached_property
+    def log_e(self) -> Matrix:
+        """Evidence of every tested direction, row against column; NaN elsewhere."""
+        return to_numpy(self._log_e)
+
+    @cached_property
+    def edges(self) -> NDArray[np.bool_]:
+        """The directions certified at this look."""
+        return to_numpy(self._edges)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,32 +124,35 @@ class Certifier:
     ((1, 1), (2, 2))
     """
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, *, device: str | None = None) -> None:
         n_models = len(design.models)
         self._design = design
-        self._evidence = Evidence(design)
-        self._first_certified = np.zeros((n_models, n_models), dtype=np.int64)
+        self._evidence = Evidence(design, device=device)
+        self._first_certified: Array = np.zeros((n_models, n_models), dtype=np.int64)
         self._looks: list[LookCount] = []
-        self._current = Graph(np.zeros((n_models, n_models), dtype=np.bool_))
+        nothing = np.zeros((n_models, n_models), dtype=np.bool_)
+        self._current: tuple[Array, Array] = nothing, nothing  # edges and their closure
 
     @property
     def evidence(self) -> Evidence:
         """The evidence so far."""
         return self._evidence
 
-    def update(self, panel: ArrayLike) -> Look:
+    def update(self, panel: object) -> Look:
         """Take in the next replicate and look."""
         self._evidence.update(panel)
         log_e = self._evidence.log_e()
         edges = e_holm(log_e, alpha=self._design.alpha)
-        replicate = self._evidence.replicates
-        self._first_certified[edges & (self._first_certified == 0)] = replicate
-        self._current = Graph(edges)
+        replicate, xp = self._evidence.replicates, self._evidence.space.xp
+        first = xp.asarray(self._first_certified, device=self._evidence.space.device)
+        self._first_certified = xp.where(edges & (first == 0), replicate, first)
+        reach = closure(edges)
+        self._current = edges, reach
         self._looks.append(
             LookCount(
                 replicate=replicate,
-                edges=self._current.n_edges,
-                resolved_pairs=self._current.n_resolved,
+                edges=int(xp.count_nonzero(edges)),
+                resolved_pairs=int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach))),
             )
         )
         return Look(replicate=replicate, log_e=log_e, edges=edges)
@@ -146,11 +160,12 @@ class Certifier:
     @property
     def current(self) -> Graph:
         """The graph of the last look."""
-        return self._current
+        edges, reach = self._current
+        return Graph(to_numpy(edges), reach=to_numpy(reach))
 
     def standing_edges(self) -> NDArray[np.bool_]:
         """Everything certified at any look so far."""
-        return self._first_certified > 0
+        return to_numpy(self._first_certified > 0)
 
     def stop(self, models: Sequence[str]) -> None:
         """Freeze these models: see :meth:`Evidence.stop`."""
@@ -163,8 +178,8 @@ class Certifier:
             buffer,
             allow_pickle=False,
             evidence=np.frombuffer(self._evidence.to_bytes(), dtype=np.uint8),
-            first_certified=self._first_certified,
-            current=self._current.edges,
+            first_certified=to_numpy(self._first_certified),
+            current=to_numpy(self._current[0]),
             looks=np.array([(look.replicate, look.edges, look.resolved_pairs) for look in self._looks]).reshape(-1, 3),
         )
         return buffer.getvalue()
@@ -177,7 +192,7 @@ class Certifier:
         try:
             certifier._evidence = Evidence.from_bytes(design, arrays["evidence"].tobytes())
             certifier._first_certified = arrays["first_certified"]
-            certifier._current = Graph(arrays["current"])
+            certifier._current = arrays["current"], closure(arrays["current"])
             certifier._looks = [
                 LookCount(replicate=int(r), edges=int(n), resolved_pairs=int(p)) for r, n, p in arrays["looks"]
             ]
@@ -187,31 +202,36 @@ class Certifier:
 
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
-        log_e = self._evidence.log_e()
+        log_e = to_numpy(self._evidence.log_e())
         return Leaderboard(
             design=self._design,
             replicates=self._evidence.replicates,
             means=self._evidence.means,
             log_e=log_e,
             log_thresholds=np.where(np.isnan(log_e), np.nan, log_threshold(log_e, self._design.alpha)),
-            lower_bounds=self._evidence.lower_bounds(),
-            current=self._current,
+            lower_bounds=to_numpy(self._evidence.lower_bounds()),
+            current=self.current,
             standing=Graph(self.standing_edges()),
-            first_certified=self._first_certified.copy(),
+            first_certified=to_numpy(self._first_certified).copy(),
             looks=tuple(self._looks),
         )
 
 
-def run(design: Design, panels: Iterable[ArrayLike]) -> Leaderboard:
+def run(design: Design, panels: Iterable[ArrayLike], *, device: str | None = None) -> Leaderboard:
     """Feed panels to a fresh certifier and read the leaderboard."""
-    certifier = Certifier(design)
+    certifier = Certifier(design, device=device)
     for panel in panels:
         certifier.update(panel)
     return certifier.leaderboard()
 
 
-def certify(scores: Scores, **options: Any) -> Leaderboard:  # noqa: ANN401 - Design.make is typed
-    """Certify scores in one go; options as in :meth:`bbedge.Design.make`.
+def certify(
+    scores: Scores,
+    *,
+    device: str | None = None,
+    **options: Any,  # noqa: ANN401 - Design.make is typed
+) -> Leaderboard:
+    """Certify scores in one go; options as in :meth:`bbedge.Design.make`, device as in :class:`Evidence`.
 
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 
@@ -219,7 +239,7 @@ def certify(scores: Scores, **options: Any) -> Leaderboard:  # noqa: ANN401 - De
     >>> certify(scores, tau=0.01).current.n_edges
     0
     """
-    return run(scores.design(**options), scores.panels())
+    return run(scores.design(**options), scores.panels(), device=device)
 
 
 def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -> Leaderboard:  # noqa: ANN401

@@ -13,35 +13,90 @@ sharp       ``z^2/2 - z^3/3 + c(b) z^4`` with ``z = u x >= -b``
 betting     ``z - log(1 + z)``
 =========== ======================================================================
 
-Each class here keeps ``P`` for a set of stakes and returns it as an upper bound: whatever rounding
-may have taken from a penalty is added back, so that rounding can lower evidence and never raise it.
-``docs/guarantees.md`` derives the bounds.
+Each class here keeps what ``P`` needs for a set of stakes, as a few numbers per direction, the *features*: ``P`` is
+a fixed matrix times them. The features are moved to the safe side by whatever rounding may have taken, so that
+rounding can lower evidence and never raise it. ``docs/guarantees.md`` derives the bounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
-State = dict[str, Array]
+from bbedge.core.arrays import UNIT, Array, Space, to_numpy
+from bbedge.core.predictions import Places
 
-UNIT = 2.0**-53
-"""Unit roundoff of float64."""
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+State = dict[str, np.ndarray]
+Columns = Callable[[Places], Array]
+"""Gives the residuals of some blocks: (batch x) models x those blocks."""
+Features = Callable[[slice, slice], list[Array]]
+"""Gives the features of some rows and columns, each (batch x) rows x columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """Which directions are kept: from the row models to the column models of a panel, over a batch of panels.
+
+    >>> Pairs.all(3).is_square
+    True
+    """
+
+    rows: slice
+    """The models that may be better."""
+    cols: slice
+    """The models that they are compared with."""
+    batch: tuple[int, ...] = ()
+    """Independent repetitions that are computed together: leading axes of every array."""
+
+    @classmethod
+    def all(cls, n_models: int, batch: tuple[int, ...] = ()) -> Pairs:
+        """All directions between so many models."""
+        return cls(rows=slice(0, n_models), cols=slice(0, n_models), batch=batch)
+
+    @property
+    def is_square(self) -> bool:
+        """Whether every model is compared with every other."""
+        return self.rows == self.cols
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(batch x) rows x columns."""
+        return (*self.batch, self.rows.stop - self.rows.start, self.cols.stop - self.cols.start)
+
+    @property
+    def n_models(self) -> int:
+        """Models that a panel has."""
+        return max(self.rows.stop, self.cols.stop)
 
 
 class Penalty(Protocol):
     """Accumulates the penalties of a set of stakes over replicates."""
 
-    def add(self, residuals: Array, shift: float) -> None:
-        """Add a replicate: per-model residuals (models x blocks); a pair's is ``(res_a - res_b) / 2 - shift``."""
+    @property
+    def coefficients(self) -> Floats:
+        """Stakes x features: what the features are multiplied with."""
         ...
 
-    def values(self, rows: slice) -> Array:
-        """Upper bounds of the penalties: stakes x rows x models, row against column."""
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both directions of a pair pay the same, as far as the evidence kind decides."""
+        ...
+
+    def add(self, residuals: Columns, shift: float) -> None:
+        """Add a replicate of per-model residuals; a pair's is ``(res_a - res_b) / 2 - shift``."""
+        ...
+
+    def features(self, terms: int) -> Features:
+        """The features, such that ``coefficients @ features`` is at least the penalty.
+
+        That stays true if the product is computed in float64 with at most ``terms`` roundings.
+        """
         ...
 
     def keep(self, rows: Rows) -> None:
@@ -57,12 +112,12 @@ class Penalty(Protocol):
         ...
 
 
-def bernstein_psi(u: Array) -> Array:
+def bernstein_psi(u: Floats) -> Floats:
     """``-log(1 - u) - u``, the published penalty coefficient."""
     return -np.log1p(-u) - u
 
 
-def sharp_tail(b: Array) -> Array:
+def sharp_tail(b: Floats) -> Floats:
     """``(-log(1 - b) - b - b^2/2 - b^3/3) / b^4``: the smallest safe coefficient of ``z^4`` for ``z >= -b``.
 
     >>> float(np.round(sharp_tail(np.array(0.0)), 12))
@@ -83,25 +138,30 @@ def sharp_tail(b: Array) -> Array:
 class HoeffdingPenalty:
     """``u^2 / 8`` per block and replicate, whatever the scores do."""
 
-    def __init__(self, stakes: Array, relative_sizes: Array, n_models: int) -> None:
-        self._per_replicate = stakes**2 * np.square(relative_sizes).sum() / 8.0
+    is_symmetric = True
+
+    def __init__(self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Pairs) -> None:
+        self.coefficients: Floats = (stakes**2 * np.square(relative_sizes).sum() / 8.0)[:, None]
         self._roundoff = (len(relative_sizes) + 8) * UNIT
-        self._n_models = n_models
+        self._space = space
+        self._batch = pairs.batch
         self._count = 0
 
-    def add(self, residuals: Array, shift: float) -> None:
+    def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
         self._count += 1
 
-    def values(self, rows: slice) -> Array:
+    def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""
-        bound = self._count * self._per_replicate * (1.0 + self._roundoff)
-        n_rows = len(range(*rows.indices(self._n_models)))
-        return np.tile(bound[:, None, None], (1, n_rows, self._n_models))
+        replicates = self._count * (1.0 + self._roundoff + 2 * terms * UNIT)
+
+        def read(rows: slice, cols: slice) -> list[Array]:
+            return [self._space.zeros(*self._batch, rows.stop - rows.start, cols.stop - cols.start) + replicates]
+
+        return read
 
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""
-        self._n_models = len(rows)
 
     def state(self) -> State:
         """See :class:`Penalty`."""
@@ -113,17 +173,24 @@ class HoeffdingPenalty:
 
 
 _RUN = 128  # factors multiplied before one logarithm; each lies in [0.05, 1.95], so 128 of them stay in range
-_TILE = 1 << 18  # elements of a temporary that still fits a core's cache
 
 
 class BettingPenalty:
     """``z - log(1 + z)`` exactly, with one logarithm per run of factors instead of one per factor."""
 
-    def __init__(self, stakes: Array, relative_sizes: Array, *, largest: int, n_models: int, reach: float) -> None:
+    is_symmetric = False
+
+    def __init__(
+        self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Pairs, largest: int, reach: float
+    ) -> None:
         """``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value."""
-        self._stakes, self._of_stake = np.unique(stakes, return_inverse=True)
+        self._stakes, of_stake = np.unique(stakes, return_inverse=True)
+        self.coefficients: Floats = np.eye(len(self._stakes))[of_stake]
         self._relative_sizes = relative_sizes
-        self._sums = np.zeros((len(self._stakes), n_models, n_models))
+        self._shares = space.asarray(relative_sizes)
+        self._space = space
+        self._pairs = pairs
+        self._sums = space.zeros(len(self._stakes), *pairs.shape)
         self._count = 0
         # A factor 1 + z >= 1 - b with a residual wrong by a few roundings is wrong by that times u / (1 - b) in its
         # logarithm; the linear term adds a run's worth of roundings, forming the factor a few that u does not scale.
@@ -131,50 +198,72 @@ class BettingPenalty:
         per_bet = (2 * (largest + 8) + 8) / room + _RUN + 8
         self._roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * len(relative_sizes))
 
-    def add(self, residuals: Array, shift: float) -> None:
+    def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
         self._count += 1
-        half = np.ascontiguousarray(residuals.T) / 2  # blocks x models
-        first, second = np.triu_indices(half.shape[1], k=1)
-        width = _TILE // _RUN
-        for start in range(0, len(first), width):
-            a, b = first[start : start + width], second[start : start + width]
-            forward, backward = self._of_pairs(half, a, b, shift)
-            self._sums[:, a, b] += forward
-            self._sums[:, b, a] += backward
+        xp = self._space.xp
+        everything = residuals(slice(0, len(self._relative_sizes)))
+        half = xp.moveaxis(everything, -1, 0) / 2  # blocks x (batch x) models
+        half = self._space.asarray(np.ascontiguousarray(half)) if self._space.is_numpy else half
+        first, second = half[..., self._pairs.rows], half[..., self._pairs.cols]
+        n_rows = first.shape[-1]
+        width = max(1, int(np.prod(self._sums.shape[1:])) // n_rows)
+        step = max(1, 2 * self._space.tile // (_RUN * width))
+        starts = range(0, n_rows, step)
+        self._space.each(
+            lambda start: self._add_rows(first, second, slice(start, min(start + step, n_rows)), shift), starts
+        )
 
-    def _of_pairs(self, half: Array, a: Rows, b: Rows, shift: float) -> tuple[Array, Array]:
-        """Penalties of the directions a -> b and b -> a, stakes x pairs each."""
-        forward = np.zeros((len(self._stakes), len(a)))
-        backward = np.zeros_like(forward)
-        for start in range(0, len(half), _RUN):
-            run = slice(start, start + _RUN)
-            difference = half[run, a] - half[run, b]
-            share = self._relative_sizes[run, None]
-            for total, x in ((forward, difference - shift), (backward, -difference - shift)):
-                bet = share * x
-                linear = bet.sum(axis=0)
-                for g, stake in enumerate(self._stakes):
-                    factor = np.multiply.reduce(1.0 + stake * bet, axis=0)
-                    total[g] += stake * linear - np.log(factor)
-        return forward, backward
+    def _add_rows(self, first: Array, second: Array, rows: slice, shift: float) -> None:
+        """Add the directions of some rows; of a square, both directions of the pairs on and above the diagonal."""
+        square = self._pairs.is_square
+        cols = slice(rows.start if square else 0, second.shape[-1])
+        xp = self._space.xp
+        ahead: list[Array] = [0.0] * len(self._stakes)
+        back: list[Array] = [0.0] * len(self._stakes)
+        n_blocks = len(self._relative_sizes)
+        for start in range(0, n_blocks, _RUN):
+            run = slice(start, min(start + _RUN, n_blocks))
+            difference = first[run, ..., rows, None] - second[run, ..., None, cols]
+            share = xp.reshape(self._shares[run], (-1,) + (1,) * (difference.ndim - 1))
+            for total, sign in ((ahead, 1.0), (back, -1.0))[: 2 if square else 1]:
+                bet = share * (sign * difference - shift)
+                linear = xp.sum(bet, axis=0)
+                for g, stake in enumerate(self._stakes.tolist()):
+                    factors = stake * bet
+                    factors += 1.0
+                    total[g] = total[g] + (stake * linear - xp.log(xp.prod(factors, axis=0)))
+        for g in range(len(self._stakes)):
+            self._sums[g, ..., rows, cols] += ahead[g]
+            if square:  # the corner on the diagonal is in both halves
+                inner = rows.stop - rows.start
+                self._sums[g, ..., rows.stop : cols.stop, rows] += xp.matrix_transpose(back[g][..., inner:])
 
-    def values(self, rows: slice) -> Array:
+    def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""
-        penalty = np.maximum(self._sums[:, rows], 0.0)
-        penalty *= 1.0 + (self._count + 128) * UNIT
-        penalty += (self._count * self._roundoff)[:, None, None]
-        return penalty[self._of_stake]
+        up = 1.0 + (self._count + 128 + 2 * terms) * UNIT
+        slack = (self._count * self._roundoff).tolist()
+
+        def read(rows: slice, cols: slice) -> list[Array]:
+            # Every bet's penalty is nonnegative, so a negative sum can only be rounding.
+            return [
+                self._space.xp.clip(self._sums[g, ..., rows, cols], 0.0, None) * up + slack[g]
+                for g in range(len(self._stakes))
+            ]
+
+        return read
 
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""
-        self._sums = self._sums[:, rows][:, :, rows]
+        self._sums = self._space.take(self._space.take(self._sums, rows, axis=-2), rows, axis=-1)
+        self._pairs = Pairs.all(len(rows), self._pairs.batch)
 
     def state(self) -> State:
         """See :class:`Penalty`."""
-        return {"sums": self._sums, "count": np.array([self._count], dtype=np.float64)}
+        return {"sums": to_numpy(self._sums), "count": np.array([self._count], dtype=np.float64)}
 
     def restore(self, state: State) -> None:
         """See :class:`Penalty`."""
-        self._sums = state["sums"]
+        self._sums = self._space.asarray(state["sums"])
+        self._pairs = Pairs.all(self._sums.shape[-1], self._pairs.batch)
         self._count = int(state["count"][0])

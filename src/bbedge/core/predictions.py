@@ -12,17 +12,23 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.arrays import Array, Space, to_numpy
 from bbedge.core.design import Design
-from bbedge.core.kinds import PredictionRule
 
-Array = NDArray[np.float64]
+Places = slice | NDArray[np.intp]
+"""Some of the blocks."""
 
 
 class Predictor(Protocol):
-    """Learns from completed replicates and predicts the next one."""
+    """Learns from completed replicates and predicts the next one; arrays are (batch x) models x blocks."""
 
-    def predict(self) -> tuple[Array, float]:
-        """Per-model predictions (models x blocks) and the shift that is added to every pair's prediction."""
+    @property
+    def shift(self) -> float:
+        """What is added to every pair's prediction of the next replicate."""
+        ...
+
+    def residuals(self, means: Array, places: Places) -> Array:
+        """Block means of the next replicate less their predictions, for some blocks; a new array."""
         ...
 
     def update(self, means: Array) -> None:
@@ -33,13 +39,18 @@ class Predictor(Protocol):
         """Forget all models but these rows."""
         ...
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> dict[str, np.ndarray]:
         """Everything learnt, as arrays."""
         ...
 
-    def restore(self, state: dict[str, Array]) -> None:
+    def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take over what :meth:`state` returned."""
         ...
+
+
+def some_columns(space: Space, array: Array, places: Places) -> Array:
+    """Some entries of the last axis: a view where they lie side by side."""
+    return array[..., places] if isinstance(places, slice) else space.take(array, places, axis=-1)
 
 
 class RunningMean:
@@ -49,15 +60,22 @@ class RunningMean:
     a shift of ``tau / (2 r)`` for the pseudo-observation.
     """
 
-    def __init__(self, n_models: int, n_blocks: int, tau: float) -> None:
-        self._sums = np.zeros((n_models, n_blocks))
+    def __init__(self, space: Space, shape: tuple[int, ...], tau: float) -> None:
+        self._space = space
+        self._sums = space.zeros(*shape)
         self._count = 0
         self._tau = tau
 
-    def predict(self) -> tuple[Array, float]:
+    @property
+    def shift(self) -> float:
         """See :class:`Predictor`."""
-        r = self._count + 1
-        return self._sums / r, self._tau / (2 * r)
+        return self._tau / (2 * (self._count + 1))
+
+    def residuals(self, means: Array, places: Places) -> Array:
+        """See :class:`Predictor`."""
+        less = some_columns(self._space, self._sums, places) * (-1.0 / (self._count + 1))
+        less += some_columns(self._space, means, places)
+        return less
 
     def update(self, means: Array) -> None:
         """See :class:`Predictor`."""
@@ -66,15 +84,15 @@ class RunningMean:
 
     def keep(self, rows: NDArray[np.intp]) -> None:
         """See :class:`Predictor`."""
-        self._sums = self._sums[rows]
+        self._sums = self._space.take(self._sums, rows, axis=-2)
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> dict[str, np.ndarray]:
         """See :class:`Predictor`."""
-        return {"sums": self._sums, "count": np.array([self._count], dtype=np.float64)}
+        return {"sums": to_numpy(self._sums), "count": np.array([self._count], dtype=np.float64)}
 
-    def restore(self, state: dict[str, Array]) -> None:
+    def restore(self, state: dict[str, np.ndarray]) -> None:
         """See :class:`Predictor`."""
-        self._sums = state["sums"]
+        self._sums = self._space.asarray(state["sums"])
         self._count = int(state["count"][0])
 
 
@@ -85,63 +103,79 @@ class TwoWay:
     replicates tell; half of it is kept after a single replicate, which cannot tell.
     """
 
-    def __init__(self, n_models: int, n_blocks: int) -> None:
-        self._sums = np.zeros((n_models, n_blocks))
-        self._squares = np.zeros(n_models)  # per model, so that a stopped model takes its noise along
+    shift = 0.0
+
+    def __init__(self, space: Space, shape: tuple[int, ...]) -> None:
+        self._space = space
+        self._sums = space.zeros(*shape)
+        self._squares = space.zeros(*shape[:-1])  # per model, so that a stopped model takes its noise along
         self._count = 0
+        self._fit: tuple[Array, Array, Array] | None = None
 
-    def predict(self) -> tuple[Array, float]:
+    def residuals(self, means: Array, places: Places) -> Array:
         """See :class:`Predictor`."""
-        n = self._count
-        if n == 0:
-            return np.full_like(self._sums, 0.5), 0.0
-        mean = self._sums / n
-        model = mean.mean(axis=1, keepdims=True)
-        block = mean.mean(axis=0, keepdims=True) - mean.mean()
-        interaction = mean - model - block
-        kept = self._signal_share(interaction) * interaction
-        return np.clip(model + block + kept, 0.0, 1.0), 0.0
+        return some_columns(self._space, means, places) - self._predicted(places)
 
-    def _signal_share(self, interaction: Array) -> float:
-        n, n_models = self._count, len(self._sums)
+    def _predicted(self, places: Places) -> Array:
+        xp = self._space.xp
+        sums = some_columns(self._space, self._sums, places)
+        if self._count == 0:
+            return xp.full_like(sums, 0.5)
+        self._fit = self._fit or self._fitted()
+        model, block, share = self._fit
+        effects = model + some_columns(self._space, block, places)
+        return xp.clip(effects + share * (sums / self._count - effects), 0.0, 1.0)
+
+    def _fitted(self) -> tuple[Array, Array, Array]:
+        """Model effects, block effects, and the share of the interaction that is kept."""
+        xp, n = self._space.xp, self._count
+        mean = self._sums / n
+        model = xp.mean(mean, axis=-1, keepdims=True)
+        block = xp.mean(mean, axis=-2, keepdims=True) - xp.mean(model, axis=-2, keepdims=True)
         if n < 2:
-            return 0.5
-        spread = float(np.square(interaction).mean())
-        if spread == 0.0:
-            return 0.0
-        within = self._squares.sum() - np.square(self._sums).sum() / n
-        noise = max(0.0, float(within)) / ((n - 1) * self._sums.size)
-        return float(np.clip(1.0 - noise * (1.0 - 1.0 / n_models) / (n * spread), 0.0, 1.0))
+            return model, block, 0.5
+        n_models, n_blocks = self._sums.shape[-2:]
+        spread = xp.mean((mean - model - block) ** 2, axis=(-2, -1), keepdims=True)
+        within = (
+            xp.sum(self._squares, axis=-1)[..., None, None]
+            - xp.sum(self._sums * self._sums, axis=(-2, -1), keepdims=True) / n
+        )
+        noise = xp.clip(within, 0.0, None) / ((n - 1) * n_models * n_blocks)
+        known = xp.where(spread > 0.0, spread, xp.ones_like(spread))
+        share = xp.clip(1.0 - noise * (1.0 - 1.0 / n_models) / (n * known), 0.0, 1.0)
+        return model, block, xp.where(spread > 0.0, share, xp.zeros_like(share))
 
     def update(self, means: Array) -> None:
         """See :class:`Predictor`."""
         self._sums += means
-        self._squares += np.square(means).sum(axis=1)
+        self._squares += self._space.xp.sum(means * means, axis=-1)
         self._count += 1
+        self._fit = None
 
     def keep(self, rows: NDArray[np.intp]) -> None:
         """See :class:`Predictor`."""
-        self._sums, self._squares = self._sums[rows], self._squares[rows]
+        self._sums = self._space.take(self._sums, rows, axis=-2)
+        self._squares = self._space.take(self._squares, rows, axis=-1)
+        self._fit = None
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> dict[str, np.ndarray]:
         """See :class:`Predictor`."""
         return {
-            "sums": self._sums,
-            "squares": self._squares,
+            "sums": to_numpy(self._sums),
+            "squares": to_numpy(self._squares),
             "count": np.array([self._count], dtype=np.float64),
         }
 
-    def restore(self, state: dict[str, Array]) -> None:
+    def restore(self, state: dict[str, np.ndarray]) -> None:
         """See :class:`Predictor`."""
-        self._sums, self._squares = state["sums"], state["squares"]
+        self._sums, self._squares = self._space.asarray(state["sums"]), self._space.asarray(state["squares"])
         self._count = int(state["count"][0])
+        self._fit = None
 
 
-def predictor_for(design: Design) -> Predictor:
-    """A fresh predictor of the design's rule."""
-    shape = (len(design.models), design.layout.count)
-    rules: dict[PredictionRule, Predictor] = {
-        "running-mean": RunningMean(*shape, tau=design.tau),
-        "two-way": TwoWay(*shape),
-    }
-    return rules[design.prediction]
+def predictor_for(design: Design, space: Space, *, batch: tuple[int, ...] = ()) -> Predictor:
+    """A fresh predictor of the design's rule for all its models."""
+    shape = (*batch, len(design.models), design.layout.count)
+    if design.prediction == "two-way":
+        return TwoWay(space, shape)
+    return RunningMean(space, shape, tau=design.tau)

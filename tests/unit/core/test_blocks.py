@@ -20,12 +20,11 @@ def test_means_of_scattered_blocks():
     assert layout.means(panel).tolist() == [[0.5, 0.5, 1.0], [1.0, 0.5, 0.0]]
 
 
-def test_means_of_singletons_are_the_scores_in_a_new_array():
+def test_means_of_singletons_are_the_scores():
     layout = BlockLayout.of(["c", "a", "b"])
     panel = np.array([[0.1, 0.2, 0.3]])
     means = layout.means(panel)
     assert means.tolist() == panel.tolist()
-    assert not np.shares_memory(means, panel)
 
 
 def test_one_block():

@@ -1,5 +1,6 @@
 import io
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,10 +83,10 @@ def test_results_are_copies():
 
 
 @pytest.mark.parametrize("kind", ["bernstein", "hoeffding", "sharp", "betting"])
-def test_reading_in_tiles_changes_nothing(kind, monkeypatch):
+def test_reading_in_tiles_changes_nothing(kind):
     evidence = fed(Design.make([f"m{i}" for i in range(7)], ITEMS, evidence=kind))
     whole, bounds = evidence.log_e(), evidence.lower_bounds()
-    monkeypatch.setattr(module, "_TILE", 41 * 7 * 2)
+    evidence._mixture._space = replace(evidence.space, tile=41 * 7 * 2)
     np.testing.assert_allclose(evidence.log_e(), whole, rtol=0, atol=1e-13)
     np.testing.assert_allclose(evidence.lower_bounds(), bounds, rtol=0, atol=1e-11)
 

