@@ -21,6 +21,8 @@ from bbedge.report.document import certificate, to_json
 from bbedge.report.history import Recorder
 from bbedge.report.page import render_page
 from bbedge.report.page.payload import MOST_PLAIN
+from bbedge.report.page.view import MOST_ROWS
+from unit.report.documents import many
 
 ROOT = Path(__file__).parents[2]
 NAMED = "BBEDGE_CHROMIUM"
@@ -263,6 +265,48 @@ def test_many_models_travel_packed_and_arrive_whole(opened):
     with page.expect_download() as download:
         page.locator("#download").click()
     assert json.loads(Path(download.value.path()).read_text()) == document
+
+
+def test_very_many_models_are_a_table_that_can_be_searched(opened):
+    size = MOST_ROWS + 50
+    document = json.loads(to_json(certificate(many(size), most_models=2)))
+    it = opened(render_page(Certificate.of(document)))
+    page = it.scripted()
+    models = document["models"]
+    assert page.locator(".ranking tbody tr:visible").count() == MOST_ROWS
+    page.locator("#rest summary").click()
+    assert it.cells("model") == [model["name"] for model in models]
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in models]
+    assert page.locator(".matrix, .graph, aside").count() == 0
+    page.locator(".ranking tbody tr").first.click()
+    page.keyboard.press("Escape")
+    page.locator("#rest summary").click()
+    page.locator("#find").fill(models[-1]["name"])
+    assert page.locator(".ranking tbody tr:visible").count() == 1
+    assert page.locator("#found").inner_text() == f"1 model of {size}"
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == document
+    assert it.said == []
+    assert it.asked == [page.url]
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_very_many_models_fit_a_phone(opened, width):
+    document = json.loads(to_json(certificate(many(120), most_models=2)))
+    page = opened(render_page(Certificate.of(document)), viewport={"width": width, "height": 800}).scripted()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    row = page.locator(".ranking tbody tr").nth(50)
+    left, right = row.locator(".rank").bounding_box(), row.locator(".model").bounding_box()
+    assert left["x"] + left["width"] <= right["x"]
+
+
+def test_very_many_models_without_scripts(opened):
+    size = MOST_ROWS + 5
+    it = opened(render_page(Certificate.of(certificate(many(size), most_models=2))), java_script_enabled=False)
+    it.page.locator("#rest summary").click()
+    assert len(it.cells("rank")) == size
+    assert it.page.locator(".ranking tbody tr:visible").count() == size
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.02])
