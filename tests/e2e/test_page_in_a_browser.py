@@ -207,7 +207,7 @@ def test_looking_back_and_taking_the_json_away(opened, demo):
     for number, look in enumerate(document["looks"], start=1):
         page.locator("#look").fill(str(number))
         words = page.locator("#look-words").inner_text()
-        assert f"{look['resolved_pairs']} of 28 pairs certified, {look['edges']} edge" in words
+        assert f"{look['resolved_pairs']} of 15 pairs certified, {look['edges']} edge" in words
         assert f"{document['history']['log_thresholds'][number - 1]:.2f}" in words
     ranks = page.locator("#then-ranks .rank").all_inner_texts()
     assert ranks == [rank(model["standing_rank_interval"]) for model in document["models"]]
@@ -341,7 +341,7 @@ def test_without_scripts_the_findings_are_there(opened, demo):
     document, html = demo
     it = opened(html, java_script_enabled=False)
     assert it.cells("rank") == [rank(model["rank_interval"]) for model in document["models"]]
-    assert it.page.locator(".node").count() == 8
-    assert it.page.locator(".open-pairs tbody tr").count() == 5
+    assert it.page.locator(".node").count() == 6
+    assert it.page.locator(".open-pairs tbody tr").count() == len(document["unresolved"]) > 0
     assert not it.page.locator("#download").is_visible()
     assert "How to read this" in it.page.locator("body").inner_text()
