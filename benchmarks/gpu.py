@@ -21,6 +21,7 @@ from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import Certifier
 from bbedge.study.contenders import KINDS as KIND_OPTIONS
 from bbedge.study.experiments.four import four
+from bbedge.study.monte_carlo import repeated_on_device
 from bbedge.study.setting import Seeds
 
 KINDS: tuple[EvidenceKind, ...] = ("hoeffding", "bernstein", "sharp", "betting")
@@ -141,10 +142,12 @@ def studies(device: str, repetitions: int = 500) -> None:
     contests = four(tuple(KIND_OPTIONS))
     for trial in ("first", "second"):
         start = time.perf_counter()
-        records = {}
-        for contest in contests:
-            seeds = [Seeds(seed=1, place=f"evidence/{contest.name}", repetition=r) for r in range(repetitions)]
-            records[contest.name] = list(contest.repeat_together(seeds, device))
+        jobs = [
+            (contest, [Seeds(seed=1, place=f"evidence/{contest.name}", repetition=r) for r in range(repetitions)])
+            for contest in contests
+        ]
+        found = [list(each) for each in repeated_on_device(jobs, device)]
+        records = dict(zip((contest.name for contest in contests), found, strict=True))
         print(
             f"{len(KIND_OPTIONS)} kinds x {len(contests)} settings x {repetitions} repetitions x 100 looks, {trial}: "
             f"{time.perf_counter() - start:.2f} s"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+import numpy as np  # noqa: F401 - for the example
 from array_api_compat import array_namespace, is_numpy_array
 
 from bbedge.core.arrays import Array
+from bbedge.core.graph import closure as closure_by_bits
 
 
 def closure(edges: Array) -> Array:
@@ -14,17 +15,7 @@ def closure(edges: Array) -> Array:
     >>> closure(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
-    return _by_bits(edges) if is_numpy_array(edges) else _by_squaring(edges)
-
-
-def _by_bits(edges: np.ndarray) -> np.ndarray:
-    """Warshall's algorithm with a row of bits per model: L steps of L x L / 8 bytes."""
-    rows = np.packbits(edges, axis=1)
-    for via in range(len(edges)):
-        byte, bit = divmod(via, 8)
-        into = (rows[:, byte] >> (7 - bit)) & 1 == 1
-        rows[into] |= rows[via]
-    return np.unpackbits(rows, axis=1, count=len(edges)).view(np.bool_)
+    return closure_by_bits(edges) if is_numpy_array(edges) else _by_squaring(edges)
 
 
 def _by_squaring(edges: Array) -> Array:

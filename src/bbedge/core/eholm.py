@@ -23,13 +23,12 @@ def log_threshold(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
     weak = log_e < -math.log(alpha)
     deficits = xp.where(weak, 1.0 / alpha - xp.exp(xp.where(weak, log_e, 0.0)), 0.0)
-    tested = xp.astype(~xp.isnan(log_e), xp.float64)
     longest = max(log_e.shape[batch:], default=1)
     for _ in log_e.shape[batch:]:  # one axis at a time, so that no sum has more terms than an axis is long
-        deficits, tested = xp.sum(deficits, axis=-1), xp.sum(tested, axis=-1)
+        deficits = xp.sum(deficits, axis=-1)
     # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
     # taken for one that has none; and every sum as many as it has terms.
-    lost = 8 * UNIT * tested / alpha
+    lost = 8 * UNIT * math.prod(log_e.shape[batch:]) / alpha
     axes = log_e.ndim - batch
     threshold = (1.0 / alpha + deficits + lost) * (1.0 + (16 + axes * longest) * UNIT)
     result = xp.log(threshold) * (1.0 + 8 * UNIT)

@@ -12,6 +12,7 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from bbedge.errors import DataError, DomainError
 from bbedge.naming import shown_path
 from bbedge.study.backends import Backend, map_unordered
 from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.setting import Record, Seeds, Setting, Together
+from bbedge.study.setting import Array, Record, Seeds, Setting, Together
 from bbedge.study.study import Study
 
 CHUNK = 10
@@ -117,15 +118,28 @@ def work(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
 
 def _work_together(chunks: Sequence[Chunk], device: str) -> Iterator[tuple[Chunk, ChunkSums]]:
     """Run chunks on a device, as many repetitions of a setting at a time as its memory should hold."""
+    groups: list[list[Chunk]] = []
     for place in sorted({chunk.place for chunk in chunks}):
         own = [chunk for chunk in chunks if chunk.place == place]
-        for start in range(0, len(own), TOGETHER):
-            group = own[start : start + TOGETHER]
-            setting = group[0].setting
+        groups += [own[start : start + TOGETHER] for start in range(0, len(own), TOGETHER)]
+    jobs = [(group[0].setting, [seeds for chunk in group for seeds in _seeds(chunk)]) for group in groups]
+    for group, records in zip(groups, repeated_on_device(jobs, device), strict=True):
+        for chunk in group:
+            yield chunk, _summed(list(islice(records, chunk.count)))
+
+
+def repeated_on_device(jobs: Sequence[tuple[Setting, Sequence[Seeds]]], device: str) -> Iterator[Iterator[Record]]:
+    """The records of every job; while the device works on one, the cores draw for the next."""
+    with ThreadPoolExecutor(max_workers=1) as ahead:
+        drawn: Future[Array] | None = None
+        for place, (setting, many) in enumerate(jobs):
             assert isinstance(setting, Together)
-            records = setting.repeat_together([seeds for chunk in group for seeds in _seeds(chunk)], device)
-            for chunk in group:
-                yield chunk, _summed(list(islice(records, chunk.count)))
+            panels = drawn.result() if drawn else setting.draw_together(many)
+            if place + 1 < len(jobs):
+                following, seeds = jobs[place + 1]
+                assert isinstance(following, Together)
+                drawn = ahead.submit(following.draw_together, seeds)
+            yield setting.repeat_together(many, panels, device)
 
 
 def _seeds(chunk: Chunk) -> list[Seeds]:

@@ -65,8 +65,12 @@ class Setting(Protocol):
 class Together(Protocol):
     """A setting that can run many repetitions side by side on a device."""
 
-    def repeat_together(self, many: Sequence[Seeds], device: str) -> Iterator[Record]:
-        """Draw, run and measure for each."""
+    def draw_together(self, many: Sequence[Seeds]) -> Array:
+        """Draw for each."""
+        ...
+
+    def repeat_together(self, many: Sequence[Seeds], panels: Array, device: str) -> Iterator[Record]:
+        """Run and measure for each what was drawn."""
         ...
 
 
@@ -106,27 +110,30 @@ class Contest:
         """Run every contender on one set of panels."""
         return self._record(self.design(), self._panels(seeds), seeds, {})
 
-    def repeat_together(self, many: Sequence[Seeds], device: str) -> Iterator[Record]:
-        """The same as :meth:`repeat` for each, with the evidence of all repetitions computed together on a device."""
-        design = self.design()
-        n_models, n_items = len(design.models), len(design.items)
-        side_by_side = np.empty((self.looks, len(many), n_models, n_items))
+    def draw_together(self, many: Sequence[Seeds]) -> Array:
+        """The panels of :meth:`repeat` for each: replicates x repetitions x models x items."""
+        replicates = self.looks + (self.pilot if PILOT in self.contenders else 0)
+        together = np.empty((replicates, len(many), len(self.benchmark.means), self.benchmark.n_items))
 
-        def draw(place: int) -> Array:
-            panels = self._panels(many[place])
-            side_by_side[:, place] = panels[: self.looks]
-            return panels
+        def draw(place: int) -> None:
+            together[:, place] = self._panels(many[place])
 
         with ThreadPoolExecutor() as pool:
-            panels = list(pool.map(draw, range(len(many))))
-        placed = space_on(device).asarray(side_by_side)
+            list(pool.map(draw, range(len(many))))
+        return together
+
+    def repeat_together(self, many: Sequence[Seeds], panels: Array, device: str) -> Iterator[Record]:
+        """The same as :meth:`repeat` for each, with the evidence of all repetitions computed together on a device."""
+        design = self.design()
+        placed = space_on(device).asarray(panels[: self.looks])
         edges: dict[str, NDArray[np.bool_]] = {}
         for name in self.contenders:
             own = remade(name, self.benchmark, design)
             if own is not None:
                 edges[name] = looked(own, placed, device=device)
         for place, seeds in enumerate(many):
-            yield self._record(design, panels[place], seeds, {name: found[:, place] for name, found in edges.items()})
+            known = {name: found[:, place] for name, found in edges.items()}
+            yield self._record(design, panels[:, place], seeds, known)
 
     def _panels(self, seeds: Seeds) -> Array:
         pilot = self.pilot if PILOT in self.contenders else 0
