@@ -11,8 +11,7 @@ import inspect
 import io
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from bbedge.errors import DataError, DomainError
 from bbedge.naming import shown_path
 from bbedge.study.backends import Backend, map_unordered
 from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.setting import Array, Record, Seeds, Setting, Together
+from bbedge.study.setting import Contest, Record, Seeds, Setting
 from bbedge.study.study import Study
 
 CHUNK = 10
@@ -95,7 +94,7 @@ def run_study(
     total, done = sum(chunk.count for chunk in chunks), sum(chunk.count for chunk in chunks)
     done -= sum(chunk.count for chunk in missing)
     progress(done, total)
-    together = [chunk for chunk in missing if device is not None and isinstance(chunk.setting, Together)]
+    together = [chunk for chunk in missing if device is not None and isinstance(chunk.setting, Contest)]
     alone = [chunk for chunk in missing if chunk not in together]
     results = chain(
         _work_together(together, device or ""),
@@ -122,24 +121,39 @@ def _work_together(chunks: Sequence[Chunk], device: str) -> Iterator[tuple[Chunk
     for place in sorted({chunk.place for chunk in chunks}):
         own = [chunk for chunk in chunks if chunk.place == place]
         groups += [own[start : start + TOGETHER] for start in range(0, len(own), TOGETHER)]
-    jobs = [(group[0].setting, [seeds for chunk in group for seeds in _seeds(chunk)]) for group in groups]
+    jobs = [
+        (group[0].setting, [seeds for chunk in group for seeds in _seeds(chunk)])
+        for group in groups
+        if isinstance(group[0].setting, Contest)
+    ]
     for group, records in zip(groups, repeated_on_device(jobs, device), strict=True):
         for chunk in group:
             yield chunk, _summed(list(islice(records, chunk.count)))
 
 
-def repeated_on_device(jobs: Sequence[tuple[Setting, Sequence[Seeds]]], device: str) -> Iterator[Iterator[Record]]:
-    """The records of every job; while the device works on one, the cores draw for the next."""
-    with ThreadPoolExecutor(max_workers=1) as ahead:
-        drawn: Future[Array] | None = None
-        for place, (setting, many) in enumerate(jobs):
-            assert isinstance(setting, Together)
-            panels = drawn.result() if drawn else setting.draw_together(many)
-            if place + 1 < len(jobs):
-                following, seeds = jobs[place + 1]
-                assert isinstance(following, Together)
-                drawn = ahead.submit(following.draw_together, seeds)
-            yield setting.repeat_together(many, panels, device)
+Job = tuple[Contest, Sequence[Seeds]]
+"""Repetitions of a setting."""
+
+
+def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Record]]:
+    """The records of every job. Jobs with the same evidence to compute run side by side."""
+    groups: dict[Hashable, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job[0].alike, len(job[1])), []).append(job)
+    waiting: dict[int, Iterator[Record]] = {}
+    place = 0
+    for group in groups.values():
+        drawn = [contest.draw_together(many) for contest, many in group]
+        edges = group[0][0].edges_together(np.concatenate(drawn, axis=1), device)
+        first = 0
+        for job, panels in zip(group, drawn, strict=True):
+            contest, many = job
+            own = {name: each[:, first : first + len(many)] for name, each in edges.items()}
+            first += len(many)
+            waiting[next(i for i, other in enumerate(jobs) if other is job)] = contest.records_together(many, panels, own)
+        while place in waiting:
+            yield waiting.pop(place)
+            place += 1
 
 
 def _seeds(chunk: Chunk) -> list[Seeds]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,19 +61,6 @@ class Setting(Protocol):
         ...
 
 
-@runtime_checkable
-class Together(Protocol):
-    """A setting that can run many repetitions side by side on a device."""
-
-    def draw_together(self, many: Sequence[Seeds]) -> Array:
-        """Draw for each."""
-        ...
-
-    def repeat_together(self, many: Sequence[Seeds], panels: Array, device: str) -> Iterator[Record]:
-        """Run and measure for each what was drawn."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
     """Contenders on the same panels of a synthetic benchmark."""
@@ -122,18 +109,24 @@ class Contest:
             list(pool.map(draw, range(len(many))))
         return together
 
-    def repeat_together(self, many: Sequence[Seeds], panels: Array, device: str) -> Iterator[Record]:
-        """The same as :meth:`repeat` for each, with the evidence of all repetitions computed together on a device."""
+    @property
+    def alike(self) -> Hashable:
+        """Equal for settings whose repetitions have the same evidence to compute, and so may run side by side."""
+        return self.design().hash, self.contenders, self.looks
+
+    def edges_together(self, panels: Array, device: str) -> dict[str, NDArray[np.bool_]]:
+        """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models."""
+        design, placed = self.design(), space_on(device).asarray(panels[: self.looks])
+        designs = {name: remade(name, self.benchmark, design) for name in self.contenders}
+        return {name: looked(own, placed, device=device) for name, own in designs.items() if own is not None}
+
+    def records_together(
+        self, many: Sequence[Seeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
+    ) -> Iterator[Record]:
+        """The same as :meth:`repeat` for each, with what is known of the edges."""
         design = self.design()
-        placed = space_on(device).asarray(panels[: self.looks])
-        edges: dict[str, NDArray[np.bool_]] = {}
-        for name in self.contenders:
-            own = remade(name, self.benchmark, design)
-            if own is not None:
-                edges[name] = looked(own, placed, device=device)
         for place, seeds in enumerate(many):
-            known = {name: found[:, place] for name, found in edges.items()}
-            yield self._record(design, panels[:, place], seeds, known)
+            yield self._record(design, panels[:, place], seeds, {name: each[:, place] for name, each in edges.items()})
 
     def _panels(self, seeds: Seeds) -> Array:
         pilot = self.pilot if PILOT in self.contenders else 0

@@ -152,3 +152,17 @@ def test_unknown_names_and_impossible_numbers_are_refused(tmp_path):
         study("pover")
     with pytest.raises(DomainError, match="at least 1"):
         run_study(SMALL, repetitions=0, seed=1, keep=tmp_path)
+
+
+def test_repetitions_on_a_device_are_those_of_the_cores(tmp_path):
+    # NumPy is a device too: the batches are what is tested here. Two settings are alike, one is not.
+    contests = (
+        replace(SMALL, name="alike", benchmark=replace(SMALL.benchmark, heterogeneity=0.1)),
+        replace(SMALL, name="other", looks=3),
+    )
+    study = replace(STUDY, settings=(SMALL, *contests))
+    one_by_one = run_study(study, repetitions=12, seed=3, keep=tmp_path / "a", workers=1)
+    together = run_study(study, repetitions=12, seed=3, keep=tmp_path / "b", device="cpu")
+    assert together.to_csv() == one_by_one.to_csv()
+    again = run_study(study, repetitions=12, seed=3, keep=tmp_path / "b", device="cpu")
+    assert again.to_csv() == one_by_one.to_csv()
