@@ -13,6 +13,7 @@ from bbedge.cli.options import (
     ArraysOut,
     Blocks,
     Columns,
+    Device,
     Filter,
     IncompletePolicy,
     JsonOut,
@@ -82,6 +83,7 @@ def certify(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    device: Device = None,
     json_out: JsonOut = None,
     html_out: HtmlOut = None,
     arrays_out: ArraysOut = None,
@@ -155,6 +157,7 @@ def certify(
         },
         top_k=top_k,
         pilot=pilot,
+        device=device,
     )
 
     document = {}
@@ -188,7 +191,7 @@ def certify(
 
 
 def _run(
-    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None
+    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
 ) -> tuple[Leaderboard, Recorder]:
     from rich.console import Console
     from rich.progress import Progress
@@ -200,7 +203,7 @@ def _run(
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
     else:
         design = table.design(**options)
-    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
+    certifier, recorder = Certifier(design, device=device), Recorder(alpha=design.alpha)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
             recorder.record(certifier.update(panel))

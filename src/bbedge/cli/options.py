@@ -105,6 +105,14 @@ ReplicateFrom = Annotated[
         rich_help_panel=_LOGS,
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Where to compute: cpu, or a device of PyTorch such as cuda.",
+        show_default="cpu",
+    ),
+]
 JsonOut = Annotated[
     Path | None,
     typer.Option("--json", metavar="OUT", help="Write it all as JSON; - for standard output.", show_default=False),

@@ -25,6 +25,7 @@ from array_api_compat import (
 )
 
 from bbedge.errors import DomainError
+from bbedge.naming import quoted
 
 Array = Any
 """An array of NumPy, PyTorch or CuPy. The libraries share no type; the docstrings say the shape."""
@@ -123,14 +124,14 @@ def space_on(name: str) -> Space:
         import torch
     except ImportError as error:
         raise DomainError(
-            f"--device {name} needs PyTorch, which is not installed; install torch for your device, or use cpu"
+            f"the device {quoted(name)} needs PyTorch, which is not installed; install torch for it, or use cpu"
         ) from error
     try:
         place = torch.device(name)
         torch.zeros(1, dtype=torch.float64, device=place)
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise DomainError(f"--device {name} cannot be used here ({reason}); use cpu") from error
+        raise DomainError(f"the device {quoted(name)} cannot be used here ({reason}); use cpu") from error
     return _accelerated(xp, place)
 
 

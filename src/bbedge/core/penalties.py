@@ -73,7 +73,7 @@ class Pairs:
     @property
     def n_models(self) -> int:
         """Models that a panel has."""
-        return max(self.rows.stop, self.cols.stop)
+        return int(max(self.rows.stop, self.cols.stop))
 
 
 class Penalty(Protocol):

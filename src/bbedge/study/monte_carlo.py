@@ -150,7 +150,9 @@ def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Re
             contest, many = job
             own = {name: each[:, first : first + len(many)] for name, each in edges.items()}
             first += len(many)
-            waiting[next(i for i, other in enumerate(jobs) if other is job)] = contest.records_together(many, panels, own)
+            waiting[next(i for i, other in enumerate(jobs) if other is job)] = contest.records_together(
+                many, panels, own
+            )
         while place in waiting:
             yield waiting.pop(place)
             place += 1
@@ -158,9 +160,7 @@ def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Re
 
 def _seeds(chunk: Chunk) -> list[Seeds]:
     place = f"{chunk.study}/{chunk.setting.name}"
-    return [
-        Seeds(seed=chunk.seed, place=place, repetition=chunk.first + number) for number in range(chunk.count)
-    ]
+    return [Seeds(seed=chunk.seed, place=place, repetition=chunk.first + number) for number in range(chunk.count)]
 
 
 def _summed(records: Sequence[Record]) -> ChunkSums:
