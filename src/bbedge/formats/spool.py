@@ -81,8 +81,13 @@ class Spool:
     def mapped(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Everything that was written, float64 numbers, as one array that cannot be changed and stays on disk."""
         file = cast("IO[bytes]", self._file)
+        # The mapping keeps what it shows alive, and goes with the last array that uses it.
         mapping = mmap.mmap(file.fileno(), prod(shape) * 8, access=mmap.ACCESS_READ)
         return np.frombuffer(mapping, dtype=np.float64).reshape(shape)
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def _refusal(self, reason: str) -> DataError:
         return DataError(
@@ -119,8 +124,8 @@ def spool_folder() -> str:
 def one_by_one(panels: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
     """The panels in turn; of panels on disk, the memory of one is given back before the next is read."""
     owner: Any = panels
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
     for panel in panels:
         yield panel
         if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
