@@ -155,7 +155,8 @@ def main() -> None:
             f"          peak memory {found.peak_bytes / 1e9:.2f} GB, {found.peak_over_scores:.2f} times the scores in "
             f"float64 (at most 3 are allowed where they are large)\n"
             f"          a replicate is read in the time of {found.products:.2f} products A @ A.T, A of "
-            f"{found.models:,} x {found.items:,}, each {found.product_seconds:.2f} s; in CPU time {found.cpu_products:.2f}"
+            f"{found.models:,} x {found.items:,}, each {found.product_seconds:.2f} s; "
+            f"in CPU time, of {found.cpu_products:.2f}"
         )
 
 

@@ -96,8 +96,8 @@ class Chunk:
     """How many they are."""
     kept: Mapping[Role, NDArray[Any] | Piece]
     """The codes of the names, in memory or on disk, and the scores; a role that the table does not have is absent."""
-    replicates: Codes | None
-    """The codes of the replicates that come in rows on disk."""
+    replicates: NDArray[np.int64] | None
+    """The codes of the replicates that come in these rows; None where the table has none."""
 
     def codes(self, role: Role) -> Codes:
         """The codes of the names of a role."""
@@ -154,20 +154,18 @@ class Coder:
         """Rows in memory, or on disk if there are too many."""
         kept: dict[Role, NDArray[Any] | Piece] = dict(columns)
         size = sum(column.nbytes for column in columns.values())
-        present = None
+        present = _present(columns["replicate"]) if "replicate" in columns else None
         if self._held + size > spool.ROWS_IN_MEMORY:
             kept = {role: self._spool.write(column) for role, column in columns.items()}
-            present = np.unique(columns["replicate"]) if "replicate" in columns else None
         else:
             self._held += size
         return Chunk(table=table, first_row=first_row, height=len(columns["score"]), kept=kept, replicates=present)
 
     def recoded(self, chunk: Chunk, role: Role, codes: Codes) -> Chunk:
         """The chunk with other codes for a role."""
-        if not isinstance(chunk.kept[role], Piece):
-            return replace(chunk, kept={**chunk.kept, role: codes})
-        present = np.unique(codes) if role == "replicate" else chunk.replicates
-        return replace(chunk, kept={**chunk.kept, role: self._spool.write(codes)}, replicates=present)
+        kept = self._spool.write(codes) if isinstance(chunk.kept[role], Piece) else codes
+        present = _present(codes) if role == "replicate" else chunk.replicates
+        return replace(chunk, kept={**chunk.kept, role: kept}, replicates=present)
 
     def names(self, role: Role) -> list[str]:
         """The names of a role; the position of a name is its code."""
@@ -234,6 +232,11 @@ class Coder:
         # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
         scores += 0.0
         return scores
+
+
+def _present(codes: Codes) -> NDArray[np.int64]:
+    """The different codes. Counted, because there are few of them in many rows."""
+    return np.flatnonzero(np.bincount(codes))
 
 
 def _narrow(scores: NDArray[np.float64]) -> NDArray[Any]:
