@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from bbedge.cli.app import app
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
@@ -314,3 +315,49 @@ def test_scores_keep_every_bit(small_memory):
         assert read_scores(table).values.tobytes() == expected.tobytes()
         small_memory()
     assert spool.ROWS_IN_MEMORY == 100
+
+
+@pytest.mark.parametrize("more", [[], ["--top-k", "1", "--pilot", "2"]])
+def test_the_command_gives_the_same_certificate_from_disk(tmp_path, small_memory, more):
+    path = tmp_path / "a.parquet"
+    table_of((5, 3, 30), "shuffled", scores="any").write_parquet(path)
+    app(["certify", str(path), "--json", str(tmp_path / "whole.json"), *more], standalone_mode=False)
+    small_memory()
+    app(["certify", str(path), "--json", str(tmp_path / "spooled.json"), *more], standalone_mode=False)
+    assert (tmp_path / "spooled.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
+MEASURE = """
+import resource, sys
+import polars as pl
+from bbedge.formats import frames, read_scores, spool
+frames._ROWS, spool.ROWS_IN_MEMORY, spool.PANELS_IN_MEMORY = 100_000, 8 << 20, 16 << 20
+read_scores(pl.DataFrame({"model": ["a", "b"], "item": ["x", "x"], "score": [1.0, 0.0]}))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+scores = read_scores(sys.argv[1])
+total = sum(float(panel.sum()) for panel in spool.one_by_one(scores.values))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, *scores.values.shape, total)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss has another unit elsewhere")
+def test_memory_is_less_than_the_scores_whatever_the_order(tmp_path):
+    replicates, models, items = 20, 60, 10_000
+    cells = np.random.default_rng(0).permutation(replicates * models * items)
+    scores = cells * 7919 % 1_000_003 / 1_000_003
+    pl.DataFrame(
+        {
+            "model": pl.Series([f"m{m}" for m in range(models)]).gather(cells // items % models),
+            "item": pl.Series([f"q{i}" for i in range(items)]).gather(cells % items),
+            "replicate": cells // (models * items),
+            "score": scores,
+        }
+    ).write_parquet(tmp_path / "a.parquet", row_group_size=100_000)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(tmp_path / "a.parquet")], capture_output=True, text=True, check=True
+    )
+    peak, *shape, total = done.stdout.split()
+    assert list(map(int, shape)) == [replicates, models, items]
+    assert float(total) == pytest.approx(scores.sum())
+    # In memory, rows and panels would take two and a half times the scores.
+    assert int(peak) * 1024 < scores.nbytes
