@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ ROWS_IN_MEMORY = 1 << 30
 """Bytes of coded rows that are held in memory; further rows go to a file."""
 PANELS_IN_MEMORY = 2 << 30
 """Bytes of panels that are held in memory; larger ones are filled some replicates at a time and go to a file."""
+_PART = 1 << 28
 
 
 @dataclass(slots=True)
@@ -31,16 +33,16 @@ class Spool:
     behind.
     """
 
-    folder: str = field(default_factory=lambda: spool_folder())
-    """Where the file is."""
+    folder: str | None = None
+    """Where the file is; where large temporary files belong, if none is named."""
     size: int = 0
     """Bytes written so far."""
-    _file: IO[bytes] | None = None
+    _file: io.FileIO | None = None
 
     def require(self, more: int) -> None:
         """Raise unless the disk has room for so many bytes more."""
         try:
-            free = shutil.disk_usage(self.folder).free
+            free = shutil.disk_usage(self._place()).free
         except OSError as error:
             raise self._refusal(error.strerror or str(error)) from error
         if free < more:
@@ -52,13 +54,13 @@ class Spool:
         piece = Piece(spool=self, offset=self.size, shape=array.shape, dtype=array.dtype)
         try:
             if self._file is None:
-                self._file = cast("IO[bytes]", tempfile.TemporaryFile(prefix="bbedge-", dir=self.folder))  # noqa: SIM115
+                # Without a buffer: nothing is left to be written when a full disk has been told.
+                self._file = tempfile.TemporaryFile(prefix="bbedge-", dir=self._place(), buffering=0)  # noqa: SIM115
             self._file.seek(self.size)
             # In parts, because a system may write no more than 2 GB at once.
-            whole = array.reshape(-1).view(np.uint8).data
-            for first in range(0, len(whole), 1 << 28):
-                self._file.write(whole[first : first + (1 << 28)])
-            self._file.flush()
+            whole, done = array.reshape(-1).view(np.uint8).data, 0
+            while done < len(whole):
+                done += self._file.write(whole[done : done + _PART])
         except OSError as error:
             raise self._refusal(error.strerror or str(error)) from error
         self.size += array.nbytes
@@ -68,11 +70,11 @@ class Spool:
         """An array that was written before."""
         array = np.empty(piece.shape, dtype=piece.dtype)
         if array.size:
-            file = cast("IO[bytes]", self._file)
+            file = cast("io.FileIO", self._file)
             file.seek(piece.offset)
             whole, done = array.reshape(-1).view(np.uint8).data, 0
             while done < len(whole):
-                got = cast("Any", file).readinto(whole[done : done + (1 << 28)])
+                got = file.readinto(whole[done : done + _PART])
                 if not got:
                     raise self._refusal("the temporary file ends before what was written to it")
                 done += got
@@ -80,18 +82,23 @@ class Spool:
 
     def mapped(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Everything that was written, float64 numbers, as one array that cannot be changed and stays on disk."""
-        file = cast("IO[bytes]", self._file)
+        file = cast("io.FileIO", self._file)
         # The mapping keeps what it shows alive, and goes with the last array that uses it.
         mapping = mmap.mmap(file.fileno(), prod(shape) * 8, access=mmap.ACCESS_READ)
         return np.frombuffer(mapping, dtype=np.float64).reshape(shape)
+
+    def _place(self) -> str:
+        self.folder = self.folder or spool_folder()
+        return self.folder
 
     def __del__(self) -> None:
         if self._file is not None:
             self._file.close()
 
     def _refusal(self, reason: str) -> DataError:
+        holder = "no folder can" if self.folder is None else f"{shown_path(self.folder)} cannot"
         return DataError(
-            f"the scores are too large for memory, and {shown_path(self.folder)} cannot hold them for the time being "
+            f"the scores are too large for memory, and {holder} hold them for the time being "
             f"({reason}; {_gigabytes(self.size)} were written); set TMPDIR to a folder on a disk with more room"
         )
 
