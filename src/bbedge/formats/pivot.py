@@ -82,7 +82,9 @@ def _from_dense(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> 
         return Panels(names=grid.names, values=values)
     gaps = Gaps(names=grid.names, cells=missing, listing="missing")
     kept = _by_policy(coder, gaps, incomplete, hint)
-    return Panels(names=_kept_names(gaps, kept), values=_cut(values, kept), notes=(_note(gaps, kept),))
+    return Panels(
+        names=_kept_names(gaps, kept), values=_cut(values, kept, in_memory=grid.in_memory), notes=(_note(gaps, kept),)
+    )
 
 
 def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -91,10 +93,13 @@ def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.i
     spool = Spool()
     if not grid.in_memory:
         spool.require(8 * prod(grid.shape))
-    values = np.empty(0)
+    groups = list(grid.groups())
+    # One buffer for all groups, the first of which is the largest: two would take twice the memory.
+    buffer = np.empty(len(groups[0]) * panel)
     missing = [np.empty(0, dtype=np.int64)]
-    for group in grid.groups():
-        values = np.full(len(group) * panel, _NO_ROW)
+    for group in groups:
+        values = buffer[: len(group) * panel]
+        values.fill(_NO_ROW)
         rows = filled = 0
         for chunk in coder.chunks:
             within = grid.within(chunk, group)
@@ -113,14 +118,14 @@ def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.i
             check_unique(coder, grid)
         if not grid.in_memory:
             spool.write(values)
-    whole = values.reshape(grid.shape) if grid.in_memory else spool.mapped(grid.shape)
+    whole = buffer.reshape(grid.shape) if grid.in_memory else spool.mapped(grid.shape)
     return whole, np.concatenate(missing)
 
 
-def _cut(values: NDArray[np.float64], kept: Kept) -> NDArray[np.float64]:
-    """What is kept of the panels, in memory if they are there."""
+def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray[np.float64]:
+    """What is kept of the panels, in memory or on disk as they are."""
     replicates, models, items = kept
-    if values.flags.writeable:
+    if in_memory:
         return values[np.ix_(*kept)]
     cut = np.ix_(models, items)
     shape = (int(replicates.sum()), int(models.sum()), int(items.sum()))
