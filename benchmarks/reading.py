@@ -1,7 +1,8 @@
 """What it costs to read a long table: seconds and peak memory, next to a matrix product of the same size.
 
 One look at L models on N items takes one product of an L x N matrix with its transpose for the bernstein evidence, and
-four for the sharp one, so that reading should take less than that where the leaderboard is large.
+four for the sharp one. The product that is timed is A @ A.T, which is symmetric, so that NumPy does half of the work
+of a product of two different matrices.
 """
 
 import argparse
