@@ -51,10 +51,11 @@ class Scores:
     ) -> Scores:
         """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate).
 
-        An array of float64 is not copied, because it may be larger than memory: do not change it afterwards.
+        The array is copied, unless it is read-only: that may be mapped from a file that is larger than memory.
         """
-        array = _as_floats(values).view()
-        array.flags.writeable = False
+        array = _as_floats(values)
+        if array is values and array.flags.writeable:
+            array = array.copy()
         if array.ndim == 2:
             array = array[None]
         if array.ndim != 3 or array.shape[1:] != (len(models), len(items)):

@@ -227,12 +227,13 @@ def test_panels_one_by_one_are_the_panels(small_memory):
     assert np.array_equal(list(one_by_one(np.arange(8.0).reshape(2, 2, 2))), np.arange(8.0).reshape(2, 2, 2))
 
 
-def test_no_array_is_copied_to_be_wrapped():
+def test_only_arrays_that_can_change_are_copied_to_be_wrapped():
     values = np.zeros((2, 3, 4))
     scores = Scores.of(values, models="abc", items="wxyz")
-    assert np.shares_memory(scores.values, values)
-    assert not scores.values.flags.writeable
-    assert values.flags.writeable
+    values[:] = 1.0
+    assert not scores.values.any()
+    values.flags.writeable = False
+    assert np.shares_memory(Scores.of(values, models="abc", items="wxyz").values, values)
     assert Scores.of([[1, 0]] * 2, models="ab", items="xy").values.tolist() == [[[1.0, 0.0], [1.0, 0.0]]]
 
 
