@@ -53,9 +53,8 @@ class Scores:
 
         The array is copied, unless it is read-only: that may be mapped from a file that is larger than memory.
         """
-        array = _as_floats(values)
-        if array is values and array.flags.writeable:
-            array = array.copy()
+        fixed = isinstance(values, np.ndarray) and not values.flags.writeable
+        array = _as_floats(values, copy=None if fixed else True)
         if array.ndim == 2:
             array = array[None]
         if array.ndim != 3 or array.shape[1:] != (len(models), len(items)):
@@ -89,16 +88,17 @@ class Scores:
         yield from self.values
 
 
-def _as_floats(values: ArrayLike) -> NDArray[np.float64]:
+def _as_floats(values: ArrayLike, *, copy: bool | None) -> NDArray[np.float64]:
+    """The numbers as float64; ``copy`` as in :func:`numpy.array`, where None copies only what must be converted."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64, copy=copy)
     except (TypeError, ValueError) as error:
         raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
 
 
 def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
     """Return a copy of the panel as contiguous float64, or say which cell makes it unusable."""
-    scores = np.array(_as_floats(panel), order="C")
+    scores = np.ascontiguousarray(_as_floats(panel, copy=True))
     shape = (len(models), len(items))
     if scores.shape != shape:
         raise DataError(
