@@ -197,6 +197,7 @@ def _run(
     from rich.progress import Progress
 
     from bbedge.core.leaderboard import Certifier, pilot_design
+    from bbedge.formats.spool import one_by_one
     from bbedge.report.history import Recorder
 
     if pilot is not None:
@@ -205,7 +206,8 @@ def _run(
         design = table.design(**options)
     certifier, recorder = Certifier(design, device=device), Recorder(alpha=design.alpha)
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
+        panels = table.values[pilot or 0 :]
+        for panel in progress.track(one_by_one(panels), total=len(panels), description="looking after each replicate"):
             recorder.record(certifier.update(panel))
     return certifier.leaderboard(), recorder
 

@@ -32,7 +32,7 @@ class Scores:
     replicates: tuple[str, ...]
     """Labels of the replicates, in the order in which they are processed."""
     values: NDArray[np.float64]
-    """Scores mapped to [0, 1]: replicates x models x items."""
+    """Scores mapped to [0, 1]: replicates x models x items. Large ones are mapped from a file and cannot be changed."""
     numbered: bool = True
     """Whether the replicates came with labels, or are simply in the order given."""
     score_range: tuple[float, float] = (0.0, 1.0)
@@ -49,8 +49,12 @@ class Scores:
         items: Sequence[str],
         blocks: Sequence[str] | Literal["item", "one"] = "item",
     ) -> Scores:
-        """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate)."""
-        array = _as_floats(values)
+        """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate).
+
+        The array is copied, unless it is read-only: that may be mapped from a file that is larger than memory.
+        """
+        fixed = isinstance(values, np.ndarray) and not values.flags.writeable
+        array = _as_floats(values, copy=None if fixed else True)
         if array.ndim == 2:
             array = array[None]
         if array.ndim != 3 or array.shape[1:] != (len(models), len(items)):
@@ -84,24 +88,25 @@ class Scores:
         yield from self.values
 
 
-def _as_floats(values: ArrayLike) -> NDArray[np.float64]:
+def _as_floats(values: ArrayLike, *, copy: bool | None) -> NDArray[np.float64]:
+    """The numbers as float64; ``copy`` as in :func:`numpy.array`, where None copies only what must be converted."""
     try:
-        return np.array(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64, copy=copy)
     except (TypeError, ValueError) as error:
         raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
 
 
 def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-    """Return the panel as contiguous float64, or say which cell makes it unusable."""
-    scores = np.ascontiguousarray(_as_floats(panel))
+    """Return a copy of the panel as contiguous float64, or say which cell makes it unusable."""
+    scores = np.ascontiguousarray(_as_floats(panel, copy=True))
     shape = (len(models), len(items))
     if scores.shape != shape:
         raise DataError(
             f"panel of shape {scores.shape}; expected {shape[0]} models x {shape[1]} items, every score present"
         )
-    # Written so that NaN fails: a comparison with NaN is false.
-    bad = ~((scores >= 0.0) & (scores <= 1.0))
-    if bad.any():
+    # Written so that NaN fails, which is the smallest and the largest of the numbers that it is among.
+    if scores.size and not (scores.min() >= 0.0 and scores.max() <= 1.0):
+        bad = ~((scores >= 0.0) & (scores <= 1.0))
         row, column = map(int, np.argwhere(bad)[0])
         raise DataError(
             f"score {scores[row, column]} of model {quoted(models[row])} on item {quoted(items[column])} is not in "
