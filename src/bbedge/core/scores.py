@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.design import Design
 from bbedge.errors import DataError, DesignError
-from bbedge.naming import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,22 +93,3 @@ def _as_floats(values: ArrayLike, *, copy: bool | None) -> NDArray[np.float64]:
         return np.array(values, dtype=np.float64, copy=copy)
     except (TypeError, ValueError) as error:
         raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
-
-
-def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-    """Return a copy of the panel as contiguous float64, or say which cell makes it unusable."""
-    scores = np.ascontiguousarray(_as_floats(panel, copy=True))
-    shape = (len(models), len(items))
-    if scores.shape != shape:
-        raise DataError(
-            f"panel of shape {scores.shape}; expected {shape[0]} models x {shape[1]} items, every score present"
-        )
-    # Written so that NaN fails, which is the smallest and the largest of the numbers that it is among.
-    if scores.size and not (scores.min() >= 0.0 and scores.max() <= 1.0):
-        bad = ~((scores >= 0.0) & (scores <= 1.0))
-        row, column = map(int, np.argwhere(bad)[0])
-        raise DataError(
-            f"score {scores[row, column]} of model {quoted(models[row])} on item {quoted(items[column])} is not in "
-            "[0, 1]; a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
-        )
-    return scores

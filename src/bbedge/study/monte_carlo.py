@@ -11,6 +11,7 @@ import inspect
 import io
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -30,7 +31,10 @@ CHUNK = 10
 """Repetitions that are kept together: what a crash can cost a worker."""
 
 TOGETHER = 50
-"""Chunks that a device computes side by side."""
+"""Chunks of one setting that a device computes side by side."""
+
+SIDE_BY_SIDE = 1 << 28
+"""Scores of alike settings that it takes at a time, more or less: two gigabytes."""
 
 ChunkSums = dict[tuple[str, str], Sums]
 
