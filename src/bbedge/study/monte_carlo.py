@@ -141,25 +141,25 @@ Job = tuple[Contest, Sequence[Seeds]]
 
 def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Record]]:
     """The records of every job. Jobs with the same evidence to compute run side by side."""
-    groups: dict[Hashable, list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((job[0].alike, len(job[1])), []).append(job)
+    groups: dict[Hashable, list[int]] = {}
+    scores: Counter[Hashable] = Counter()
+    for place, (contest, many) in enumerate(jobs):
+        scores[contest.alike] += contest.looks * len(many) * len(contest.benchmark.means) * contest.benchmark.n_items
+        groups.setdefault((contest.alike, scores[contest.alike] // SIDE_BY_SIDE), []).append(place)
     waiting: dict[int, Iterator[Record]] = {}
-    place = 0
-    for group in groups.values():
-        drawn = [contest.draw_together(many) for contest, many in group]
-        edges = group[0][0].edges_together(np.concatenate(drawn, axis=1), device)
+    following = 0
+    for places in groups.values():
+        drawn = [jobs[place][0].draw_together(jobs[place][1]) for place in places]
+        edges = jobs[places[0]][0].edges_together(np.concatenate(drawn, axis=1), device)
         first = 0
-        for job, panels in zip(group, drawn, strict=True):
-            contest, many = job
+        for place, panels in zip(places, drawn, strict=True):
+            contest, many = jobs[place]
             own = {name: each[:, first : first + len(many)] for name, each in edges.items()}
+            waiting[place] = contest.records_together(many, panels, own)
             first += len(many)
-            waiting[next(i for i, other in enumerate(jobs) if other is job)] = contest.records_together(
-                many, panels, own
-            )
-        while place in waiting:
-            yield waiting.pop(place)
-            place += 1
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
 
 
 def _seeds(chunk: Chunk) -> list[Seeds]:
