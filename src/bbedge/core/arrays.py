@@ -33,6 +33,9 @@ Array = Any
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
+CHUNK = 1024
+"""Blocks in one matrix product: a short accumulation for the account of rounding, the same on every device."""
+
 _Work = TypeVar("_Work")
 
 
@@ -51,7 +54,7 @@ class Space:
     tile: int
     """Numbers in one temporary: what fits a core's cache, or keeps an accelerator busy."""
     chunk: int
-    """Blocks in one matrix product: few for small temporaries and a short accumulation, many for an accelerator."""
+    """Blocks in one matrix product."""
     threads: int = 1
     """Threads that work on tiles; matrix products have their own."""
 
@@ -97,7 +100,7 @@ def numpy_space() -> Space:
     """NumPy on this machine's cores."""
     import array_api_compat.numpy as xp
 
-    return Space(xp=xp, device="cpu", tile=1 << 17, chunk=1024, threads=_threads())
+    return Space(xp=xp, device="cpu", tile=1 << 17, chunk=CHUNK, threads=_threads())
 
 
 def _threads() -> int:
@@ -137,7 +140,7 @@ def space_on(name: str) -> Space:
 
 def _accelerated(xp: Any, place: Any) -> Space:  # noqa: ANN401 - libraries have no common type
     # An empty queue costs an accelerator more than a large temporary.
-    return Space(xp=xp, device=place, tile=1 << 26, chunk=1 << 14)
+    return Space(xp=xp, device=place, tile=1 << 26, chunk=CHUNK)
 
 
 def to_numpy(array: Array) -> np.ndarray:
