@@ -115,7 +115,7 @@ class Evidence:
         scores = check_panel(panel, space=space, models=self.active, items=self._design.items, batch=self._batch)
         means = self._layout.means(scores, space)
         self._mixture.add(
-            lambda places: some_columns(space, means, places),
+            lambda places: some_columns(space, means, places) + 0.0,
             lambda places: predictor.residuals(means, places),
             shift=predictor.shift,
             totals=space.xp.mean(scores, axis=-1),

@@ -149,19 +149,23 @@ class _Polynomial:
         """Half the residuals without their common value: of all models, of the rows, of the columns."""
         n_blocks = chunk.stop - chunk.start if isinstance(chunk, slice) else len(chunk)
         models = (*self._pairs.batch, self._pairs.n_models)
-        v = self._space.empty(*models, n_blocks)
+        step = max(1, 2 * self._space.tile // math.prod(models))
 
-        def fill(some: slice) -> None:
-            places = (
-                slice(chunk.start + some.start, chunk.start + some.stop) if isinstance(chunk, slice) else chunk[some]
-            )
-            part = residuals(places) + 0.0
+        def half(places: Places) -> Array:
+            part = residuals(places)
             part -= self._space.xp.mean(part, axis=-2, keepdims=True)
             part *= 0.5
-            v[..., some] = part
+            return part
 
-        step = max(1, 2 * self._space.tile // math.prod(models))
-        self._space.each(fill, [slice(start, min(start + step, n_blocks)) for start in range(0, n_blocks, step)])
+        def fill(some: slice) -> None:
+            at = slice(chunk.start + some.start, chunk.start + some.stop) if isinstance(chunk, slice) else chunk[some]
+            v[..., some] = half(at)
+
+        if step >= n_blocks:
+            v = half(chunk)
+        else:
+            v = self._space.empty(*models, n_blocks)
+            self._space.each(fill, [slice(start, min(start + step, n_blocks)) for start in range(0, n_blocks, step)])
         if self._pairs.is_square:
             return v, v, v
         return v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 State = dict[str, np.ndarray]
 Columns = Callable[[Places], Array]
-"""Gives the residuals of some blocks: (batch x) models x those blocks."""
+"""Gives the residuals of some blocks: (batch x) models x those blocks, in a new array."""
 Features = Callable[[slice, slice], list[Array]]
 """Gives the features of some rows and columns: arrays of features x (batch x) rows x columns, to be put together."""
 

@@ -149,14 +149,16 @@ def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Re
     waiting: dict[int, Iterator[Record]] = {}
     following = 0
     for places in groups.values():
-        drawn = [jobs[place][0].draw_together(jobs[place][1]) for place in places]
-        edges = jobs[places[0]][0].edges_together(np.concatenate(drawn, axis=1), device)
-        first = 0
-        for place, panels in zip(places, drawn, strict=True):
+        ends = np.cumsum([0] + [len(jobs[place][1]) for place in places]).tolist()
+        replicates, *of_one = jobs[places[0]][0].drawn_shape
+        panels = np.empty((replicates, ends[-1], *of_one))
+        for place, some in zip(places, map(slice, ends, ends[1:]), strict=True):
+            jobs[place][0].draw_together(jobs[place][1], panels[:, some])
+        edges = jobs[places[0]][0].edges_together(panels, device)
+        for place, some in zip(places, map(slice, ends, ends[1:]), strict=True):
             contest, many = jobs[place]
-            own = {name: each[:, first : first + len(many)] for name, each in edges.items()}
-            waiting[place] = contest.records_together(many, panels, own)
-            first += len(many)
+            own = {name: each[:, some] for name, each in edges.items()}
+            waiting[place] = contest.records_together(many, panels[:, some], own)
         while following in waiting:
             yield waiting.pop(following)
             following += 1

@@ -95,19 +95,22 @@ class Contest:
 
     def repeat(self, seeds: Seeds) -> Record:
         """Run every contender on one set of panels."""
-        return self._record(self.design(), self._panels(seeds), seeds, {})
+        return self._record(self.design(), self._panels(seeds), seeds, {}, {})
 
-    def draw_together(self, many: Sequence[Seeds]) -> Array:
-        """The panels of :meth:`repeat` for each: replicates x repetitions x models x items."""
-        replicates = self.looks + (self.pilot if PILOT in self.contenders else 0)
-        together = np.empty((replicates, len(many), len(self.benchmark.means), self.benchmark.n_items))
+    def draw_together(self, many: Sequence[Seeds], panels: Array) -> None:
+        """Draw the panels of :meth:`repeat` for each, into replicates x repetitions x models x items."""
 
         def draw(place: int) -> None:
-            together[:, place] = self._panels(many[place])
+            panels[:, place] = self._panels(many[place])
 
         with ThreadPoolExecutor() as pool:
             list(pool.map(draw, range(len(many))))
-        return together
+
+    @property
+    def drawn_shape(self) -> tuple[int, int, int]:
+        """Replicates that a repetition draws, models, items."""
+        replicates = self.looks + (self.pilot if PILOT in self.contenders else 0)
+        return replicates, len(self.benchmark.means), self.benchmark.n_items
 
     @property
     def alike(self) -> Hashable:
@@ -125,24 +128,40 @@ class Contest:
     ) -> Iterator[Record]:
         """The same as :meth:`repeat` for each, with what is known of the edges."""
         design = self.design()
+        if set(self.measured) <= {"fwer", "power"}:  # measured for all repetitions at once
+            null = self.benchmark.null(self.tau)
+            measured = {name: edge_measures(found, null) for name, found in edges.items()}
+        else:
+            measured = {}
         for place, seeds in enumerate(many):
-            yield self._record(design, panels[:, place], seeds, {name: each[:, place] for name, each in edges.items()})
+            known = {name: found[:, place] for name, found in edges.items() if name not in measured}
+            done = {name: {m: values[:, place] for m, values in each.items()} for name, each in measured.items()}
+            yield self._record(design, panels[:, place], seeds, known, done)
 
     def _panels(self, seeds: Seeds) -> Array:
         pilot = self.pilot if PILOT in self.contenders else 0
         return self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
 
-    def _record(self, design: Design, panels: Array, seeds: Seeds, known: Mapping[str, NDArray[np.bool_]]) -> Record:
-        """What every contender claims on these panels, measured; some claims may be known already."""
+    def _record(
+        self,
+        design: Design,
+        panels: Array,
+        seeds: Seeds,
+        known: Mapping[str, NDArray[np.bool_]],
+        measured: Mapping[str, Mapping[str, Array]],
+    ) -> Record:
+        """What every contender claims on these panels, measured; edges or measures may be known already."""
         record: dict[tuple[str, str], Array] = {}
         for name in self.contenders:
-            if name in known:
-                found: NDArray[np.generic] = known[name]
-            elif name == PILOT:
-                found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
-            else:
-                found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
-            measures = self._measures(found, ranks=gives_ranks(name))
+            measures = measured.get(name)
+            if measures is None:
+                if name in known:
+                    found: NDArray[np.generic] = known[name]
+                elif name == PILOT:
+                    found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
+                else:
+                    found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
+                measures = self._measures(found, ranks=gives_ranks(name))
             record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
         return record
 

@@ -14,7 +14,7 @@ SPACE = numpy_space()
 
 def added(penalty, residuals, shift):
     """Add a replicate that lies in memory."""
-    penalty.add(lambda places: residuals[..., places], shift)
+    penalty.add(lambda places: residuals[..., places] + 0.0, shift)
     return penalty
 
 
