@@ -7,7 +7,6 @@ versions of requirements.txt.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -73,7 +72,6 @@ def rows(*, quick: bool = False) -> list[Row]:
     trouble = _install()
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        ours = {size: _repeated(BBEDGE, Path(folder), size, 2 if quick else 5) for size in (TINY, *sizes)}
         for rival in RIVALS:
             title = f"faster than {rival.name} {_version(rival.name)}"
             if trouble is not None:
@@ -81,12 +79,34 @@ def rows(*, quick: bool = False) -> list[Row]:
                     Row(target=title, measured=None, note=f"{rival.name} could not be installed here: {trouble}")
                 )
                 continue
-            tiny = _repeated(rival, Path(folder), TINY, 2)
+            our_start, their_start = _in_turn(rival, Path(folder), TINY, 1 if quick else 3)
             for size in sizes:
-                once = size[0] > 10
-                theirs = _repeated(rival, Path(folder), size, 1 if once else 2)
-                found += _compared(title, rival, size, ours[size], theirs, ours[TINY], tiny)
+                # The larger one takes minutes; it is run once, between two runs of ours.
+                ours, theirs = _in_turn(rival, Path(folder), size, 1 if quick or size[0] > 10 else 2)
+                found += _compared(title, rival, size, ours, theirs, our_start, their_start)
     return found
+
+
+def _in_turn(rival: Contender, folder: Path, size: tuple[int, int, int], times: int) -> tuple[Process, Process]:
+    """Ours and theirs by turns, ours once more at the end; of each the run of median length."""
+    ours, theirs = [_run(BBEDGE, folder, size)], []
+    for _ in range(times):
+        theirs.append(_run(rival, folder, size))
+        ours.append(_run(BBEDGE, folder, size))
+    return _middle(ours), _middle(theirs)
+
+
+def _run(contender: Contender, folder: Path, size: tuple[int, int, int]) -> Process:
+    path = folder / f"{contender.name}-{size[0]}.csv"
+    if not path.exists():
+        write_table(path, contender.columns, size)
+    return run_process(contender.command(path), limit=RUN_LIMIT)
+
+
+def _middle(runs: list[Process]) -> Process:
+    """The run of median length, or one that did not end well."""
+    bad = [run for run in runs if run.status != 0]
+    return bad[0] if bad else sorted(runs, key=lambda run: run.wall)[(len(runs) - 1) // 2]
 
 
 def _compared(
@@ -122,20 +142,6 @@ def _compared(
             note="less a file of {} models x {} items x {} replicates{}".format(*TINY, stopped),
         ),
     ]
-
-
-def _repeated(contender: Contender, folder: Path, size: tuple[int, int, int], times: int) -> Process:
-    """The process of median length."""
-    path = folder / f"{contender.name}-{size[0]}.csv"
-    if not path.exists():
-        write_table(path, contender.columns, size)
-    runs = []
-    for _ in range(times):
-        runs.append(run_process(contender.command(path), limit=RUN_LIMIT))
-        if runs[-1].status != 0:
-            return runs[-1]
-    middle = statistics.median_low(run.wall for run in runs)
-    return next(run for run in runs if run.wall == middle)
 
 
 def write_table(path: Path, columns: tuple[str, str, str, str], size: tuple[int, int, int]) -> None:
