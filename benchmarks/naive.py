@@ -127,12 +127,12 @@ def _row(kind: EvidenceKind, n_items: int, memory: float, times: int) -> Row:
     apart = float(np.max(np.abs(ours() - want) / np.maximum(1.0, np.abs(want))))
     if not apart <= TOLERANCE:
         raise RuntimeError(f"{kind}: log evidence is {apart:.1e} from the naive one; {TOLERANCE} is allowed")
-    took = interleaved({"ours": ours, "theirs": theirs}, times)
+    took = interleaved({"ours": ours, "theirs": theirs}, times, warm_up=False)  # the check was one
     return Row(
         target=f"faster than naive arrays, {kind}, {n_models} models x {n_items:,} items x {REPLICATES} replicates",
         measured=ratio(took["theirs"], took["ours"]),
         limit=None if kind == "betting" else 100.0,
         sense="at least",
         sides=told(took["theirs"], took["ours"], ("naive", "bbedge")),
-        note=f"same numbers: {apart:.0e} apart; the naive arrays take {memory / 1e9:.3g} GB",
+        note=f"same numbers: {apart:.0e} apart; the naive arrays may take {memory / 1e9:.3g} GB",
     )

@@ -23,7 +23,7 @@ from benchmarks.timing import ROOT, Process, run_process, seconds_text
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 ENVIRONMENT = ROOT / "build" / "rivals"
 INSTALL_LIMIT = 300.0
-RUN_LIMIT = 210.0
+RUN_LIMIT = 180.0
 TINY = (2, 20, 2)
 
 _EVALCI = """
