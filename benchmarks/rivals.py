@@ -141,10 +141,10 @@ def _compared(
         ),
         Row(
             target=f"{title}, {shape}, without the start of both processes",
-            measured=their_work / our_work if our_work > 0 else None,
+            measured=their_work / our_work if min(our_work, their_work) > 0 else None,
             sides=f"{rival.name} {seconds_text(their_work)}, bbedge certify {seconds_text(our_work)}",
             note="less a file of {} models x {} items x {} replicates{}".format(*TINY, stopped)
-            + ("" if our_work > 0 else "; the difference is lost in the noise of this run"),
+            + ("" if min(our_work, their_work) > 0 else "; the difference is lost in the noise of this run"),
         ),
     ]
 
