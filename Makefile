@@ -50,8 +50,8 @@ check: lint test  ## What CI runs
 calibration: $(READY)  ## The long statistical checks
 	$(BIN)/pytest -n auto -m slow
 
-bench: $(READY)  ## Cost of every method as a ratio to BB-EDGE
-	@$(BIN)/python benchmarks/baselines.py
+bench: $(READY)  ## What it all costs, target by target (a quarter of an hour, on an idle machine)
+	@$(BIN)/python -m benchmarks
 
 studies: $(READY)  ## All experiments with 500 repetitions (hours); DATA=runs.parquet adds real runs
 	$(BIN)/bbedge study run all $(if $(DATA),--data $(DATA))

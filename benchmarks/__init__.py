@@ -1,0 +1,1 @@
+"""What bbedge costs, target by target: ``python -m benchmarks``."""
