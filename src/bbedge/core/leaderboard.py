@@ -222,6 +222,7 @@ def run(design: Design, panels: Iterable[ArrayLike], *, device: str | None = Non
     certifier = Certifier(design, device=device)
     for panel in panels:
         certifier.update(panel)
+        del panel  # before the next is made: panels may be large
     return certifier.leaderboard()
 
 
