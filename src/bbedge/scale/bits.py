@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.closure import close_bits
+
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 
@@ -55,8 +57,7 @@ class PackedGraph:
     @cached_property
     def reach(self) -> Bits:
         """The transitive closure, packed: a path of edges leads from row to column."""
-        order = self._topological()
-        return self._closed_by_steps() if order is None else self._closed_in_order(order)
+        return close_bits(self._bits.copy())
 
     @property
     def has_contradictions(self) -> bool:
@@ -84,57 +85,6 @@ class PackedGraph:
             rows = slice(start, min(start + _ROWS, self._n))
             back = _unpacked(self.reach[:, start // 8 : -(-rows.stop // 8)], rows.stop - start)
             yield rows, _unpacked(self.reach[rows], self._n) & ~back.T
-
-    def _topological(self) -> NDArray[np.intp] | None:
-        """The models such that edges lead forward only; ``None`` if there is a cycle."""
-        above = np.zeros(self._n, dtype=np.int64)  # edges into each model from models not yet taken
-        for start in range(0, self._n, _ROWS):
-            above += _unpacked(self._bits[start : start + _ROWS], self._n).sum(axis=0)
-        ready, order = np.flatnonzero(above == 0).tolist(), []
-        while ready:
-            order.append(model := ready.pop())
-            below = np.flatnonzero(_unpacked(self._bits[model], self._n))
-            above[below] -= 1
-            ready.extend(below[above[below] == 0].tolist())
-        return np.array(order, dtype=np.intp) if len(order) == self._n else None
-
-    def _closed_in_order(self, order: NDArray[np.intp]) -> Bits:
-        """Closure of a graph without cycles: from the last model to the first, one step per edge that is needed."""
-        place = np.argsort(order)
-        reach = self._moved(self._bits, order)
-        for model in range(self._n - 1, -1, -1):
-            row = reach[model]
-            todo = row.copy()
-            byte = model >> 3
-            # The first model below that is not yet known to be below another one: its reach is complete.
-            while byte < len(todo):
-                if not todo[byte]:
-                    step = int((todo[byte:] != 0).argmax())
-                    if not step:
-                        break
-                    byte += step
-                bit = 8 - int(todo[byte]).bit_length()
-                below = reach[8 * byte + bit]
-                row |= below
-                todo &= ~below
-                todo[byte] &= 0xFF ^ (0x80 >> bit)
-        return self._moved(reach, place)
-
-    def _moved(self, bits: Bits, order: NDArray[np.intp]) -> Bits:
-        """The same graph with its models in another order."""
-        moved = np.empty_like(bits)
-        for start in range(0, self._n, _ROWS):
-            rows = _unpacked(bits[order[start : start + _ROWS]], self._n)
-            moved[start : start + _ROWS] = np.packbits(rows[:, order], axis=1)
-        return moved
-
-    def _closed_by_steps(self) -> Bits:
-        """Warshall's algorithm, which minds no cycle."""
-        reach = self._bits.copy()
-        for via in range(self._n):
-            into = (reach[:, via >> 3] >> (7 - (via & 7))) & 1 == 1
-            reach[into] |= reach[via]
-        return reach
 
 
 def _unpacked(bits: Bits, count: int) -> Mask:

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from bbedge.errors import DataError
+from bbedge.errors import BbedgeError, DataError
 from bbedge.naming import shown_path
 
 try:
@@ -71,7 +71,7 @@ def loaded(file: Path) -> Iterator[Any]:
             f"{shown_path(file)}: cannot be read ({error.strerror}); the folder of the run must be complete, and on "
             "a cluster it must be on a file system that all machines share"
         ) from error
-    except DataError:
+    except BbedgeError:
         raise
     except _DAMAGE as error:
         raise damaged(file) from error

@@ -112,11 +112,11 @@ class TiledLeaderboard:
             done = _already(journal, digest, replicate)
             if done is not None:
                 return done
-            remove_unfinished(run.folder)
-            run.write(replace(journal, begun=digest))
-            for strip in range(run.n_strips):
-                add_strip(run, strip, scores, number)
             with Crew(backend, workers=workers, address=address) as crew:
+                remove_unfinished(run.folder)
+                run.write(replace(journal, begun=digest))
+                for strip in range(run.n_strips):
+                    add_strip(run, strip, scores, number)
                 look = self._look(crew, number, digest, progress)
             run.write(Journal(looks=(*journal.looks, look)))
         return look
