@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import zipfile
@@ -94,8 +95,12 @@ def map_array(file: Path) -> np.ndarray:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Keep other processes out. The lock goes with its process, so that a killed one leaves none behind."""
-    with file.open("ab") as stream:
+    """Keep other processes out, where the file system has locks. A killed process leaves no lock behind."""
+    try:
+        stream = file.open("ab")
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); see to it and try again") from error
+    with stream:
         if fcntl is not None:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,4 +108,7 @@ def locked(file: Path) -> Iterator[None]:
                 raise DataError(
                     f"{shown_path(file.parent)}: another process is updating this run; wait until it is done"
                 ) from error
+            except OSError as error:
+                if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK):
+                    raise
         yield

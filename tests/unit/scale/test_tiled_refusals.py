@@ -1,6 +1,8 @@
 """What a tiled run refuses, and how it says so."""
 
+import errno
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -185,3 +187,17 @@ def test_two_processes_do_not_update_at_once(board, tmp_path):
     with locked(tmp_path / "run" / "lock"), pytest.raises(DataError, match="another process is updating"):
         board.update(SECOND)
     board.update(SECOND)
+
+
+def test_a_file_system_without_locks_is_used_without(board, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOSYS, "not implemented")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    assert board.update(SECOND).replicate == 2
+
+
+def test_a_folder_that_is_gone_is_named(board, tmp_path):
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(DataError, match="lock: cannot be written"):
+        board.update(SECOND)
