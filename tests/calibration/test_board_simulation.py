@@ -197,10 +197,9 @@ def carry_over(monkeypatch):
         honest(self, models, items, blocks)
         if len(self.epochs) < 2:
             return
-        before, now = self.epochs[-2].stages[0].certifier, self.epochs[-1].stages[0].certifier
-        for name in ("_totals", "_runs", "_count"):
-            value = getattr(before.evidence, name)
-            setattr(now.evidence, name, value.copy() if isinstance(value, np.ndarray) else value)
+        before, now = (epoch.stages[0].certifier.evidence for epoch in self.epochs[-2:])
+        now._runs, now._count = before._runs.copy(), before._count
+        now._mixture._totals, now._mixture._count = before._mixture._totals.copy(), before._mixture._count
         self.epochs[-1].stages[0].places.extend(self.epochs[-2].stages[0].places)
 
     monkeypatch.setattr(BoardState, "_open_epoch", planted)

@@ -68,9 +68,11 @@ class PeekingTwoWay(TwoWay):
         pass
 
 
-def peeking_predictor(design):
-    shape = (len(design.models), design.layout.count)
-    return PeekingMean(*shape, tau=design.tau) if design.prediction == "running-mean" else PeekingTwoWay(*shape)
+def peeking_predictor(design, space, *, batch):
+    shape = (*batch, len(design.models), design.layout.count)
+    if design.prediction == "running-mean":
+        return PeekingMean(space, shape, tau=design.tau)
+    return PeekingTwoWay(space, shape)
 
 
 def peeking_step(certifier, panel):

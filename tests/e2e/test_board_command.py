@@ -232,6 +232,20 @@ def test_new_edges_top_k_and_open_pairs_are_told(folder):
     assert f"pairs certified (+{Board.open(folder.board).leaderboard().standing.n_resolved})" in said
 
 
+def test_of_many_new_edges_and_sets_the_first_are_told(folder, monkeypatch):
+    monkeypatch.setattr("bbedge.cli.board._MOST_EDGES", 1)
+    monkeypatch.setattr("bbedge.cli.board._MOST_SETS", 0)
+    folder.init()
+    said = folder("add", folder.board, folder.table("r.csv", THREE, range(1, 9)))
+    standing = Board.open(folder.board).leaderboard().standing
+    assert standing.n_edges > 1
+    assert standing.cuts
+    assert said.count("  new  ") == 1
+    assert f"  and {standing.n_edges - 1} more new edges" in said
+    assert f"and {len(standing.cuts)} larger Top-k sets" in said
+    assert "Top-1:" not in said
+
+
 def test_any_format_that_certify_reads(folder):
     import polars as pl
 

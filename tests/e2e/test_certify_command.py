@@ -14,6 +14,8 @@ import jsonschema
 import numpy as np
 import pytest
 
+from bbedge.report.document import MOST_MODELS
+
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 DEMO = ROOT / "demo" / "scores.csv"
@@ -89,6 +91,64 @@ def test_table_and_document_agree(bbedge, clear, tmp_path):
     assert "3 of 3 pairs certified" in outcome.out
     for words in ("strong", "Top-1", "95 %", "cache", "not said", document["design"]["hash"][:16]):
         assert words in outcome.out
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory) -> Path:
+    """More models than a document lists pairs of: half of them nearly always right, half nearly always wrong."""
+    rng = np.random.default_rng(9)
+    size = MOST_MODELS + 6
+    means = np.where(np.arange(size) % 2, 0.02, 0.98)
+    scores = (rng.random((3, size, 40)) < means[None, :, None]).astype(float)
+    path = tmp_path_factory.mktemp("crowd") / "crowd.csv"
+    return write_table(path, scores, [f"m{i:03}" for i in range(size)])
+
+
+def test_more_models_than_a_document_lists_pairs_of(bbedge, crowd, tmp_path):
+    outs = {ending: tmp_path / f"c.{ending}" for ending in ("json", "html", "npz")}
+    outcome = bbedge("certify", crowd, "--json", outs["json"], "--html", outs["html"], "--arrays", outs["npz"])
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outs["json"].read_text(encoding="ascii"))
+    jsonschema.validate(document, SCHEMA)
+    assert [document[key] for key in ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k")] == [
+        None
+    ] * 6
+    half = len(document["models"]) // 2
+    assert document["certified_k"] == [half]
+    assert document["counts"]["edges"] == half * half
+    assert "446 more models: certify and board show print all with --all" in " ".join(outcome.out.split())
+    assert "m504" not in outcome.out.split("still open")[0]
+    with np.load(outs["npz"]) as arrays:
+        assert arrays["models"].tolist() == [model["name"] for model in document["models"]]
+        assert arrays["edges"].sum() == half * half
+        assert np.nanmin(arrays["log_e"][:half, half:]) >= document["log_threshold"]
+    assert outs["html"].stat().st_size < 1_000_000
+
+    again = tmp_path / "again.html"
+    assert bbedge("report", outs["json"], "--html", again).code == 0
+    assert again.read_bytes() == outs["html"].read_bytes()
+    assert bbedge("figure", "ranks", outs["json"], tmp_path / "r.png").code == 0
+    assert bbedge("figure", "badge", outs["json"], tmp_path / "b.svg", "--model", "m000").code == 0
+    assert f"certified #1-{half} of {2 * half}" in (tmp_path / "b.svg").read_text(encoding="ascii")
+    for out in ("g.csv", "g.png"):
+        refused = bbedge("figure", "graph", outs["json"], tmp_path / out)
+        assert refused.code == 2
+        assert "lists no pairs" in refused.err
+        assert not (tmp_path / out).exists()
+
+
+def test_every_model_is_printed_when_asked(bbedge, crowd):
+    said = bbedge("certify", crowd, "--all").out
+    assert all(f"m{i:03}" in said for i in range(MOST_MODELS + 6))
+
+
+def test_arrays_need_their_ending_and_a_place(bbedge, clear, tmp_path):
+    outcome = bbedge("certify", clear, "--arrays", tmp_path / "a.csv")
+    assert outcome.code == 2
+    assert "end the name with .npz" in outcome.err
+    outcome = bbedge("certify", clear, "--arrays", tmp_path / "no" / "a.npz")
+    assert outcome.code == 2
+    assert "cannot be written" in outcome.err
 
 
 def test_json_on_standard_output_stays_alone(bbedge, clear):

@@ -28,7 +28,7 @@ def test_a_plan_from_assumptions_is_a_table_and_a_document(bbedge, tmp_path):
 def test_a_pilot_brings_its_own_models_and_items(bbedge):
     shown = bbedge("plan", ROOT / "demo" / "scores.csv")
     assert shown.code == 0, shown.err
-    assert "8 models · 121 items in 40 blocks" in shown.out
+    assert "6 models · 72 items in 24 blocks" in shown.out
     assert "From the pilot's" in shown.out
 
 

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 import oracle
-from bbedge.core.graph import Graph
+from bbedge.core import graph as module
+from bbedge.core.graph import Graph, Ranks, closure
+from bbedge.errors import DomainError
+from plain_graph import PlainGraph
 
 
 def examples(count):
@@ -193,6 +196,113 @@ def test_relabelling_models_permutes_every_conclusion(edges, data):
     for k in range(1, len(edges)):
         members = graph.top_k(k)
         assert other.top_k(k) == (members and tuple(sorted(back[i] for i in members)))
+
+
+SIZES = [1, 2, 7, 8, 9, 63, 64, 65, 130]
+
+
+def thresholded(size, width, rng):
+    """What a look certifies: differences of means, plus noise, above a threshold; not closed in places."""
+    means = rng.random(size)
+    noise = rng.normal(0.0, 0.02, (size, size))
+    return means[:, None] - means - np.abs(noise) > width
+
+
+def kinds_of_graphs(size):
+    """Graphs of the kinds that leaderboards have, and the extremes."""
+    rng = np.random.default_rng(size)
+    order = rng.permutation(size)
+    place = np.argsort(order)
+    upper = place[:, None] < place
+    yield "empty", np.zeros((size, size), dtype=bool)
+    yield "complete order", upper
+    yield "chain", place[:, None] + 1 == place
+    for density in (0.01, 0.05, 0.3, 0.9):
+        yield f"random order, {density}", upper & (rng.random((size, size)) < density)
+    for width in (0.5, 0.2, 0.05, 0.01):
+        yield f"thresholded, {width}", thresholded(size, width, rng)
+    for density in (0.01, 0.1):
+        yield f"any, {density}", (rng.random((size, size)) < density) & ~np.eye(size, dtype=bool)
+    one_back = upper.copy()
+    if size > 2:
+        one_back[order[-1], order[-2]] = True
+    yield "complete order with a cycle at its end", one_back
+    tiers = np.minimum(place // 5, 3)
+    yield "tiers", tiers[:, None] < tiers
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_everything_is_as_the_plain_way_finds_it(size):
+    for kind, edges in kinds_of_graphs(size):
+        graph, plain = Graph(edges), PlainGraph(edges)
+        for name in ("reach", "above", "reduction", "path_lengths"):
+            fast = getattr(graph, name)
+            assert np.array_equal(fast, getattr(plain, name)), (kind, name)
+            assert not fast.flags.writeable
+        for name in ("cycles", "rank_intervals", "tiers", "unresolved"):
+            assert getattr(graph, name) == getattr(plain, name), (kind, name)
+        sizes = tuple(np.cumsum([len(tier) for tier in plain.tiers])[:-1].tolist())
+        assert graph.cuts == sizes, kind
+        assert all(graph.top_k(k) == plain.top_k(k) for k in (1, size // 2, size - 1, *sizes)), kind
+        assert graph.n_resolved == plain.above.sum()
+        assert graph.n_unresolved == len(plain.unresolved)
+        assert [tuple(pair) for pair in graph.unresolved_pairs.tolist()] == list(plain.unresolved)
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_both_ways_to_longest_paths_agree(size):
+    for kind, edges in kinds_of_graphs(size):
+        graph = Graph(edges)
+        if graph.cycles:
+            continue
+        lengths = PlainGraph(edges).path_lengths
+        heights = lengths.max(axis=1)
+        order = np.argsort(-heights, kind="stable")
+        window = np.ix_(order, order)
+        inside = graph.reduction[window]
+        assert np.array_equal(module._by_child(inside, np.int16), lengths[window]), kind
+        assert np.array_equal(module._by_level(inside, heights[order], np.int16), lengths[window]), kind
+
+
+def test_undecided_pairs_are_found_strip_by_strip(monkeypatch):
+    edges = thresholded(70, 0.2, np.random.default_rng(5))
+    whole = Graph(edges).unresolved_pairs
+    monkeypatch.setattr(module, "_STRIP", 150)
+    assert np.array_equal(Graph(edges).unresolved_pairs, whole)
+    assert len(whole) > 300
+
+
+@examples(150)
+@given(graphs)
+def test_counts_alone_tell_what_the_order_tells(edges):
+    graph = Graph(edges)
+    ranks = Ranks(above=graph.above.sum(axis=0), below=graph.above.sum(axis=1))
+    assert ranks.tiers == graph.tiers
+    assert ranks.rank_intervals == graph.rank_intervals
+    assert (ranks.n_resolved, ranks.n_unresolved) == (graph.n_resolved, len(graph.unresolved))
+    in_a_pair = {model for pair in graph.unresolved for model in pair}
+    assert np.flatnonzero(~ranks.settled).tolist() == sorted(in_a_pair)
+
+
+@examples(60)
+@given(graphs)
+def test_a_closure_may_be_given(edges):
+    graph, told = Graph(edges), Graph(edges, closure(edges))
+    assert np.array_equal(told.reach, graph.reach)
+    assert np.array_equal(told.reduction, graph.reduction)
+    assert told.tiers == graph.tiers
+    with pytest.raises(DomainError, match="closure of shape"):
+        Graph(edges, np.zeros((len(edges) + 1, len(edges)), dtype=bool))
+
+
+def test_a_given_closure_is_taken_and_kept():
+    edges = np.array([[0, 1], [0, 0]], dtype=bool)
+    other = np.zeros((2, 2), dtype=bool)
+    graph = Graph(edges, other)
+    other[:] = True
+    assert not graph.reach.any()
+    with pytest.raises(ValueError, match="read-only"):
+        graph.reach[0, 1] = True
 
 
 @examples(60)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from bbedge.baselines import (
     asymp_cs,
-    bb_edge,
     bb_edge_pi,
     beb_holm,
     cbtl,
@@ -21,6 +20,7 @@ from bbedge.baselines import (
     t_holm,
     tlrci,
 )
+from bbedge.baselines.bb_edge import REMADE, run_by_name
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 
@@ -58,12 +58,10 @@ _BLOCKS = "independent replicates and blocks"
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        _edges("BB-EDGE", "all looks", _BLOCKS, bb_edge.published),
-        _edges("BB-EDGE-sharp", "all looks", _BLOCKS, bb_edge.sharp),
-        _edges("BB-EDGE-betting", "all looks", _BLOCKS, bb_edge.betting),
-        _edges("BB-EDGE-X", "all looks", _BLOCKS, bb_edge.extended),
-        _edges("BFH-e-Holm", "all looks", _BLOCKS, bb_edge.hoeffding),
-        _edges("CR-EDGE", "all looks", "independent replicates", bb_edge.one_block),
+        *(
+            _edges(name, "all looks", "independent replicates" if name == "CR-EDGE" else _BLOCKS, run_by_name(name))
+            for name in REMADE
+        ),
         _edges("BB-EDGE-PI", "all looks", _BLOCKS, bb_edge_pi.edges),
         _edges("AsympCS-Bonf", "none", "many replicates: its level holds only in the limit", asymp_cs.edges),
         _edges("BEB-Holm", "one look", _BLOCKS + " of one size", beb_holm.edges),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
-from bbedge.cli.options import Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
+from bbedge.cli.options import AllRows, Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
 from bbedge.cli.progress import output, reading
 from bbedge.cli.sources import HtmlOut, board_title, write_page
 from bbedge.cli.writing import write_whole
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
     from bbedge.formats import Choices
+
+_MOST_EDGES, _MOST_SETS = 200, 30  # so much is told of a change; board show has the rest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -169,24 +171,24 @@ def show(
         typer.Option("--json", metavar="OUT", help="Write it as JSON; - for standard output.", show_default=False),
     ] = None,
     html_out: HtmlOut = None,
+    all_rows: AllRows = False,
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the budget and the history of looks."""
     from bbedge.report.ledger import show_budget, show_looks
-    from bbedge.report.terminal import show_leaderboard
+    from bbedge.report.terminal import MOST_ROWS, show_leaderboard
 
     board = _open(place, design)
     leaderboard = board.leaderboard(epoch)
     number = epoch or board.state.epoch.number
+    content = {} if json_out is None and html_out is None else document(board, leaderboard, number)
     if json_out is not None:
-        _write_json(json_out, document(board, leaderboard, number))
+        _write_json(json_out, content)
     console = output(to_error=json_out == Path("-"))
     if html_out is not None:
         from bbedge.report.certificate import Certificate
 
-        certificate = Certificate.of(
-            document(board, leaderboard, number), shown="current" if current else "standing", source=board.name
-        )
+        certificate = Certificate.of(content, shown="current" if current else "standing", source=board.name)
         write_page(html_out, certificate, title=board_title(place))
         _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)
@@ -201,6 +203,7 @@ def show(
             title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
             identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
             f"whole life, hash {board.design.hash[:16]}",
+            most_rows=None if all_rows else MOST_ROWS,
         )
     console.print()
     show_looks(console, leaderboard.looks)
@@ -340,13 +343,14 @@ def _report_new(console: Console, board: Board, added: Added, before: Leaderboar
     """Say what a change brought: edges, ranks, Top-k sets, and what is still open."""
     now = board.leaderboard()
     names = display_names(now.design.models)
-    for edge in added.edges:
+    for edge in added.edges[:_MOST_EDGES]:
         winner, loser = display_names([edge.winner, edge.loser])
         _say(console, f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})")
+    if len(added.edges) > _MOST_EDGES:
+        _say(console, f"  and {len(added.edges) - _MOST_EDGES:,} more new edges")
     graph = now.standing
     gained = graph.n_resolved - before.standing.n_resolved
-    total = len(names) * (len(names) - 1) // 2
-    _say(console, f"{graph.n_resolved:,} of {total:,} pairs certified ({gained:+,}).")
+    _say(console, f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,}).")
     ranks_before = dict(zip(before.design.models, before.standing.rank_intervals, strict=True))
     changed = [
         f"{name} {_rank(rank)} (was {_rank(ranks_before[model])})" if model in ranks_before else f"{name} {_rank(rank)}"
@@ -355,12 +359,14 @@ def _report_new(console: Console, board: Board, added: Added, before: Leaderboar
     ]
     if changed:
         _say(console, f"Ranks: {_first(changed, 8)}")
-    for k in range(1, len(names)):
-        members = graph.top_k(k)
-        if members is not None and before.standing.top_k(k) != members:
-            _say(console, f"Top-{k}: {_first([names[i] for i in members], 8)}")
-    if graph.unresolved:
-        _say(console, f"Open: {_first([f'{names[a]} ? {names[b]}' for a, b in graph.unresolved], 5)}")
+    sets = [(k, members) for k in graph.cuts if (members := graph.top_k(k)) != before.standing.top_k(k) and members]
+    for k, members in sets[:_MOST_SETS]:
+        _say(console, f"Top-{k}: {_first([names[i] for i in members], 8)}")
+    if len(sets) > _MOST_SETS:
+        _say(console, f"and {len(sets) - _MOST_SETS:,} larger Top-k sets")
+    if graph.n_unresolved:
+        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
+        _say(console, f"Open: {_first(pairs, 5, of=graph.n_unresolved)}")
     if now.contradictions:
         groups = "; ".join(listed(group) for group in now.contradictions)
         _say(console, f"CONTRADICTION: certified above each other: {groups}. See bbedge board show.")
@@ -371,8 +377,9 @@ def _rank(interval: tuple[int, int]) -> str:
     return str(best) if best == worst else f"{best}-{worst}"
 
 
-def _first(texts: Sequence[str], most: int) -> str:
-    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
+    total = len(texts) if of is None else of
+    more = f" and {total - most:,} more" if total > most else ""
     return ", ".join(texts[:most]) + more
 
 

@@ -141,8 +141,7 @@ def graph_csv(board: Board) -> str:
     for epoch in board.state.epochs:
         leaderboard = board.leaderboard(epoch.number)
         names = [name.encode("unicode_escape").decode("ascii") for name in leaderboard.design.models]
-        size = len(names)
-        for a, b in ((a, b) for a in range(size) for b in range(size) if leaderboard.standing.edges[a, b]):
+        for a, b in zip(*(ends.tolist() for ends in leaderboard.standing.edges.nonzero()), strict=True):
             writer.writerow(
                 [
                     epoch.number,

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from bbedge.cli.options import (
+    AllRows,
     Alpha,
+    ArraysOut,
     Blocks,
     Columns,
+    Device,
     Filter,
     IncompletePolicy,
     JsonOut,
@@ -26,7 +29,7 @@ from bbedge.cli.options import (
 )
 from bbedge.cli.progress import output
 from bbedge.cli.sources import HtmlOut, write_page
-from bbedge.cli.writing import write_whole
+from bbedge.cli.writing import write_arrays, write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
 from bbedge.naming import listed, quoted, shown_path
@@ -80,8 +83,11 @@ def certify(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    device: Device = None,
     json_out: JsonOut = None,
     html_out: HtmlOut = None,
+    arrays_out: ArraysOut = None,
+    all_rows: AllRows = False,
     expect: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,10 +123,13 @@ def certify(
 
     [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
     """
+    from bbedge.report.arrays import pair_arrays
     from bbedge.report.certificate import Certificate
     from bbedge.report.document import certificate, to_json
-    from bbedge.report.terminal import show_expectations, show_leaderboard
+    from bbedge.report.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
+    if arrays_out is not None and arrays_out.suffix != ".npz":
+        raise DomainError(f"--arrays {shown_path(arrays_out)}: end the name with .npz")
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
     table = read_table(
@@ -148,6 +157,7 @@ def certify(
         },
         top_k=top_k,
         pilot=pilot,
+        device=device,
     )
 
     document = {}
@@ -156,13 +166,23 @@ def certify(
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
         typer.echo(to_json(document), nl=False)
-    show_leaderboard(out, leaderboard, notes=table.notes, top_k=top_k, pilot_replicates=pilot)
+    show_leaderboard(
+        out,
+        leaderboard,
+        notes=table.notes,
+        top_k=top_k,
+        pilot_replicates=pilot,
+        most_rows=None if all_rows else MOST_ROWS,
+    )
     if json_out is not None and json_out != Path("-"):
         write_whole(json_out, to_json(document))
         out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
     if html_out is not None:
         write_page(html_out, Certificate.of(document))
         out.print(f"The page is in {shown_path(html_out)}.", markup=False, highlight=False)
+    if arrays_out is not None:
+        write_arrays(arrays_out, pair_arrays(leaderboard))
+        out.print(f"The arrays are in {shown_path(arrays_out)}.", markup=False, highlight=False)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
         show_expectations(out, results)
@@ -171,21 +191,23 @@ def certify(
 
 
 def _run(
-    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None
+    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
 ) -> tuple[Leaderboard, Recorder]:
     from rich.console import Console
     from rich.progress import Progress
 
     from bbedge.core.leaderboard import Certifier, pilot_design
+    from bbedge.formats.spool import one_by_one
     from bbedge.report.history import Recorder
 
     if pilot is not None:
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
     else:
         design = table.design(**options)
-    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
+    certifier, recorder = Certifier(design, device=device), Recorder(alpha=design.alpha)
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        for panel in progress.track(table.values[pilot or 0 :], description="looking after each replicate"):
+        panels = table.values[pilot or 0 :]
+        for panel in progress.track(one_by_one(panels), total=len(panels), description="looking after each replicate"):
             recorder.record(certifier.update(panel))
     return certifier.leaderboard(), recorder
 

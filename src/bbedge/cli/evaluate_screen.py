@@ -241,7 +241,9 @@ class Screen:
         answer = looked.answer
         if not answer.open_pairs:
             return Text(answer.text, style="green")
-        pairs = _few([f"{shown(a, 24)} ? {shown(b, 24)}" for a, b in answer.open_pairs], _MOST_OPEN)
+        texts = [f"{shown(a, 24)} ? {shown(b, 24)}" for a, b in answer.open_pairs[:_MOST_OPEN]]
+        more = answer.n_open - len(texts)
+        pairs = ", ".join(texts) + (f" and {more:,} more" if more else "")
         return Text.assemble((answer.text, "bold"), f"; open: {pairs}")
 
 

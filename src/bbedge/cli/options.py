@@ -105,10 +105,29 @@ ReplicateFrom = Annotated[
         rich_help_panel=_LOGS,
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Where to compute: cpu, or a device of PyTorch such as cuda.",
+        show_default="cpu",
+    ),
+]
 JsonOut = Annotated[
     Path | None,
     typer.Option("--json", metavar="OUT", help="Write it all as JSON; - for standard output.", show_default=False),
 ]
+
+ArraysOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--arrays",
+        metavar="OUT.npz",
+        help="Write evidence, margins and edges of every pair as NumPy arrays; the JSON has them up to 500 models.",
+        show_default=False,
+    ),
+]
+AllRows = Annotated[bool, typer.Option("--all", help="Print every model, however many there are.")]
 
 _ROLES = ("model", "item", "replicate", "block", "score")
 

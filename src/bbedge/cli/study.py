@@ -69,6 +69,13 @@ def run(
             help="Address of a running Ray cluster, or auto; by default one is started here.", show_default=False
         ),
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="Compute the evidence of many repetitions together on a device of PyTorch, such as cuda.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         list[Path] | None,
         typer.Option(help="Real repeated runs for same-model: a score table. May be repeated.", show_default=False),
@@ -102,6 +109,7 @@ def run(
             workers=workers,
             backend="ray" if backend == "ray" else "joblib",
             address=address,
+            device=device,
             data=tuple(file.name for file in data or []) if study.needs_data else (),
             out=out,
         )
@@ -153,6 +161,7 @@ def _run_one(
     workers: int | None,
     backend: Backend,
     address: str | None,
+    device: str | None,
     data: tuple[str, ...],
     out: Path,
 ) -> None:
@@ -191,6 +200,7 @@ def _run_one(
             backend=backend,
             workers=workers,
             address=address,
+            device=device,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     made = Made(seed=seed, repetitions=repetitions, version=__version__, fingerprint=fingerprint(study), data=data)

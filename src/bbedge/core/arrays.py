@@ -25,12 +25,16 @@ from array_api_compat import (
 )
 
 from bbedge.errors import DomainError
+from bbedge.naming import quoted
 
 Array = Any
 """An array of NumPy, PyTorch or CuPy. The libraries share no type; the docstrings say the shape."""
 
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
+
+CHUNK = 1024
+"""Blocks in one matrix product: a short accumulation for the account of rounding, the same on every device."""
 
 _Work = TypeVar("_Work")
 
@@ -50,7 +54,7 @@ class Space:
     tile: int
     """Numbers in one temporary: what fits a core's cache, or keeps an accelerator busy."""
     chunk: int
-    """Blocks in one matrix product: few for small temporaries and a short accumulation, many for an accelerator."""
+    """Blocks in one matrix product."""
     threads: int = 1
     """Threads that work on tiles; matrix products have their own."""
 
@@ -96,7 +100,7 @@ def numpy_space() -> Space:
     """NumPy on this machine's cores."""
     import array_api_compat.numpy as xp
 
-    return Space(xp=xp, device="cpu", tile=1 << 17, chunk=1024, threads=_threads())
+    return Space(xp=xp, device="cpu", tile=1 << 17, chunk=CHUNK, threads=_threads())
 
 
 def _threads() -> int:
@@ -123,20 +127,20 @@ def space_on(name: str) -> Space:
         import torch
     except ImportError as error:
         raise DomainError(
-            f"--device {name} needs PyTorch, which is not installed; install torch for your device, or use cpu"
+            f"the device {quoted(name)} needs PyTorch, which is not installed; install torch for it, or use cpu"
         ) from error
     try:
         place = torch.device(name)
         torch.zeros(1, dtype=torch.float64, device=place)
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise DomainError(f"--device {name} cannot be used here ({reason}); use cpu") from error
+        raise DomainError(f"the device {quoted(name)} cannot be used here ({reason}); use cpu") from error
     return _accelerated(xp, place)
 
 
 def _accelerated(xp: Any, place: Any) -> Space:  # noqa: ANN401 - libraries have no common type
     # An empty queue costs an accelerator more than a large temporary.
-    return Space(xp=xp, device=place, tile=1 << 26, chunk=1 << 14)
+    return Space(xp=xp, device=place, tile=1 << 26, chunk=CHUNK)
 
 
 def to_numpy(array: Array) -> np.ndarray:

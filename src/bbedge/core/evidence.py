@@ -66,6 +66,7 @@ class Evidence:
         """Begin in a space."""
         n_models = len(self._design.models)
         self._space = space
+        self._tested_there = space.bools(self._tested)
         self._totals = np.zeros((*self._batch, n_models))  # of stopped models; the others' are in the mixture
         self._runs = np.zeros(n_models)
         self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
@@ -114,7 +115,7 @@ class Evidence:
         scores = check_panel(panel, space=space, models=self.active, items=self._design.items, batch=self._batch)
         means = self._layout.means(scores, space)
         self._mixture.add(
-            lambda places: some_columns(space, means, places),
+            lambda places: some_columns(space, means, places) + 0.0,
             lambda places: predictor.residuals(means, places),
             shift=predictor.shift,
             totals=space.xp.mean(scores, axis=-1),
@@ -125,23 +126,23 @@ class Evidence:
 
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
-        return self._with_frozen("log_e", self._mixture.log_e(), 0.0)
+        return self._with_frozen("log_e", self._mixture.log_e())
 
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
 
         **Guarantee:** with probability at least ``1 - alpha`` all of them hold, at every look at once.
         """
-        return self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions), -1.0)
+        return self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions))
 
-    def _with_frozen(self, name: str, active: Array, unknown: float) -> Array:
+    def _with_frozen(self, name: str, active: Array) -> Array:
         """The values of the active models among those that were frozen, and NaN where nothing is tested."""
         xp = self._space.xp
         if self._frozen:
             whole = self._frozen[name].copy()
             whole[np.ix_(self._active, self._active)] = to_numpy(active)
             active = self._space.asarray(whole)
-        return xp.where(self._space.bools(self._tested), active, xp.full_like(active, xp.nan))
+        return xp.where(self._tested_there, active, xp.nan)
 
     def stop(self, models: Sequence[str]) -> None:
         """Freeze every direction that touches these models; later panels leave them out.

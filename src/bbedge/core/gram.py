@@ -149,19 +149,23 @@ class _Polynomial:
         """Half the residuals without their common value: of all models, of the rows, of the columns."""
         n_blocks = chunk.stop - chunk.start if isinstance(chunk, slice) else len(chunk)
         models = (*self._pairs.batch, self._pairs.n_models)
-        v = self._space.empty(*models, n_blocks)
+        step = max(1, 2 * self._space.tile // math.prod(models))
 
-        def fill(some: slice) -> None:
-            places = (
-                slice(chunk.start + some.start, chunk.start + some.stop) if isinstance(chunk, slice) else chunk[some]
-            )
-            part = residuals(places) + 0.0
+        def half(places: Places) -> Array:
+            part = residuals(places)
             part -= self._space.xp.mean(part, axis=-2, keepdims=True)
             part *= 0.5
-            v[..., some] = part
+            return part
 
-        step = max(1, 2 * self._space.tile // math.prod(models))
-        self._space.each(fill, [slice(start, min(start + step, n_blocks)) for start in range(0, n_blocks, step)])
+        def fill(some: slice) -> None:
+            at = slice(chunk.start + some.start, chunk.start + some.stop) if isinstance(chunk, slice) else chunk[some]
+            v[..., some] = half(at)
+
+        if step >= n_blocks:
+            v = half(chunk)
+        else:
+            v = self._space.empty(*models, n_blocks)
+            self._space.each(fill, [slice(start, min(start + step, n_blocks)) for start in range(0, n_blocks, step)])
         if self._pairs.is_square:
             return v, v, v
         return v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
@@ -271,7 +275,7 @@ class PenaltyBySize(_Polynomial):
             error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
             if coefficients.min() < 0.0:
                 error = -error  # the penalty falls as this sum grows
-            kept += [(self._arrays[f"sums{j}"][size, ...], error[size, ...]) for size in range(coefficients.shape[1])]
+            kept.append((self._arrays[f"sums{j}"], error))
         return self._reader(kept)
 
 
@@ -328,9 +332,7 @@ class PenaltyByStake(_Polynomial):
         """See :class:`Penalty`."""
         error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays["mass"]
         error += self._residual_error * self._arrays["lower_mass"]
-        return self._reader(
-            [(self._arrays["sums"][stake, ...], error[stake, ...]) for stake in range(len(self._powers[2]))]
-        )
+        return self._reader([(self._arrays["sums"], error)])
 
 
 def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dict[int, Floats]:

@@ -1,25 +1,140 @@
-"""What follows from a set of certified edges: order, rank intervals, tiers, Top-k sets, contradictions."""
+"""What follows from a set of certified edges: order, rank intervals, tiers, Top-k sets, contradictions.
+
+A leaderboard may have thousands of models, and then millions of edges, so nothing here walks over pairs one by one:
+closure and reduction work on rows of bits, eight models at a time, and whatever counts alone decide (rank intervals,
+tiers, Top-k sets) is read off the number of models above and below each.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.errors import DomainError
+
 Mask = NDArray[np.bool_]
-Scalar = TypeVar("Scalar", np.bool_, np.int64)
+Bits = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+Lengths = NDArray[np.signedinteger[Any]]
+Width = type[np.int16] | type[np.int32]
+Array = TypeVar("Array", bound=NDArray[np.generic])
+
+_STRIP = 1 << 20  # pairs looked at together where a whole matrix of indices would be large
 
 
-def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
+def _fixed(array: Array) -> Array:
     """The array, no longer writable: what a graph has concluded, it keeps."""
     array.setflags(write=False)
     return array
 
 
+def closure(edges: Mask) -> Mask:
+    """Transitive closure: ``[a, b]`` is true if a path of one or more edges leads from a to b.
+
+    Warshall's algorithm on rows of bits, with eight models as one step: once these are closed among themselves, a
+    table of the 256 unions of their rows gives every other row all that it reaches through them.
+
+    >>> closure(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    """
+    size = len(edges)
+    rows = _packed(edges)
+    octets = rows.view(np.uint8)
+    for octet in range(-(-size // 8)):
+        via = rows[8 * octet : 8 * octet + 8]
+        for bit in range(len(via)):
+            into = (octets[8 * octet : 8 * octet + 8, octet] >> bit) & 1 == 1
+            via[into] |= via[bit]
+        _join(rows, octets[:, octet], _unions(via))
+    return _unpacked(rows, size)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranks:
+    """What the number of models above and below each model tells: everything that needs no pair by name.
+
+    >>> Ranks(above=np.array([0, 0, 2]), below=np.array([1, 1, 0])).tiers
+    ((0, 1), (2,))
+    """
+
+    above: Counts
+    """How many models the order puts above each."""
+    below: Counts
+    """How many models the order puts below each."""
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return len(self.above)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of models."""
+        return self.n_models * (self.n_models - 1) // 2
+
+    @property
+    def n_resolved(self) -> int:
+        """Number of pairs that the order decides."""
+        return int(self.below.sum())
+
+    @property
+    def n_unresolved(self) -> int:
+        """Number of pairs that the order does not decide."""
+        return self.n_pairs - self.n_resolved
+
+    @cached_property
+    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
+        """For each model ``[1 + models above it, L - models below it]``."""
+        return tuple(zip((1 + self.above).tolist(), (self.n_models - self.below).tolist(), strict=True))
+
+    @cached_property
+    def cuts(self) -> tuple[int, ...]:
+        """Every ``k`` for which k models are above all others, smallest first."""
+        return tuple(self._cut[1].tolist())
+
+    @cached_property
+    def tiers(self) -> tuple[tuple[int, ...], ...]:
+        """The finest ordered split in which every model of a tier is above every model of the next."""
+        order, cuts = self._cut
+        return tuple(tuple(sorted(tier.tolist())) for tier in np.split(order, cuts))
+
+    @property
+    def settled(self) -> Mask:
+        """Which models have no undecided pair."""
+        settled: Mask = self.above + self.below == self.n_models - 1
+        return settled
+
+    def top_k(self, k: int) -> tuple[int, ...] | None:
+        """The k models that are above all others; ``None`` if there is no such set."""
+        return tuple(np.flatnonzero(self._places < k).tolist()) if k in self._cut[1] else None
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """Where each model is in the order that is cut."""
+        return np.argsort(self._cut[0], kind="stable")
+
+    @cached_property
+    def _cut(self) -> tuple[NDArray[np.intp], Counts]:
+        """The models by how many are below them, and the places at which this order is cut.
+
+        Whoever is above another has more models below, so that all models above one stand before it. Among the first
+        k there are hence as many ordered pairs as these models have others above them, and the other pairs that have
+        one of them on top lead across the cut. It is certified if these are all ``k (L - k)``.
+        """
+        order = np.argsort(-self.below, kind="stable")
+        across = np.cumsum(self.below[order] - self.above[order])[:-1]
+        first = np.arange(1, self.n_models)
+        return order, first[across == first * (self.n_models - first)]
+
+
 class Graph:
     """A certified graph over models 0 to L - 1; immutable.
+
+    ``reach`` is its closure, for those who have computed it elsewhere; it is taken as it is.
 
     **Guarantee:** on the event that no edge is false, which has probability at least ``1 - alpha``, everything that
     this class concludes is true.
@@ -30,10 +145,12 @@ class Graph:
     """
 
     def __init__(self, edges: Mask, reach: Mask | None = None) -> None:
-        self._edges = np.array(edges, dtype=np.bool_)
-        self._edges.setflags(write=False)
+        self._edges = _fixed(np.array(edges, dtype=np.bool_))
+        self._given = None
         if reach is not None:
-            self.__dict__["reach"] = _fixed(np.array(reach, dtype=np.bool_))
+            self._given = _fixed(np.array(reach, dtype=np.bool_))
+            if self._given.shape != self._edges.shape:
+                raise DomainError(f"a closure of shape {self._given.shape} is not one of {self._edges.shape} edges")
 
     @property
     def edges(self) -> Mask:
@@ -48,103 +165,192 @@ class Graph:
     @cached_property
     def reach(self) -> Mask:
         """Transitive closure: ``reach[a, b]`` if a path of edges leads from a to b."""
-        # Warshall's algorithm with a row of bits per model: L steps of L x L / 8 bytes.
-        rows = np.packbits(self._edges, axis=1)
-        for via in range(self.n_models):
-            byte, bit = divmod(via, 8)
-            into = (rows[:, byte] >> (7 - bit)) & 1 == 1
-            rows[into] |= rows[via]
-        return _fixed(np.unpackbits(rows, axis=1, count=self.n_models).view(np.bool_))
+        return _fixed(closure(self._edges)) if self._given is None else self._given
 
     @cached_property
     def above(self) -> Mask:
         """The strict order: a reaches b and b does not reach a. Models on a cycle are not ordered by it."""
-        return _fixed(self.reach & ~self.reach.T)
+        return _fixed(self.reach & ~self.reach.T) if self._has_cycle else self.reach
 
     @cached_property
     def reduction(self) -> Mask:
         """The fewest edges with the same order, each of them a certified edge (all edges, if there is a cycle)."""
-        if self.cycles:
+        if self._has_cycle:
             return self._edges
-        closure = self.reach.astype(np.float32)  # counts stay below 2^24, so the product is exact
-        return _fixed(self.reach & ~((closure @ closure) > 0.5))
+        rows = _packed(self.reach)
+        indirect = np.zeros_like(rows)
+        _multiply(rows, rows, indirect)
+        return _fixed(_unpacked(rows & ~indirect, self.n_models))
+
+    @property
+    def _has_cycle(self) -> bool:
+        return bool(self.reach.diagonal().any())
 
     @cached_property
     def cycles(self) -> tuple[tuple[int, ...], ...]:
         """Groups of models that reach each other: proof that an edge is false or an assumption broken."""
-        both = self.reach & self.reach.T
-        seen: set[int] = set()
-        groups = []
-        for model in np.flatnonzero(both.diagonal()).tolist():
-            if model not in seen:
-                group = tuple(np.flatnonzero(both[model]).tolist())
-                seen.update(group)
-                groups.append(group)
-        return tuple(groups)
+        members = np.flatnonzero(self.reach.diagonal())
+        if not members.size:
+            return ()
+        inside = self.reach[np.ix_(members, members)]
+        first = (inside & inside.T).argmax(axis=1)  # a group goes by its first member
+        order = np.argsort(first, kind="stable")
+        starts = np.flatnonzero(np.diff(first[order])) + 1
+        return tuple(tuple(group.tolist()) for group in np.split(members[order], starts))
 
     @cached_property
-    def path_lengths(self) -> NDArray[np.int64]:
+    def path_lengths(self) -> Lengths:
         """Edges on the longest path from a to b; 0 if there is none.
 
         A path of ``d`` edges certifies a difference above ``d * tau``. A graph with a cycle proves nothing, and
         paths have no longest length in it: there, every ordered pair counts as one edge.
         """
-        lengths = np.zeros((self.n_models, self.n_models), dtype=np.int64)
-        if self.cycles:
-            return _fixed(self.above.astype(np.int64))
-        # Fewest descendants first: a model's children are finished before it is reached.
-        for a in np.argsort(self.reach.sum(axis=1), kind="stable").tolist():
-            children = np.flatnonzero(self.reduction[a])
-            if children.size:
-                below = lengths[children]
-                lengths[a] = np.where(below > 0, below + 1, 0).max(axis=0)
-                lengths[a, children] = np.maximum(lengths[a, children], 1)
-        return _fixed(lengths)
+        kind: Width = np.int16 if self.n_models < 2**15 else np.int32
+        if self._has_cycle:
+            return _fixed(self.above.astype(kind))
+        return _fixed(_longest(self.reduction, self.ranks.below, kind))
 
     @cached_property
+    def ranks(self) -> Ranks:
+        """How many models are above and below each, and what follows from that."""
+        above, below = self.above.sum(axis=0, dtype=np.int64), self.above.sum(axis=1, dtype=np.int64)
+        return Ranks(above=_fixed(above), below=_fixed(below))
+
+    @property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
         """For each model ``[1 + models certified above it, L - models certified below it]``."""
-        best = 1 + self.above.sum(axis=0)
-        worst = self.n_models - self.above.sum(axis=1)
-        return tuple(zip(best.tolist(), worst.tolist(), strict=True))
+        return self.ranks.rank_intervals
 
-    @cached_property
+    @property
     def tiers(self) -> tuple[tuple[int, ...], ...]:
         """The finest ordered split in which every model of a tier is certified above every model of the next.
 
         Inside a tier, models are linked by chains of pairs that the graph does not separate.
         """
-        # Ordered by descendants, a certified cut after k models means that they have all others below them.
-        order = np.argsort(-self.above.sum(axis=1), kind="stable")
-        inside = self.above[np.ix_(order, order)]
-        tiers, start = [], 0
-        for k in range(1, self.n_models + 1):
-            if k == self.n_models or bool(inside[:k, k:].all()):
-                tiers.append(tuple(sorted(order[start:k].tolist())))
-                start = k
-        return tuple(tiers)
+        return self.ranks.tiers
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """The sizes of all certified Top-k sets, smallest first."""
+        return self.ranks.cuts
 
     def top_k(self, k: int) -> tuple[int, ...] | None:
         """The certified Top-k set: every member reaches every other model. ``None`` if there is none of size k."""
-        members: tuple[int, ...] = ()
-        for tier in self.tiers[:-1]:
-            members += tier
-            if len(members) == k:
-                return tuple(sorted(members))
-        return None
+        return self.ranks.top_k(k)
 
     @cached_property
+    def unresolved_pairs(self) -> NDArray[np.int32]:
+        """Pairs that the order does not decide, one a row, in order; thousands of models have millions of them."""
+        step = max(1, _STRIP // max(1, self.n_models))
+        parts = [np.empty((0, 2), dtype=np.int32)]
+        for start in range(0, self.n_models, step):
+            stop = min(start + step, self.n_models)
+            decided = self.above[start:stop, start:] | self.above[start:, start:stop].T
+            parts.append(np.argwhere(np.triu(~decided, k=1)).astype(np.int32) + np.int32(start))
+        return _fixed(np.concatenate(parts))
+
+    @property
     def unresolved(self) -> tuple[tuple[int, int], ...]:
-        """Pairs that the order does not decide."""
-        open_pairs = np.triu(~(self.above | self.above.T), k=1)
-        return tuple((a, b) for a, b in np.argwhere(open_pairs).tolist())
+        """The same as tuples, for the few pairs of a small leaderboard."""
+        return tuple((a, b) for a, b in self.unresolved_pairs.tolist())
 
     @property
     def n_edges(self) -> int:
         """Number of certified edges."""
-        return int(self._edges.sum())
+        return int(np.count_nonzero(self._edges))
 
     @property
     def n_resolved(self) -> int:
         """Number of pairs that the order decides."""
-        return int(self.above.sum())
+        return self.ranks.n_resolved
+
+    @property
+    def n_unresolved(self) -> int:
+        """Number of pairs that the order does not decide."""
+        return self.ranks.n_unresolved
+
+
+def _packed(mask: Mask) -> Bits:
+    """A row of bits per model, lowest bit first, in whole words."""
+    octets = np.packbits(mask, axis=1, bitorder="little")
+    rows = np.zeros((len(mask), -(-len(mask) // 64)), dtype=np.uint64)
+    rows.view(np.uint8)[:, : octets.shape[1]] = octets
+    return rows
+
+
+def _unpacked(rows: Bits, size: int) -> Mask:
+    return np.unpackbits(rows.view(np.uint8), axis=1, count=size, bitorder="little").view(np.bool_)
+
+
+def _unions(rows: Bits) -> Bits:
+    """The union of every subset of up to eight rows, by the number whose bits are the subset."""
+    table = np.zeros((1 << len(rows), rows.shape[1]), dtype=np.uint64)
+    for bit, row in enumerate(rows):
+        np.bitwise_or(table[: 1 << bit], row, out=table[1 << bit : 2 << bit])
+    return table
+
+
+def _join(rows: Bits, chosen: NDArray[np.uint8], table: Bits) -> None:
+    """Add to each row the union that it has chosen."""
+    some = np.flatnonzero(chosen)
+    if 2 * some.size > len(rows):
+        rows |= table[chosen]
+    elif some.size:
+        rows[some] |= table[chosen[some]]
+
+
+def _multiply(left: Bits, right: Bits, out: Bits) -> None:
+    """Add to ``out[a]`` the union of the rows of ``right`` that ``left[a]`` has bits for."""
+    octets = left.view(np.uint8)
+    for octet in range(-(-len(right) // 8)):
+        _join(out, octets[:, octet], _unions(right[8 * octet : 8 * octet + 8]))
+
+
+def _longest(reduction: Mask, below: Counts, kind: Width) -> Lengths:
+    """Longest paths of a graph without cycles, by whichever of two ways is shorter.
+
+    Few edges in the reduction: model by model, one more than the longest path from any child. Few edges on the longest
+    path: level by level, with rows of bits for the pairs that are at least so many edges apart.
+    """
+    size = len(reduction)
+    heights = np.zeros(size, dtype=np.int64)
+    for a in np.argsort(below, kind="stable").tolist():  # fewest below first: children are done before their parents
+        heights[a] = np.max(heights[reduction[a]] + 1, initial=0)
+    order = np.argsort(-heights, kind="stable")
+    inside = reduction[np.ix_(order, order)]
+    # Both are counts of 64-bit words touched: a level is a product of bits, and on average a quarter of it is left.
+    by_level = int(heights.max(initial=0)) / 4 * size * (size / 8) * (size / 64)
+    by_child = int(np.count_nonzero(reduction)) * size / 4
+    lengths = _by_level(inside, heights[order], kind) if by_level < by_child else _by_child(inside, kind)
+    back = np.argsort(order, kind="stable")
+    return lengths[np.ix_(back, back)]
+
+
+def _by_child(reduction: Mask, kind: Width) -> Lengths:
+    lengths: Lengths = np.zeros(reduction.shape, dtype=np.dtype(kind))
+    for a in range(len(reduction) - 1, -1, -1):
+        children = np.flatnonzero(reduction[a])
+        if children.size:
+            start = int(children[0])
+            longest = lengths[children, start:].max(axis=0)
+            lengths[a, start:] = longest + (longest > 0)
+            lengths[a, children] = np.maximum(lengths[a, children], 1)
+    return lengths
+
+
+def _by_level(reduction: Mask, heights: Counts, kind: Width) -> Lengths:
+    """The models come tallest first. Only the first of them have paths of many edges, and only to the last of them."""
+    size, tallest = len(reduction), int(heights[0])
+    lengths: Lengths = np.zeros(reduction.shape, dtype=np.dtype(kind))
+    children = _packed(reduction)
+    level = _packed(closure(reduction))
+    for edges in range(1, tallest + 1):
+        tall = min(size, -(-int(np.count_nonzero(heights >= edges)) // 8) * 8)
+        word = int(np.count_nonzero(heights > tallest - edges)) // 64
+        part = np.ascontiguousarray(level[:tall, word:])
+        lengths[:tall, 64 * word :] += _unpacked(part, size - 64 * word)
+        following = np.zeros_like(part)
+        _multiply(children[:tall], part, following)
+        level = np.zeros_like(level)
+        level[:tall, word:] = following
+    return lengths

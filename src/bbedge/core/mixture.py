@@ -70,6 +70,8 @@ class Mixture:
             if places.size:
                 penalty = _penalty(design, stakes[places], space=space, pairs=pairs, reach=reach)
                 self._parts.append(_Part(centre, places, penalty))  # type: ignore[arg-type]
+        self._matrix, self._terms = self._stake_matrix()
+        self._matrix_there = space.asarray(self._matrix)
 
     @property
     def totals(self) -> Array:
@@ -97,12 +99,11 @@ class Mixture:
         if not self._count:
             return out
         reader = self._reader()
-        matrix = self._space.asarray(reader.matrix)
         lost = (len(self._slopes) + 16) * 2 * UNIT
 
         def read(rows: slice) -> None:
             features, shape = reader.tile(rows, slice(0, out.shape[-1]))
-            exponents = matrix @ features
+            exponents = self._matrix_there @ features
             peak = xp.max(exponents, axis=0)
             exponents -= peak
             value = peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
@@ -132,8 +133,8 @@ class Mixture:
         def read(rows: slice) -> None:
             cols = slice(rows.start if mirrored else 0, out.shape[-1])
             features, shape = reader.tile(rows, cols)
-            needed = xp.reshape(least_advantage(self._space, reader.matrix, features, target), shape)
-            needed *= 1.0 + 4 * reader.terms * UNIT
+            needed = xp.reshape(least_advantage(self._space, self._matrix, features, target), shape)
+            needed *= 1.0 + 4 * self._terms * UNIT
             out[..., rows, cols] = bounds(rows, cols, needed)
             if mirrored:
                 out[..., cols, rows] = bounds(cols, rows, xp.matrix_transpose(needed))
@@ -147,7 +148,8 @@ class Mixture:
         for start in range(0, n_rows, step):
             yield slice(start, min(start + step, n_rows))
 
-    def _reader(self) -> _Reader:
+    def _stake_matrix(self) -> tuple[Floats, int]:
+        """What the features are multiplied with, and the roundings that a product with it has at most."""
         n_features = sum(part.penalty.coefficients.shape[1] for part in self._parts)
         terms = n_features + 12
         matrix = np.zeros((len(self._slopes), 2 + n_features))
@@ -158,16 +160,18 @@ class Mixture:
             coefficients = part.penalty.coefficients
             matrix[part.stakes, column : column + coefficients.shape[1]] = -coefficients
             column += coefficients.shape[1]
+        return matrix, terms
+
+    def _reader(self) -> _Reader:
         return _Reader(
             space=self._space,
             pairs=self._pairs,
-            matrix=matrix,
-            terms=terms,
-            features=[part.penalty.features(terms) for part in self._parts],
+            n_features=self._matrix.shape[1],
+            features=[part.penalty.features(self._terms) for part in self._parts],
             totals=self._totals,
             drift=self._count * self._design.tau,
             # Summation of the items, then one addition a replicate; and the roundings of the product.
-            total_error=(self._sum_error + self._count + 2 * terms) * UNIT,
+            total_error=(self._sum_error + self._count + 2 * self._terms) * UNIT,
         )
 
     def keep(self, rows: Rows) -> None:
@@ -197,12 +201,11 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """What a look multiplies: the matrix of the stakes, and the features of a tile of directions."""
+    """Reads the features of a tile of directions."""
 
     space: Space
     pairs: Pairs
-    matrix: Floats
-    terms: int
+    n_features: int
     features: list[Features]
     totals: Array
     drift: float
@@ -218,14 +221,14 @@ class _Reader:
         """The features of a tile, features x directions, and the shape of the tile."""
         advantage = self.advantage(rows, cols)
         shape = tuple(advantage.shape)
-        tile = self.space.empty(self.matrix.shape[1], *shape)
+        tile = self.space.empty(self.n_features, *shape)
         tile[0, ...] = advantage
         tile[1, ...] = 1.0
         row = 2
         for read in self.features:
-            for feature in read(rows, cols):
-                tile[row, ...] = feature
-                row += 1
+            for some in read(rows, cols):
+                tile[row : row + some.shape[0], ...] = some
+                row += some.shape[0]
         return self.space.xp.reshape(tile, (tile.shape[0], -1)), shape
 
 

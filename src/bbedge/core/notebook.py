@@ -27,6 +27,7 @@ def leaderboard_html(leaderboard: Leaderboard) -> str:
     decimals = max(0, 4 - math.ceil(math.log10(high - low)))
     size = len(design.models)
     names = display_names(design.models)
+    ranks = graph.ranks
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
     order = leaderboard.order()
     rows = []
@@ -39,15 +40,15 @@ def leaderboard_html(leaderboard: Leaderboard) -> str:
             f'<td style="{_LEFT}"><div style="{_BAR}"><div style="{span}"></div></div></td>'
             f'<td style="{_LEFT}"><bdi>{escape(names[i])}</bdi></td>'
             f'<td style="{_RIGHT}">{"-" if math.isnan(mean) else f"{low + mean * (high - low):.{decimals}f}"}</td>'
-            f'<td style="{_RIGHT}">{int(graph.above[i].sum())}</td>'
-            f'<td style="{_RIGHT}">{int(graph.above[:, i].sum())}</td>'
+            f'<td style="{_RIGHT}">{int(ranks.below[i])}</td>'
+            f'<td style="{_RIGHT}">{int(ranks.above[i])}</td>'
             f'<td style="{_RIGHT}">{tiers[i]}</td></tr>'
         )
     heads = {"rank": _RIGHT, f"1 to {size}": _LEFT, "model": _LEFT}
     heads |= dict.fromkeys(("mean", "above", "below", "tier"), _RIGHT)
     head = "".join(f'<th style="{style}">{text}</th>' for text, style in heads.items())
     return (
-        f"<div><p><b>{escape(design.method)}</b>: {graph.n_resolved:,} of {size * (size - 1) // 2:,} pairs certified "
+        f"<div><p><b>{escape(design.method)}</b>: {graph.n_resolved:,} of {ranks.n_pairs:,} pairs certified "
         f"after {leaderboard.replicates:,} replicates, alpha {design.alpha:g}{_warning(leaderboard)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         f"{f'<p>{size - MOST_ROWS:,} more models</p>' if size > MOST_ROWS else ''}</div>"

@@ -20,6 +20,7 @@ rounding can lower evidence and never raise it. ``docs/guarantees.md`` derives t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,9 +35,9 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 State = dict[str, np.ndarray]
 Columns = Callable[[Places], Array]
-"""Gives the residuals of some blocks: (batch x) models x those blocks."""
+"""Gives the residuals of some blocks: (batch x) models x those blocks, in a new array."""
 Features = Callable[[slice, slice], list[Array]]
-"""Gives the features of some rows and columns, each (batch x) rows x columns."""
+"""Gives the features of some rows and columns: arrays of features x (batch x) rows x columns, to be put together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,7 @@ class Pairs:
     @property
     def n_models(self) -> int:
         """Models that a panel has."""
-        return max(self.rows.stop, self.cols.stop)
+        return int(max(self.rows.stop, self.cols.stop))
 
 
 class Penalty(Protocol):
@@ -156,7 +157,7 @@ class HoeffdingPenalty:
         replicates = self._count * (1.0 + self._roundoff + 2 * terms * UNIT)
 
         def read(rows: slice, cols: slice) -> list[Array]:
-            return [self._space.zeros(*self._batch, rows.stop - rows.start, cols.stop - cols.start) + replicates]
+            return [self._space.zeros(1, *self._batch, rows.stop - rows.start, cols.stop - cols.start) + replicates]
 
         return read
 
@@ -196,7 +197,8 @@ class BettingPenalty:
         # logarithm; the linear term adds a run's worth of roundings, forming the factor a few that u does not scale.
         room = 1.0 - self._stakes * reach
         per_bet = (2 * (largest + 8) + 8) / room + _RUN + 8
-        self._roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * len(relative_sizes))
+        roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * len(relative_sizes))
+        self._roundoff_there, self._stakes_there = space.asarray(roundoff), space.asarray(self._stakes)
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -219,8 +221,8 @@ class BettingPenalty:
         square = self._pairs.is_square
         cols = slice(rows.start if square else 0, second.shape[-1])
         xp = self._space.xp
-        ahead: list[Array] = [0.0] * len(self._stakes)
-        back: list[Array] = [0.0] * len(self._stakes)
+        shape = (len(self._stakes), *self._pairs.batch, rows.stop - rows.start, cols.stop - cols.start)
+        ahead, back = self._space.zeros(*shape), self._space.zeros(*shape)
         n_blocks = len(self._relative_sizes)
         for start in range(0, n_blocks, _RUN):
             run = slice(start, min(start + _RUN, n_blocks))
@@ -228,30 +230,38 @@ class BettingPenalty:
             share = xp.reshape(self._shares[run], (-1,) + (1,) * (difference.ndim - 1))
             for total, sign in ((ahead, 1.0), (back, -1.0))[: 2 if square else 1]:
                 bet = share * (sign * difference - shift)
-                linear = xp.sum(bet, axis=0)
-                for g, stake in enumerate(self._stakes.tolist()):
-                    factors = stake * bet
-                    factors += 1.0
-                    total[g] = total[g] + (stake * linear - xp.log(xp.prod(factors, axis=0)))
-        for g in range(len(self._stakes)):
-            self._sums[g, ..., rows, cols] += ahead[g]
-            if square:  # the corner on the diagonal is in both halves
-                inner = rows.stop - rows.start
-                self._sums[g, ..., rows.stop : cols.stop, rows] += xp.matrix_transpose(back[g][..., inner:])
+                total += self._penalties(bet)
+        self._sums[..., rows, cols] += ahead
+        if square:  # the corner on the diagonal is in both halves
+            beyond = back[..., rows.stop - rows.start :]
+            self._sums[..., rows.stop : cols.stop, rows] += xp.matrix_transpose(beyond)
+
+    def _penalties(self, bet: Array) -> Array:
+        """``sum (z - log(1 + z))`` over a run of bets, which is the first axis, for every stake: stakes first."""
+        xp, linear = self._space.xp, self._space.xp.sum(bet, axis=0)
+        found = []
+        # As many stakes at once as a temporary may hold: one at a time on a core, many on an accelerator.
+        step = max(1, self._space.tile // math.prod(bet.shape))
+        for start in range(0, len(self._stakes), step):
+            stakes = self._stakes_there[start : min(start + step, len(self._stakes))]
+            factors = self._column(stakes, bet.ndim + 1) * bet
+            factors += 1.0
+            found.append(self._column(stakes, bet.ndim) * linear - xp.log(xp.prod(factors, axis=1)))
+        return xp.concat(found, axis=0)
 
     def features(self, terms: int) -> Features:
         """See :class:`Penalty`."""
         up = 1.0 + (self._count + 128 + 2 * terms) * UNIT
-        slack = (self._count * self._roundoff).tolist()
+        slack = self._column(self._roundoff_there * self._count, self._sums.ndim)
 
         def read(rows: slice, cols: slice) -> list[Array]:
             # Every bet's penalty is nonnegative, so a negative sum can only be rounding.
-            return [
-                self._space.xp.clip(self._sums[g, ..., rows, cols], 0.0, None) * up + slack[g]
-                for g in range(len(self._stakes))
-            ]
+            return [self._space.xp.clip(self._sums[..., rows, cols], 0.0, None) * up + slack]
 
         return read
+
+    def _column(self, of_stakes: Array, ndim: int) -> Array:
+        return self._space.xp.reshape(of_stakes, (-1,) + (1,) * (ndim - 1))
 
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.design import Design
 from bbedge.errors import DataError, DesignError
-from bbedge.naming import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,7 @@ class Scores:
     replicates: tuple[str, ...]
     """Labels of the replicates, in the order in which they are processed."""
     values: NDArray[np.float64]
-    """Scores mapped to [0, 1]: replicates x models x items."""
+    """Scores mapped to [0, 1]: replicates x models x items. Large ones are mapped from a file and cannot be changed."""
     numbered: bool = True
     """Whether the replicates came with labels, or are simply in the order given."""
     score_range: tuple[float, float] = (0.0, 1.0)
@@ -49,8 +48,12 @@ class Scores:
         items: Sequence[str],
         blocks: Sequence[str] | Literal["item", "one"] = "item",
     ) -> Scores:
-        """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate)."""
-        array = _as_floats(values)
+        """Wrap an array of scores in [0, 1], replicates x models x items (or models x items: one replicate).
+
+        The array is copied, unless it is read-only: that may be mapped from a file that is larger than memory.
+        """
+        fixed = isinstance(values, np.ndarray) and not values.flags.writeable
+        array = _as_floats(values, copy=None if fixed else True)
         if array.ndim == 2:
             array = array[None]
         if array.ndim != 3 or array.shape[1:] != (len(models), len(items)):
@@ -84,27 +87,9 @@ class Scores:
         yield from self.values
 
 
-def _as_floats(values: ArrayLike) -> NDArray[np.float64]:
+def _as_floats(values: ArrayLike, *, copy: bool | None) -> NDArray[np.float64]:
+    """The numbers as float64; ``copy`` as in :func:`numpy.array`, where None copies only what must be converted."""
     try:
-        return np.array(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64, copy=copy)
     except (TypeError, ValueError) as error:
         raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
-
-
-def check_panel(panel: ArrayLike, *, models: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-    """Return the panel as contiguous float64, or say which cell makes it unusable."""
-    scores = np.ascontiguousarray(_as_floats(panel))
-    shape = (len(models), len(items))
-    if scores.shape != shape:
-        raise DataError(
-            f"panel of shape {scores.shape}; expected {shape[0]} models x {shape[1]} items, every score present"
-        )
-    # Written so that NaN fails: a comparison with NaN is false.
-    bad = ~((scores >= 0.0) & (scores <= 1.0))
-    if bad.any():
-        row, column = map(int, np.argwhere(bad)[0])
-        raise DataError(
-            f"score {scores[row, column]} of model {quoted(models[row])} on item {quoted(items[column])} is not in "
-            "[0, 1]; a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
-        )
-    return scores

@@ -11,9 +11,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from bbedge.core.graph import Graph
+import numpy as np
+from numpy.typing import NDArray
+
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import FormatError
 from bbedge.naming import listed, quoted, shown
@@ -21,6 +23,9 @@ from bbedge.naming import listed, quoted, shown
 Kind = Literal["all-pairs", "top-k", "pair", "ranks"]
 Drop = Literal["settled", "unneeded", "never"]
 """Which models stop: those with no open pair, those that the question no longer needs, or none."""
+
+MOST_PAIRS = 1000
+"""So many open pairs are named; a leaderboard of thousands of models has millions."""
 
 _TOP = re.compile(r"top-([1-9][0-9]*)")
 _RANKS = re.compile(r"ranks within ([0-9]+)")
@@ -37,7 +42,9 @@ class Answer:
     text: str
     """The answer, or what is missing, in a line."""
     open_pairs: tuple[tuple[str, str], ...]
-    """Pairs that stand in the way, nearest to a decision first."""
+    """Pairs that stand in the way, nearest to a decision first; at most 1,000 of them."""
+    n_open: int = 0
+    """How many pairs stand in the way in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +74,13 @@ class Question:
             return self._top_k(leaderboard)
         graph = leaderboard.standing
         if self.kind == "ranks":
-            wide = {i for i, (best, worst) in enumerate(graph.rank_intervals) if worst - best > self.width}
-            text = f"{len(wide)} of {graph.n_models} models have ranks wider than {self.width}"
-            pairs = [pair for pair in graph.unresolved if wide.intersection(pair)]
-            return _answer(leaderboard, pairs, text if wide else f"every rank is known within {self.width}")
-        pairs = list(graph.unresolved)
-        total = graph.n_models * (graph.n_models - 1) // 2
-        return _answer(leaderboard, pairs, f"{total - len(pairs)} of {total} pairs certified")
+            wide = self._wide(leaderboard)
+            text = f"{int(wide.sum())} of {graph.n_models} models have ranks wider than {self.width}"
+            pairs = graph.unresolved_pairs
+            pairs = pairs[wide[pairs].any(axis=1)]
+            return _answer(leaderboard, pairs, text if wide.any() else f"every rank is known within {self.width}")
+        text = f"{graph.n_resolved} of {graph.ranks.n_pairs} pairs certified"
+        return _answer(leaderboard, graph.unresolved_pairs, text)
 
     def needed(self, leaderboard: Leaderboard, *, drop: Drop) -> frozenset[str]:
         """The models that must go on being run."""
@@ -81,20 +88,27 @@ class Question:
         everybody = frozenset(names)
         if drop == "never":
             return everybody
-        settled = frozenset(names[i] for pair in graph.unresolved for i in pair)
+        unsettled = _chosen(names, ~graph.ranks.settled)
         if drop == "settled" or self.kind == "all-pairs":
-            return settled
+            return unsettled
         if self.kind == "pair":
             needed = frozenset((self.better, self.worse))
         elif self.kind == "ranks":
-            needed = frozenset(name for pair in self.answer(leaderboard).open_pairs for name in pair)
+            wide = self._wide(leaderboard)
+            undecided = ~(graph.above[wide] | graph.above[:, wide].T)  # everybody is undecided from itself
+            needed = _chosen(names, np.asarray(undecided.any(axis=0)))
         else:
             # A model below k others is outside, one above all but k is inside. Whoever must still be told apart from
             # it is so by a path through models that are still run (docs/evaluate.md).
-            above, below = graph.above.sum(axis=0), graph.above.sum(axis=1)
-            undecided = (above < self.k) & (below < len(names) - self.k)
-            needed = frozenset(name for name, is_needed in zip(names, undecided, strict=True) if is_needed)
-        return needed if len(needed) >= 2 else settled
+            ranks = graph.ranks
+            needed = _chosen(names, (ranks.above < self.k) & (ranks.below < len(names) - self.k))
+        return needed if len(needed) >= 2 else unsettled
+
+    def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:
+        """The models whose ranks are not known well enough."""
+        ranks = leaderboard.standing.ranks
+        wide: NDArray[np.bool_] = ranks.n_models - ranks.below - (1 + ranks.above) > self.width
+        return wide
 
     def _top_k(self, leaderboard: Leaderboard) -> Answer:
         graph, names = leaderboard.standing, leaderboard.design.models
@@ -104,10 +118,13 @@ class Question:
             chosen = [shown(names[i], 40) for i in sorted(members, key=place.__getitem__)]
             text = f"the best is {chosen[0]}" if self.k == 1 else f"the Top-{self.k} are {', '.join(chosen)}"
             return Answer(answered=True, text=text, open_pairs=())
-        order = sorted(range(len(names)), key=lambda i: -_mean(leaderboard, i))
-        pairs = [(a, b) for a in order[: self.k] for b in order[self.k :] if not _decided(graph, a, b)]
-        inside = sum(bool(graph.above[i].sum() >= len(names) - self.k) for i in range(len(names)))
-        outside = sum(bool(graph.above[:, i].sum() >= self.k) for i in range(len(names)))
+        order = np.argsort(-np.nan_to_num(leaderboard.means, nan=-1.0), kind="stable")
+        first, rest = order[: self.k], order[self.k :]
+        decided = graph.above[np.ix_(first, rest)] | graph.above[np.ix_(rest, first)].T
+        across = np.argwhere(~decided)
+        pairs = np.stack([first[across[:, 0]], rest[across[:, 1]]], axis=1)
+        inside = int((graph.ranks.below >= len(names) - self.k).sum())
+        outside = int((graph.ranks.above >= self.k).sum())
         text = f"{inside} models are certainly in the Top-{self.k}, {outside} certainly not"
         return _answer(leaderboard, pairs, text, answered=False)
 
@@ -124,7 +141,7 @@ class Question:
         if leaderboard.replicates and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
             text = f"no: by its margin, {better} is ahead of {worse} by at most {_round_up(at_most):g}"
             return Answer(answered=True, text=text, open_pairs=())
-        return _answer(leaderboard, [(a, b)], f"{better} ? {worse} is open", answered=False)
+        return _answer(leaderboard, np.array([(a, b)]), f"{better} ? {worse} is open", answered=False)
 
 
 def parse_question(text: str, models: Sequence[str], *, source: str = "question") -> Question:
@@ -167,13 +184,8 @@ def _splits(text: str) -> list[tuple[str, str, float | None]]:
     return ways
 
 
-def _decided(graph: Graph, a: int, b: int) -> bool:
-    return bool(graph.above[a, b] or graph.above[b, a])
-
-
-def _mean(leaderboard: Leaderboard, model: int) -> float:
-    mean = float(leaderboard.means[model])
-    return -1.0 if math.isnan(mean) else mean
+def _chosen(names: Sequence[str], mask: NDArray[np.bool_]) -> frozenset[str]:
+    return frozenset(names[i] for i in np.flatnonzero(mask).tolist())
 
 
 def _round_up(value: float) -> float:
@@ -181,18 +193,15 @@ def _round_up(value: float) -> float:
 
 
 def _answer(
-    leaderboard: Leaderboard, pairs: Sequence[tuple[int, int]], text: str, *, answered: bool | None = None
+    leaderboard: Leaderboard, pairs: NDArray[np.integer[Any]], text: str, *, answered: bool | None = None
 ) -> Answer:
     names = leaderboard.design.models
-
-    def distance(pair: tuple[int, int]) -> float:
-        a, b = pair
-        tested = [value for value in (leaderboard.log_e[a, b], leaderboard.log_e[b, a]) if not math.isnan(value)]
-        return -float(max(tested, default=0.0))
-
-    ordered = sorted(pairs, key=distance)
+    forward, backward = leaderboard.log_e[pairs[:, 0], pairs[:, 1]], leaderboard.log_e[pairs[:, 1], pairs[:, 0]]
+    nearest = np.nan_to_num(np.fmax(forward, backward), nan=0.0)  # a pair that is not tested has evidence one
+    chosen = pairs[np.argsort(-nearest, kind="stable")[:MOST_PAIRS]]
     return Answer(
-        answered=not pairs if answered is None else answered,
+        answered=not len(pairs) if answered is None else answered,
         text=text,
-        open_pairs=tuple((names[a], names[b]) for a, b in ordered),
+        open_pairs=tuple((names[a], names[b]) for a, b in chosen.tolist()),
+        n_open=len(pairs),
     )

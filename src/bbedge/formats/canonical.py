@@ -15,9 +15,10 @@ import polars as pl
 from bbedge._version import __version__
 from bbedge.errors import DataError
 from bbedge.formats.choices import Choices
+from bbedge.formats.duplicates import check_unique
+from bbedge.formats.grid import Grid, Order
 from bbedge.formats.joining import Rows, join_rows
 from bbedge.formats.ordering import natural_key
-from bbedge.formats.pivot import Order, check_unique
 from bbedge.formats.sources import fingerprint
 from bbedge.naming import shown_path
 
@@ -62,7 +63,7 @@ def convert(
     """
     chosen = choices or Choices()
     rows = join_rows(sources, blocks=blocks, score_range=None, columns=columns, choices=chosen, progress=progress)
-    check_unique(rows.coder, replicates=rows.replicates)
+    check_unique(rows.coder, Grid.of(rows.coder, rows.replicates))
     table = _table(rows)
     origin = {
         "bbedge": __version__,
@@ -88,22 +89,22 @@ def convert(
 def _table(rows: Rows) -> pl.DataFrame:
     """The rows in the order of replicates, models and items, so that the same scores give the same table."""
     coder = rows.coder
-    height = sum(len(chunk.scores) for chunk in coder.chunks)
+    height = sum(chunk.height for chunk in coder.chunks)
     columns: dict[str, pl.Series] = {}
     positions = {}
     roles: tuple[Role, ...] = ("model", "item", "block", "replicate")
     for role in roles:
         if role in coder.vocabularies:
-            codes = np.concatenate([chunk.codes[role] for chunk in coder.chunks])
+            codes = np.concatenate([chunk.codes(role) for chunk in coder.chunks])
             names = coder.names(role)
         elif role == "replicate":
-            codes, names = np.zeros(height, dtype=np.int32), list(rows.replicates)
+            codes, names = np.zeros(height, dtype=np.uint8), list(rows.replicates)
         else:
             continue
         columns[role] = pl.Series(role, names, dtype=pl.String).gather(codes)
         order = Order.of(names, rows.replicates) if role == "replicate" else Order.of(names, key=natural_key)
         positions[role] = order.positions[codes]
-    scores = np.concatenate([chunk.scores for chunk in coder.chunks])
+    scores = np.concatenate([chunk.scores() for chunk in coder.chunks])
     columns["score"] = pl.Series("score", scores).fill_nan(None)
     order_of_rows = np.lexsort((positions["item"], positions["model"], positions["replicate"]))
     return pl.DataFrame(columns)[order_of_rows]

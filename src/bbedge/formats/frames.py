@@ -86,7 +86,7 @@ class Frame:
         return tuple(str(name) for name in names)
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The columns of the roles, in one go: the table is in memory already."""
+        """The columns of the roles, some rows at a time, or in one go where they are made from Python values."""
         wanted = list(dict.fromkeys(roles.values()))
         if hasattr(self.table, "iloc"):
             yield self._from_pandas(roles)
@@ -102,7 +102,10 @@ class Frame:
                 f"{self.name}: a {quoted(type(self.table).__name__)} is not a table that can be read; pass a path, or "
                 "a polars, pandas or Arrow table"
             )
-        yield _typed(table, roles, name=self.name, first_row=0)
+        first = 0
+        for part in table.iter_slices(_ROWS):
+            yield _typed(part, roles, name=self.name, first_row=first)
+            first += part.height
 
     def place(self, row: int) -> str:
         """The number of the row, from 1."""

@@ -26,6 +26,7 @@ AXES: tuple[Axis, ...] = (0, 1, 2)
 # At least one replicate and one item; a leaderboard of one model says nothing.
 _LEAST = (1, 2, 1)
 _MOST_ROUNDS = 2000
+_PART = 1 << 22
 # At most one slice in so many goes in one round; more of them where a round takes long.
 _SHARE, _SHARE_OF_LONG, _LONG = 50, 8, 5000
 
@@ -59,7 +60,12 @@ class Gaps:
 
     def coordinates(self) -> NDArray[np.int32]:
         """The listed cells as rows of replicates, models and items."""
-        return np.array(np.unravel_index(self.cells, self.shape), dtype=np.int32)
+        places = np.empty((3, len(self.cells)), dtype=np.int32)
+        # In parts, because the positions are made in 64 bits, of which there may be hundreds of millions.
+        for first in range(0, len(self.cells), _PART):
+            part = slice(first, first + _PART)
+            places[:, part] = np.unravel_index(self.cells[part], self.shape)
+        return places
 
     def counts(self) -> tuple[NDArray[np.int64], ...]:
         """The number of missing cells in every replicate, model and item."""

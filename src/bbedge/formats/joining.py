@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.formats.choices import Choices
-from bbedge.formats.coding import Coder, Codes, Table, Vocabulary
+from bbedge.formats.coding import Chunk, Coder, Codes, Table, Vocabulary
 from bbedge.formats.columns import Role, chosen_columns, find_roles, is_seed
 from bbedge.formats.frames import Frame
 from bbedge.formats.logs.passes import PassBook
@@ -106,23 +106,20 @@ def number_replicates(coder: Coder, passes: PassBook) -> None:
     vocabulary = Vocabulary()
     of_logs: Codes = vocabulary.encode(pl.Series([labels.get(name, name) for name in before], dtype=pl.String))
     of_tables: Codes | None = None
-    chunks = []
-    for chunk in coder.chunks:
-        if isinstance(chunk.table, LogTable):
-            new = of_logs
-        else:
-            if of_tables is None:
-                of_tables = vocabulary.encode(pl.Series(before, dtype=pl.String))
-            new = of_tables
-        chunks.append(replace(chunk, codes={**chunk.codes, "replicate": new[chunk.codes["replicate"]]}))
-    used = np.unique(np.concatenate([np.unique(chunk.codes["replicate"]) for chunk in chunks]))
+    if not all(isinstance(chunk.table, LogTable) for chunk in coder.chunks):
+        of_tables = vocabulary.encode(pl.Series(before, dtype=pl.String))
+
+    def renamed(chunk: Chunk) -> Codes:
+        new = of_logs if of_tables is None or isinstance(chunk.table, LogTable) else of_tables
+        return new[chunk.codes("replicate")]
+
+    used = np.unique(np.concatenate([np.unique(renamed(chunk)) for chunk in coder.chunks]))
     names = vocabulary.names()
     final = Vocabulary()
-    kept = np.zeros(len(names), dtype=np.int32)
-    kept[used] = final.encode(pl.Series([names[code] for code in used], dtype=pl.String))
-    coder.chunks[:] = [
-        replace(chunk, codes={**chunk.codes, "replicate": kept[chunk.codes["replicate"]]}) for chunk in chunks
-    ]
+    codes = final.encode(pl.Series([names[code] for code in used], dtype=pl.String))
+    kept = np.zeros(len(names), dtype=codes.dtype)
+    kept[used] = codes
+    coder.chunks[:] = [coder.recoded(chunk, "replicate", kept[renamed(chunk)]) for chunk in coder.chunks]
     coder.vocabularies["replicate"] = final
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.formats.ordering import folded
+from bbedge.formats.spool import one_by_one
 from bbedge.naming import listed, quoted, shown
 
 # Below this many items, equal score vectors of independent runs are no surprise.
@@ -45,7 +46,11 @@ def identical_replicates(
     """Runs of a model that gave the same score on every item."""
     if len(replicates) < 2:
         return
-    digests = [[_digest(row) for row in panel] for panel in values]
+    digests, varies = [], []
+    for panel in one_by_one(values):
+        digests.append([_digest(row) for row in panel])
+        # A model that solves everything, or nothing, repeats itself honestly.
+        varies.append(panel.min(axis=1) < panel.max(axis=1))
     whole = list(_equal(tuple(panel) for panel in digests))
     for group in whole:
         yield (
@@ -55,8 +60,7 @@ def identical_replicates(
         return
     repeated: dict[str, list[list[int]]] = {}
     for position, model in enumerate(models):
-        # A model that solves everything, or nothing, repeats itself honestly.
-        varied = [r for r in range(len(replicates)) if np.ptp(values[r, position]) > 0]
+        varied = [r for r in range(len(replicates)) if varies[r][position]]
         groups = [[varied[k] for k in group] for group in _equal(digests[r][position] for r in varied)]
         if groups:
             repeated[model] = groups
@@ -80,7 +84,7 @@ _MEANING = (
 
 
 def _digest(row: NDArray[np.float64]) -> bytes:
-    return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
+    return hashlib.blake2b(np.ascontiguousarray(row).data, digest_size=16).digest()
 
 
 def _equal(keys: Iterable[object]) -> Iterator[list[int]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.errors import DataError
-from bbedge.formats.coding import Chunk, Coder
+from bbedge.formats.coding import Coder
+from bbedge.formats.duplicates import check_unique
 from bbedge.formats.gaps import (
     AXES,
     PLURALS,
@@ -25,42 +25,26 @@ from bbedge.formats.gaps import (
     report,
     usable,
 )
-from bbedge.formats.ordering import natural_key
+from bbedge.formats.grid import Grid, Names
 from bbedge.formats.reading import Incomplete
+from bbedge.formats.spool import Spool, one_by_one
 from bbedge.naming import quoted
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
+# A cell that no row is about. Scores are in [0, 1], and NaN in a row without one.
+_NO_ROW = -1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panels:
     """Complete panels with their names."""
 
-    names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+    names: Names
     """Names of the replicates, models and items."""
     values: NDArray[np.float64]
-    """Scores: replicates x models x items."""
+    """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
     notes: tuple[str, ...] = ()
     """What was dropped."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """Names in their final order, and where each code goes."""
-
-    names: tuple[str, ...]
-    """The sorted names."""
-    positions: NDArray[np.int64]
-    """The position of every code in the sorted names."""
-
-    @classmethod
-    def of(
-        cls, names: Sequence[str], ordered: Sequence[str] | None = None, *, key: Callable[[str], Any] | None = None
-    ) -> Order:
-        """Sort the names by the key, or take them in the order given."""
-        final = sorted(names, key=key) if ordered is None else list(ordered)
-        place = {name: position for position, name in enumerate(final)}
-        return cls(names=tuple(final), positions=np.array([place[name] for name in names], dtype=np.int64))
 
 
 def build_panels(
@@ -70,80 +54,95 @@ def build_panels(
 
     ``hint`` is what else is known about missing scores, for the message about them.
     """
-    orders = (
-        Order.of(coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates),
-        Order.of(coder.names("model")),
-        Order.of(coder.names("item"), key=natural_key),
-    )
-    names = (orders[0].names, orders[1].names, orders[2].names)
-    shape = (len(names[0]), len(names[1]), len(names[2]))
+    grid = Grid.of(coder, replicates)
+    shape = grid.shape
     if shape[1] < least_models:
         raise DataError(
-            f"{coder.chunks[0].table.name}: only one model, {quoted(names[1][0])}; a leaderboard compares two or more: "
-            "add the scores of the others"
+            f"{coder.chunks[0].table.name}: only one model, {quoted(grid.models.names[0])}; a leaderboard compares two "
+            "or more: add the scores of the others"
         )
     if prod(shape) >= 2**62:
         raise DataError(
             f"{shape[1]} models x {shape[2]} items x {shape[0]} replicates are not a panel; check that --column names "
             "the right columns: every model, item and replicate must come in many rows"
         )
-    rows = sum(len(chunk.scores) for chunk in coder.chunks)
-    # With many more cells than rows the panels are known to be incomplete, and too large to lay out.
-    if prod(shape) > 4 * rows + 1_000_000:
-        return _from_sparse(coder, orders, names, incomplete, hint)
-    return _from_dense(coder, orders, names, rows, incomplete, hint)
+    if grid.is_dense(coder):
+        return _from_dense(coder, grid, incomplete, hint)
+    return _from_sparse(coder, grid, incomplete, hint)
 
 
-def check_unique(coder: Coder, *, replicates: Sequence[str]) -> None:
-    """Raise if a model has two scores on one item in one replicate."""
-    orders = (
-        Order.of(coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates),
-        Order.of(coder.names("model")),
-        Order.of(coder.names("item"), key=natural_key),
-    )
-    cells = np.concatenate(list(_cells(coder, orders)))
-    if len(np.unique(cells)) < len(cells):
-        _refuse_duplicate(coder, orders, cells)
+def blocks_of_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
+    """The label of the block of each item."""
+    return coder.blocks.of_items(items, names=coder.names("item"), labels=coder.names("block"))
 
 
-def _from_dense(
-    coder: Coder,
-    orders: tuple[Order, Order, Order],
-    names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
-    rows: int,
-    incomplete: Incomplete,
-    hint: str,
-) -> Panels:
-    shape = (len(names[0]), len(names[1]), len(names[2]))
-    values = np.full(prod(shape), np.nan)
-    seen = np.zeros(prod(shape), dtype=bool)
-    for chunk, cells in zip(coder.chunks, _cells(coder, orders), strict=True):
-        values[cells] = chunk.scores
-        seen[cells] = True
-    if np.count_nonzero(seen) < rows:
-        _refuse_duplicate(coder, orders, np.concatenate(list(_cells(coder, orders))))
-    missing = np.flatnonzero(np.isnan(values))
-    values = values.reshape(shape)
+def _from_dense(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> Panels:
+    values, missing = _filled(coder, grid)
     if not len(missing):
-        return Panels(names=names, values=values)
-    gaps = Gaps(names=names, cells=missing, listing="missing")
+        return Panels(names=grid.names, values=values)
+    gaps = Gaps(names=grid.names, cells=missing, listing="missing")
     kept = _by_policy(coder, gaps, incomplete, hint)
-    return Panels(names=_kept_names(gaps, kept), values=values[np.ix_(*kept)], notes=(_note(gaps, kept),))
+    return Panels(
+        names=_kept_names(gaps, kept), values=_cut(values, kept, in_memory=grid.in_memory), notes=(_note(gaps, kept),)
+    )
 
 
-def _from_sparse(
-    coder: Coder,
-    orders: tuple[Order, Order, Order],
-    names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
-    incomplete: Incomplete,
-    hint: str,
-) -> Panels:
-    cells = np.concatenate(list(_cells(coder, orders)))
-    if len(np.unique(cells)) < len(cells):
-        _refuse_duplicate(coder, orders, cells)
-    scores = np.concatenate([chunk.scores for chunk in coder.chunks])
+def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The panels, and their cells without a score. Panels that memory does not hold go to disk group by group."""
+    panel = grid.shape[1] * grid.shape[2]
+    spool = Spool()
+    if not grid.in_memory:
+        spool.require(8 * prod(grid.shape))
+    groups = list(grid.groups())
+    # One buffer for all groups, the first of which is the largest: two would take twice the memory.
+    buffer = np.empty(len(groups[0]) * panel)
+    missing = [np.empty(0, dtype=np.int64)]
+    for group in groups:
+        values = buffer[: len(group) * panel]
+        values.fill(_NO_ROW)
+        rows = filled = 0
+        for chunk in coder.chunks:
+            within = grid.within(chunk, group)
+            if within is not None:
+                inside, cells = within
+                scores = chunk.scores()
+                values[cells] = scores if inside is None else scores[inside]
+                rows += len(cells)
+        for position, scores in zip(group, values.reshape(len(group), panel), strict=True):
+            filled += panel
+            # Written so that NaN fails, which is the smallest of the numbers that it is among.
+            if not scores.min() >= 0.0:
+                filled -= int(np.count_nonzero(scores == _NO_ROW))
+                missing.append(np.flatnonzero(~(scores >= 0.0)) + position * panel)
+        if filled < rows:
+            check_unique(coder, grid)
+        if not grid.in_memory:
+            spool.write(values)
+    whole = buffer.reshape(grid.shape) if grid.in_memory else spool.mapped(grid.shape)
+    return whole, np.concatenate(missing)
+
+
+def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray[np.float64]:
+    """What is kept of the panels, in memory or on disk as they are."""
+    replicates, models, items = kept
+    if in_memory:
+        return values[np.ix_(*kept)]
+    cut = np.ix_(models, items)
+    shape = (int(replicates.sum()), int(models.sum()), int(items.sum()))
+    spool = Spool()
+    spool.require(8 * prod(shape))
+    for panel, stays in zip(one_by_one(values), replicates, strict=True):
+        if stays:
+            spool.write(panel[cut])
+    return spool.mapped(shape)
+
+
+def _from_sparse(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> Panels:
+    check_unique(coder, grid)
+    cells = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
+    scores = np.concatenate([chunk.scores() for chunk in coder.chunks])
     scored = ~np.isnan(scores)
-    gaps = Gaps(names=names, cells=cells[scored], listing="present")
+    gaps = Gaps(names=grid.names, cells=cells[scored], listing="present")
     kept = _by_policy(coder, gaps, incomplete, hint)
     places = gaps.coordinates()
     stays = kept[0][places[0]] & kept[1][places[1]] & kept[2][places[2]]
@@ -169,7 +168,7 @@ def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete, hint: str) -> K
     return kept
 
 
-def _kept_names(gaps: Gaps, kept: Kept) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _kept_names(gaps: Gaps, kept: Kept) -> Names:
     replicates, models, items = (
         tuple(gaps.names[axis][position] for position in np.flatnonzero(kept[axis])) for axis in AXES
     )
@@ -182,57 +181,3 @@ def _note(gaps: Gaps, kept: Kept) -> str:
         f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
         f"{described(kept)} stay{about}. This is only valid if it was decided without looking at the scores."
     )
-
-
-def _cells(coder: Coder, orders: tuple[Order, Order, Order]) -> Iterator[NDArray[np.int64]]:
-    """The position of every row in replicates x models x items, chunk by chunk."""
-    models, items = len(orders[1].names), len(orders[2].names)
-    for chunk in coder.chunks:
-        cells = orders[1].positions[chunk.codes["model"]]
-        if "replicate" in chunk.codes:
-            cells += orders[0].positions[chunk.codes["replicate"]] * models
-        cells *= items
-        cells += orders[2].positions[chunk.codes["item"]]
-        yield cells
-
-
-def _refuse_duplicate(coder: Coder, orders: tuple[Order, Order, Order], cells: NDArray[np.int64]) -> NoReturn:
-    order = np.argsort(cells, kind="stable")
-    ordered = cells[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    # The repetition that comes first in the files, and the row that it repeats.
-    pick = again[np.argmin(order[again + 1])]
-    first, second = int(order[pick]), int(order[pick + 1])
-    replicate, model, item = np.unravel_index(int(cells[second]), [len(each.names) for each in orders])
-    raise DataError(
-        f"{coder.place(second)}: a second score for model {quoted(orders[1].names[model])}, item "
-        f"{quoted(orders[2].names[item])}, replicate {quoted(orders[0].names[replicate])}, first given at "
-        f"{coder.place(first)} ({len(again)} such rows in all); remove one, or give repeated runs different numbers in "
-        "a column named replicate"
-    )
-
-
-def blocks_of_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
-    """The label of the block of each item."""
-    labels, names = coder.names("block"), coder.names("item")
-    block_of = np.full(len(names), -1, dtype=np.int32)
-    for chunk in coder.chunks:
-        _assign_blocks(chunk, block_of, names, labels)
-    by_name = {name: labels[block] for name, block in zip(names, block_of, strict=True)}
-    return tuple(by_name[item] for item in items)
-
-
-def _assign_blocks(chunk: Chunk, block_of: NDArray[np.int32], names: Sequence[str], labels: Sequence[str]) -> None:
-    items, blocks = chunk.codes["item"], chunk.codes["block"]
-    new = block_of[items] < 0
-    # Backwards, because of several values for one position NumPy keeps the last: the first row shall count.
-    block_of[items[new][::-1]] = blocks[new][::-1]
-    other = block_of[items] != blocks
-    if other.any():
-        row = int(other.argmax())
-        item = int(items[row])
-        raise DataError(
-            f"{chunk.table.place(chunk.first_row + row)}: item {quoted(names[item])} is in block "
-            f"{quoted(labels[blocks[row]])} here and in block {quoted(labels[block_of[item]])} before; an item belongs "
-            "to one block: correct the column, or pass --blocks item or --blocks one"
-        )

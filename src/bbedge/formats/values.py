@@ -38,6 +38,9 @@ def names_of(column: pl.Series, *, role: str, fail: Fail) -> pl.Series:
         return names_from_objects(column.to_list(), role=role, fail=fail)
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         fail(0, f"the {role} is of type {column.dtype}; expected text or a number")
+    if column.dtype.is_integer() and len(column) and column.min() == column.max() and not column.null_count():
+        # A replicate's number is often the same for a million rows, and need not be spelt a million times.
+        return column[:1].cast(pl.String).new_from_index(0, len(column))
     text = column.cast(pl.String)
     # pandas turns whole numbers into 1.0 as soon as one value is missing: the same name as 1.
     return text.str.strip_suffix(".0") if column.dtype.is_float() else text

@@ -20,7 +20,7 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
     """
     if model not in certificate.names:
         raise DomainError(f"{quoted(model)} is not a model of this certificate")
-    interval = certificate.graph.rank_intervals[certificate.names.index(model)]
+    interval = certificate.ranks.rank_intervals[certificate.names.index(model)]
     left = shown(model if label is None else label, 40)
     right = f"certified #{rank(interval)} of {len(certificate.names)}"
     decided = interval != (1, len(certificate.names))

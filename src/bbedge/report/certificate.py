@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.graph import Graph
-from bbedge.errors import FormatError
+from bbedge.core.graph import Graph, Ranks
+from bbedge.errors import DomainError, FormatError
 from bbedge.naming import display_names, shown_path
 from bbedge.report.reading import Reader
 from bbedge.report.units import Units
@@ -25,8 +25,22 @@ Shown = Literal["current", "standing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """What a certificate says of pairs, models in the order shown."""
+
+    log_e: Matrix
+    """Evidence, row against column; NaN where not tested."""
+    margins: Matrix
+    """Lower bounds of row minus column, in score units; NaN where not tested."""
+    graph: Graph
+    """The graph that is shown."""
+    first_certified: NDArray[np.int64]
+    """The replicate at which each standing edge was first certified; 0 if it never was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A certificate. Every array has the models in the order shown: by tier, then as in the document."""
+    """A certificate. Everything has the models in the order shown: by tier, then as in the document."""
 
     document: Mapping[str, Any]
     """The document as it was written, in its own order."""
@@ -38,16 +52,14 @@ class Certificate:
     """The same, harmless and short enough for a table, still telling the models apart."""
     means: tuple[float | None, ...]
     """Mean scores, in score units."""
-    log_e: Matrix
-    """Evidence, row against column; NaN where not tested."""
-    margins: Matrix
-    """Lower bounds of row minus column, in score units; NaN where not tested."""
-    graph: Graph
-    """The graph that is shown."""
-    first_certified: NDArray[np.int64]
-    """The replicate at which each standing edge was first certified; 0 if it never was."""
+    ranks: Ranks
+    """How many models the graph that is shown puts above and below each."""
+    pairs: Pairs | None
+    """Pair by pair; a certificate of very many models has only counts."""
     order: tuple[int, ...]
     """Where each model is in the document."""
+    source: str
+    """What it is called in messages."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any], *, shown: Shown | None = None, source: str = "certificate") -> Certificate:
@@ -58,25 +70,77 @@ class Certificate:
         if len(names) < 2 or len(set(names)) < len(names):
             raise read.error("needs at least two models, each named once")
         place = {name: i for i, name in enumerate(names)}
-        graphs = {key: read.edges(document, key, place) for key in ("edges", "standing_edges")}
         shown = shown or ("standing" if "board" in document else "current")
-        graph = Graph(graphs["edges" if shown == "current" else "standing_edges"] > 0)
-        tier = {model: t for t, members in enumerate(graph.tiers) for model in members}
+        whole = read.lists_pairs(document)
+        first, graph = None, None
+        if whole:
+            listed = {key: read.edges(document, key, place) for key in ("edges", "standing_edges")}
+            first = listed["standing_edges"]
+            graph = Graph(listed["edges" if shown == "current" else "standing_edges"] > 0)
+            ranks = graph.ranks
+        else:
+            ranks = read.ranks(models, "rank_interval" if shown == "current" else "standing_rank_interval")
+        tier = {model: t for t, members in enumerate(ranks.tiers) for model in members}
         order = sorted(range(len(names)), key=lambda i: (tier[i], i))
-        window = np.ix_(np.array(order), np.array(order))
         read.rest(document, place)
+        pairs = None
+        if graph is not None and first is not None:
+            window = np.ix_(np.array(order), np.array(order))
+            pairs = Pairs(
+                log_e=read.matrix(document, "log_e", len(names))[window],
+                margins=read.matrix(document, "margins", len(names))[window],
+                graph=Graph(graph.edges[window], graph.reach[window]),
+                first_certified=first[window],
+            )
         return cls(
             document=document,
             shown=shown,
             names=tuple(names[i] for i in order),
             labels=tuple(display_names([names[i] for i in order], width=40)),
             means=tuple(read.number(models[i], "mean", missing=True) for i in order),
-            log_e=read.matrix(document, "log_e", len(names))[window],
-            margins=read.matrix(document, "margins", len(names))[window],
-            graph=Graph(graph.edges[window]),
-            first_certified=graphs["standing_edges"][window],
+            ranks=Ranks(above=ranks.above[order], below=ranks.below[order]),
+            pairs=pairs,
             order=tuple(order),
+            source=source,
         )
+
+    def by_pair(self) -> Pairs:
+        """What it says of pairs, for what cannot do without."""
+        if self.pairs is None:
+            raise DomainError(
+                f"{self.source}: a certificate of {len(self.names):,} models lists no pairs, and this needs them; "
+                "bbedge certify --arrays OUT.npz and bbedge board export BOARD OUT.csv write them for programs"
+            )
+        return self.pairs
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is shown; an error if only counts are known."""
+        return self.by_pair().graph
+
+    @property
+    def log_e(self) -> Matrix:
+        """Evidence, row against column; an error if only counts are known."""
+        return self.by_pair().log_e
+
+    @property
+    def margins(self) -> Matrix:
+        """Lower bounds of row minus column; an error if only counts are known."""
+        return self.by_pair().margins
+
+    @property
+    def first_certified(self) -> NDArray[np.int64]:
+        """The replicate at which each standing edge was first certified; an error if only counts are known."""
+        return self.by_pair().first_certified
+
+    @property
+    def n_edges(self) -> tuple[int, int]:
+        """Edges of the last look, and edges that stand."""
+        counts = self.document.get("counts")
+        current, standing = (
+            int(counts[key]) if counts else len(self.document[key]) for key in ("edges", "standing_edges")
+        )
+        return current, standing
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -109,7 +173,7 @@ class Certificate:
     @property
     def n_pairs(self) -> int:
         """Pairs of models."""
-        return len(self.names) * (len(self.names) - 1) // 2
+        return self.ranks.n_pairs
 
     def lead(self, better: int, worse: int) -> str:
         """By how much a model is certified above another: its margin, or what the edges of a path prove."""

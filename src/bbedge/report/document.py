@@ -15,6 +15,9 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.report.history import Recorder
 from bbedge.report.outlook import outlook
 
+MOST_MODELS = 500
+"""With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
+
 Matrix = list[list[float | None]]
 
 
@@ -45,17 +48,22 @@ def certificate(
     design_hash: str | None = None,
     recorder: Recorder | None = None,
     stopped: Collection[str] = (),
+    most_models: int = MOST_MODELS,
 ) -> dict[str, object]:
     """The whole certificate as plain values. Means and margins are in score units; ``log_e`` is natural.
 
     ``design_hash`` replaces the hash of the leaderboard's own design where a board's stands for it. ``recorder`` kept
-    the evidence of the looks; ``stopped`` models get no more replicates.
+    the evidence of the looks; ``stopped`` models get no more replicates. With more than ``most_models`` models,
+    whatever has an entry per pair or per Top-k set is ``None``; see :mod:`bbedge.report.arrays` for that.
     """
     design = leaderboard.design
     names = design.models
     order = leaderboard.order()
     low, high = design.score_range
-    tiers = {model: t for t, members in enumerate(leaderboard.current.tiers, start=1) for model in members}
+    current, standing = leaderboard.current, leaderboard.standing
+    tiers = {model: t for t, members in enumerate(current.tiers, start=1) for model in members}
+    above, below = current.ranks.below.tolist(), current.ranks.above.tolist()
+    whole = len(names) <= most_models
     pilot: Pilot | None = None
     if pilot_replicates is not None:
         candidate = list(design.family.candidate)
@@ -92,21 +100,28 @@ def certificate(
             {
                 "name": names[i],
                 "mean": mean(i),
-                "rank_interval": list(leaderboard.current.rank_intervals[i]),
-                "standing_rank_interval": list(leaderboard.standing.rank_intervals[i]),
+                "rank_interval": list(current.rank_intervals[i]),
+                "standing_rank_interval": list(standing.rank_intervals[i]),
                 "tier": tiers[i],
-                "certified_above": int(leaderboard.current.above[i].sum()),
-                "certified_below": int(leaderboard.current.above[:, i].sum()),
+                "certified_above": above[i],
+                "certified_below": below[i],
             }
             for i in order
         ],
         "log_threshold": _largest(leaderboard.log_thresholds),
-        "log_e": _matrix(leaderboard.log_e, order),
-        "margins": _matrix(leaderboard.lower_bounds * (high - low), order),
-        "edges": _edges(leaderboard, leaderboard.current),
-        "standing_edges": _edges(leaderboard, leaderboard.standing),
-        "unresolved": [[names[a], names[b]] for a, b in leaderboard.current.unresolved],
-        "top_k": {str(k): _names(names, leaderboard.current.top_k(k)) for k in range(1, len(names))},
+        "log_e": _matrix(leaderboard.log_e, order) if whole else None,
+        "margins": _matrix(leaderboard.lower_bounds * (high - low), order) if whole else None,
+        "edges": _edges(leaderboard, current, order) if whole else None,
+        "standing_edges": _edges(leaderboard, standing, order) if whole else None,
+        "unresolved": [[names[a], names[b]] for a, b in current.unresolved_pairs.tolist()] if whole else None,
+        "top_k": {str(k): _names(names, current.top_k(k)) for k in range(1, len(names))} if whole else None,
+        "counts": {
+            "pairs": current.ranks.n_pairs,
+            "resolved_pairs": current.n_resolved,
+            "edges": current.n_edges,
+            "standing_edges": standing.n_edges,
+        },
+        "certified_k": list(current.cuts),
         "looks": [
             {"replicate": look.replicate, "edges": look.edges, "resolved_pairs": look.resolved_pairs}
             for look in leaderboard.looks
@@ -124,26 +139,35 @@ def to_json(document: dict[str, object]) -> str:
 
 
 def _largest(values: NDArray[np.float64]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.max()) if known.size else None
+    largest = float(np.fmax.reduce(values, axis=None))
+    return None if np.isnan(largest) else largest
 
 
-def _edges(leaderboard: Leaderboard, graph: Graph) -> list[Edge]:
+def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> list[Edge]:
     names = leaderboard.design.models
     low, high = leaderboard.design.score_range
-    place = {model: position for position, model in enumerate(leaderboard.order())}
-    pairs = sorted(np.argwhere(graph.edges).tolist(), key=lambda pair: (place[pair[0]], place[pair[1]]))
+    places = np.array(order)
+    ends = places[np.argwhere(graph.edges[np.ix_(places, places)])]
+    a, b = ends[:, 0], ends[:, 1]
     step = leaderboard.design.tau * (high - low)
+    columns = (
+        leaderboard.log_e[a, b],
+        leaderboard.lower_bounds[a, b] * (high - low),
+        graph.path_lengths[a, b] * step if step else np.zeros(len(ends)),
+        leaderboard.first_certified[a, b],
+    )
     return [
         {
-            "winner": names[a],
-            "loser": names[b],
-            "log_e": float(leaderboard.log_e[a, b]),
-            "margin": float(leaderboard.lower_bounds[a, b]) * (high - low),
-            "path_margin": int(graph.path_lengths[a, b]) * step if step else 0.0,
-            "first_certified": int(leaderboard.first_certified[a, b]),
+            "winner": names[winner],
+            "loser": names[loser],
+            "log_e": log_e,
+            "margin": margin,
+            "path_margin": path_margin,
+            "first_certified": first,
         }
-        for a, b in pairs
+        for (winner, loser), log_e, margin, path_margin, first in zip(
+            ends.tolist(), *(column.tolist() for column in columns), strict=True
+        )
     ]
 
 

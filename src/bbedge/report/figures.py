@@ -32,11 +32,11 @@ def rank_figure(certificate: Certificate) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    graph, size = certificate.graph, len(certificate.names)
+    ranks, size = certificate.ranks, len(certificate.names)
     figure = Figure(figsize=(5.5, _height(size)))
     axes = figure.subplots()
     rows = np.arange(size)
-    best, worst = np.array(graph.rank_intervals).T
+    best, worst = np.array(ranks.rank_intervals).T
     thick = float(np.clip(150 / size, 1.0, 7.0))
     if size <= MOST_ROWS:
         axes.hlines(rows, best - 0.35, worst + 0.35, color=COLOURS[0], linewidth=thick)
@@ -49,8 +49,7 @@ def rank_figure(certificate: Certificate) -> Figure:
         axes.plot(
             by_mean, rows, "o", color="white", markeredgecolor=_INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
         )
-    cuts = np.cumsum([len(tier) for tier in graph.tiers])[:-1]
-    for cut in cuts.tolist() if len(cuts) <= 40 else ():
+    for cut in ranks.cuts if len(ranks.cuts) <= 40 else ():
         axes.axhline(cut - 0.5, color=_INK, linewidth=0.7, linestyle=DASHES[1])
     axes.set(xlim=(0.4, size + 0.6), ylim=(size - 0.4, -0.6), xlabel="rank")
     _name_rows(axes, certificate.names)
@@ -199,7 +198,7 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     n_replicates, size = means.shape
     order = np.argsort(-means.mean(axis=0), kind="stable")
     # Models with equal means share the better rank.
-    ranks = 1 + (means[:, None, :] > means[:, :, None]).sum(axis=2)[:, order].T
+    ranks = np.stack([1 + size - np.searchsorted(np.sort(row), row, side="right") for row in means])[:, order].T
     moved = ranks - np.arange(1, size + 1)[:, None]
     most = max(3, int(np.abs(moved).max()))
     figure = Figure(figsize=(float(np.clip(1.9 + 0.34 * n_replicates, 3.6, 11.0)), _height(size, row=0.26)))

@@ -9,6 +9,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.arrays import to_numpy
 from bbedge.core.eholm import log_threshold
 from bbedge.core.leaderboard import Look
 
@@ -51,7 +52,7 @@ class Recorder:
         self._last = _Kept(
             replicate=look.replicate,
             log_threshold=log_threshold(look.log_e, self._alpha),
-            log_e=np.round(look.log_e, _DECIMALS),
+            log_e=np.round(to_numpy(look.log_e), _DECIMALS),
         )
         if (look.replicate - 1) % self._stride == 0:
             self._kept.append(self._last)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.graph import Ranks
 from bbedge.errors import FormatError
 from bbedge.naming import quoted
+
+PAIRWISE = ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k")
+"""What is null in a certificate of very many models."""
 
 
 class Reader:
@@ -89,6 +93,29 @@ class Reader:
             first[ends[0], ends[1]] = max(1, self.whole(edge, "first_certified"))
         return first
 
+    def lists_pairs(self, document: Mapping[str, Any]) -> bool:
+        """Whether matrices and lists of pairs are there: all of them, or none."""
+        absent = [key for key in PAIRWISE if self.value(document, key) is None]
+        if absent and len(absent) < len(PAIRWISE):
+            raise self.error(f"{quoted(absent[0])} is null and others are not")
+        if absent and "counts" not in document:
+            raise self.error("'counts' is missing")
+        return not absent
+
+    def ranks(self, models: Sequence[Mapping[str, Any]], key: str) -> Ranks:
+        """The rank intervals of all models, as the number of models above and below each."""
+        ends = []
+        for model in models:
+            interval = self.sequence(model, key)
+            if [type(end) for end in interval] != [int, int] or not 1 <= interval[0] <= interval[1] <= len(models):
+                raise self.error(f"{quoted(key)} is not a range of ranks")
+            ends.append(interval)
+        best, worst = np.array(ends, dtype=np.int64).T
+        ranks = Ranks(above=best - 1, below=len(models) - worst)
+        if ranks.above.sum() != ranks.below.sum():
+            raise self.error(f"{quoted(key)} of the models do not fit together")
+        return ranks
+
     def rest(self, document: Mapping[str, Any], place: Mapping[str, int]) -> None:
         """Check everything else that is shown."""
         self.whole(document, "replicates")
@@ -98,12 +125,13 @@ class Reader:
         for look in self.sequence(document, "looks"):
             for key in ("replicate", "edges", "resolved_pairs"):
                 self.whole(self.record(look, "looks"), key)
-        for key in ("unresolved", "contradictions"):
+        whole = document["edges"] is not None
+        for key in ("unresolved", "contradictions") if whole else ("contradictions",):
             for names in self.sequence(document, key):
                 self._names(names, key, place)
         if not all(isinstance(note, str) for note in self.sequence(document, "notes")):
             raise self.error("'notes' are not texts")
-        for k, names in self.record(self.value(document, "top_k"), "top_k").items():
+        for k, names in self.record(self.value(document, "top_k"), "top_k").items() if whole else ():
             if not k.isdecimal():
                 raise self.error("'top_k' has a key that is not a number")
             if names is not None:
@@ -125,6 +153,15 @@ class Reader:
             more = self.value(prospect, "more_replicates")
             if more is not None and (not isinstance(more, list) or [type(end) for end in more] != [int, int]):
                 raise self.error("'more_replicates' is not a range")
+            if not isinstance(prospect.get("stands", False), bool):
+                raise self.error("'stands' is not true or false")
+            ends = self.sequence(prospect, "within") if "within" in prospect else [None, None]
+            if len(ends) != 2:
+                raise self.error("'within' is not a range")
+            for end in ends:
+                self.number({"within": end}, "within", missing=True)
+        for key in ("edges", "standing_edges") if "counts" in document else ():
+            self.whole(self.record(document["counts"], "counts"), key)
         if document.get("history") is not None:
             history = self.record(document["history"], "history")
             sizes = {len(self.sequence(history, key)) for key in ("replicates", "log_thresholds", "log_e")}

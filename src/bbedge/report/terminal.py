@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
@@ -15,7 +16,9 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.naming import display_names
 from bbedge.report.units import Units, count, rank
 
-_MOST_ROWS = 60
+MOST_ROWS = 60
+"""So many models are printed unless more are asked for."""
+
 _MOST_OPEN = 10
 _WIDEST_BAR = 40
 
@@ -29,16 +32,18 @@ def show_leaderboard(
     pilot_replicates: int | None = None,
     title: str | None = None,
     identity: str | None = None,
+    most_rows: int | None = MOST_ROWS,
 ) -> None:
     """Print a leaderboard for a person. Names are treated as hostile: escaped, shortened, never as markup.
 
-    ``title`` and ``identity`` replace what is said of the method at the top and of the design at the bottom.
+    ``title`` and ``identity`` replace what is said of the method at the top and of the design at the bottom. Of many
+    models only the first ``most_rows`` are printed; ``None`` prints all.
     """
     names = display_names(leaderboard.design.models)
     _print(console, Text.assemble(("\n" + _heading(leaderboard, title), "bold")))
     _show_contradictions(console, leaderboard)
     if pilot_replicates is None:
-        console.print(Padding(_ranking(leaderboard, names), (0, 0, 1, 0), expand=False))
+        console.print(Padding(_ranking(leaderboard, names, most_rows), (0, 0, 1, 0), expand=False))
         _print(console, Text(_certified_line(leaderboard)))
         _show_open(console, leaderboard, names, top_k)
         _print(console, _top_k_line(leaderboard, names, top_k))
@@ -79,9 +84,10 @@ def _heading(leaderboard: Leaderboard, title: str | None) -> str:
     )
 
 
-def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
+def _ranking(leaderboard: Leaderboard, names: Sequence[str], most_rows: int | None) -> Table:
     design, graph, units = leaderboard.design, leaderboard.current, _Scale(leaderboard)
-    n_models = len(design.models)
+    n_models, ranks = len(design.models), graph.ranks
+    rows = n_models if most_rows is None else most_rows
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("rank", justify="right")
@@ -95,7 +101,7 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
     table.add_column("below", justify="right")
     table.add_column("tier", justify="right")
     order = leaderboard.order()
-    for i, below in zip_longest(order[:_MOST_ROWS], order[1 : _MOST_ROWS + 1]):
+    for i, below in zip_longest(order[:rows], order[1 : rows + 1]):
         best, worst = graph.rank_intervals[i]
         cells = [Text(rank((best, worst)), style="bold")]
         if with_bar:
@@ -105,13 +111,13 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str]) -> Table:
             Text(names[i]),
             Text(units.score(float(leaderboard.means[i]))),
             _lead(leaderboard, i, below),
-            Text(str(int(graph.above[i].sum()))),
-            Text(str(int(graph.above[:, i].sum()))),
+            Text(str(int(ranks.below[i]))),
+            Text(str(int(ranks.above[i]))),
             Text(str(tiers[i])),
         ]
         table.add_row(*cells)
-    if n_models > _MOST_ROWS:
-        table.caption = f"{n_models - _MOST_ROWS} more models are in the JSON"
+    if n_models > rows:
+        table.caption = f"{count(n_models - rows, 'more model')}: certify and board show print all with --all"
     return table
 
 
@@ -149,9 +155,8 @@ def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
 
 
 def _certified_line(leaderboard: Leaderboard) -> str:
-    n_models = len(leaderboard.design.models)
-    pairs = n_models * (n_models - 1) // 2
-    line = f"{leaderboard.current.n_resolved:,} of {count(pairs, 'pair')} certified"
+    ranks = leaderboard.current.ranks
+    line = f"{ranks.n_resolved:,} of {count(ranks.n_pairs, 'pair')} certified"
     more = leaderboard.standing.n_edges - leaderboard.current.n_edges
     if more:
         line += f"; {count(more, 'edge')} certified at earlier looks also stand (in the JSON)"
@@ -160,13 +165,17 @@ def _certified_line(leaderboard: Leaderboard) -> str:
 
 def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str], top_k: int | None) -> None:
     """The unresolved pairs that keep neighbours, or the Top-k cut, from being told apart."""
-    order = leaderboard.order()
+    order = np.array(leaderboard.order())
     above = leaderboard.current.above
-    pairs = list(pairwise(order))
-    if top_k is not None:
-        pairs = [(a, b) for a in order[:top_k] for b in order[top_k:]]
-    open_pairs = [(a, b) for a, b in pairs if not (above[a, b] or above[b, a])]
-    if not open_pairs:
+    if top_k is None:
+        upper, lower = order[:-1], order[1:]
+        ends = np.flatnonzero(~(above[upper, lower] | above[lower, upper]))
+        open_pairs = np.stack([upper[ends], lower[ends]], axis=1)
+    else:
+        upper, lower = order[:top_k], order[top_k:]
+        across = np.argwhere(~(above[np.ix_(upper, lower)] | above[np.ix_(lower, upper)].T))
+        open_pairs = np.stack([upper[across[:, 0]], lower[across[:, 1]]], axis=1)
+    if not len(open_pairs):
         return
     units = _Scale(leaderboard)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -175,7 +184,7 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
     table.add_column("difference", justify="right")
     table.add_column("lies within", justify="right")
     table.add_column("evidence so far", justify="right")
-    for a, b in open_pairs[:_MOST_OPEN]:
+    for a, b in open_pairs[:_MOST_OPEN].tolist():
         if leaderboard.means[a] < leaderboard.means[b]:
             a, b = b, a
         at_least = units.at_least(float(leaderboard.lower_bounds[a, b]), sign="+")
@@ -189,7 +198,7 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
             Text(f"{min(share, 0.99):.0%} of the way"),
         )
     console.print(Padding(table, (0, 0, 1, 0), expand=False))
-    n_open = len(leaderboard.current.unresolved)
+    n_open = leaderboard.current.n_unresolved
     if n_open > min(len(open_pairs), _MOST_OPEN):
         kind = "neighbours" if top_k is None else "across the cut"
         _print(console, Text(f"{n_open:,} pairs are open in all; shown are the first {kind}.", style="dim"))
@@ -197,13 +206,13 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
 
 def _top_k_line(leaderboard: Leaderboard, names: Sequence[str], top_k: int | None) -> Text:
     line = Text()
-    for k in range(1, len(names)) if top_k is None else (top_k,):
+    place = {model: position for position, model in enumerate(leaderboard.order())}
+    for k in leaderboard.current.cuts if top_k is None else (top_k,):
         members = leaderboard.current.top_k(k)
         if members is None:
             if top_k is not None:
                 line.append(f"Top-{k}  ", style="bold").append("not certified yet")
             continue
-        place = {model: position for position, model in enumerate(leaderboard.order())}
         listed = [names[i] for i in sorted(members, key=place.__getitem__)]
         if top_k is None and k > 5:
             listed = [*listed[:5], f"… {k - 5} more"]

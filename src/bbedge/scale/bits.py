@@ -8,12 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.closure import close_bits
-
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 
-_ROWS = 256  # rows that are unpacked at a time; a multiple of 8
+_ROWS = 256  # that are worked on at a time, so that temporaries stay small; a multiple of 8
 
 
 class PackedGraph:
@@ -85,6 +83,30 @@ class PackedGraph:
             rows = slice(start, min(start + _ROWS, self._n))
             back = _unpacked(self.reach[:, start // 8 : -(-rows.stop // 8)], rows.stop - start)
             yield rows, _unpacked(self.reach[rows], self._n) & ~back.T
+
+
+def close_bits(rows: Bits) -> Bits:
+    """The closure of a graph given as a row of bits per model, as ``numpy.packbits`` makes it; in place.
+
+    Warshall's algorithm, eight models at a time: the rows of all subsets of the eight are made first, so that every
+    row takes in what it needs from them in one step. L / 8 steps of L x L / 8 bytes.
+    """
+    n_models = len(rows)
+    either = np.zeros((256, rows.shape[1]), dtype=np.uint8)
+    for byte in range(rows.shape[1]):
+        eight = rows[8 * byte : 8 * byte + 8]
+        for via in range(len(eight)):
+            into = (eight[:, byte] >> (7 - via)) & 1 == 1
+            eight[into] |= eight[via]
+        for bit in range(8):  # of the subsets, those whose greatest member this is
+            last = 8 * byte + 7 - bit
+            step = 1 << bit
+            either[step : 2 * step] = either[:step] | rows[last] if last < n_models else either[:step]
+        into = np.flatnonzero(rows[:, byte])
+        for start in range(0, len(into), _ROWS):
+            some = into[start : start + _ROWS]
+            rows[some] |= either[rows[some, byte]]
+    return rows
 
 
 def _unpacked(bits: Bits, count: int) -> Mask:

@@ -141,8 +141,10 @@ class TiledLeaderboard:
 
         weak = told(crew.map_unordered(add_replicate, tasks))
         # Added without error and rounded once, in whatever order the tiles came.
-        deficits, tested = (math.fsum(part) for part in zip(*weak, strict=True))
-        threshold = float(log_threshold_of(np.float64(deficits), np.float64(tested), alpha, terms=2 * run.tile + 1))
+        deficits, directions = (math.fsum(part) for part in zip(*weak, strict=True))
+        threshold = float(
+            log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=2 * run.tile + 1)
+        )
         tasks = [replace(task, log_threshold=threshold) for task in tasks]
         certified = told(crew.map_unordered(certify, tasks))
         edges, standing = (int(sum(part)) for part in zip(*certified, strict=True))

@@ -68,7 +68,7 @@ def one_thread() -> Iterator[None]:
 
 
 def add_replicate(task: TileTask) -> tuple[float, int]:
-    """Take in the replicate, write the evidence, and return what e-Holm needs: sum of deficits, tested directions."""
+    """Take in the replicate, write the evidence, and return what e-Holm needs: sum of deficits, directions."""
     run = run_of(task.folder, task.digest)
     state, evidence = (run.tile_file(task.row, task.col, kind) for kind in ("state", "log_e"))
     with one_thread():
@@ -82,8 +82,7 @@ def add_replicate(task: TileTask) -> tuple[float, int]:
             save_arrays(state, run.stamp(task.replicate) | {"totals": mixture.totals} | mixture.state())
         else:
             raise run.out_of_step(state, count, task.replicate)
-        deficits, tested = weakness(log_e, run.design.alpha)
-    return float(deficits), int(tested)
+    return float(weakness(log_e, run.design.alpha)), log_e.size
 
 
 def certify(task: TileTask) -> tuple[int, int]:
@@ -160,6 +159,6 @@ def _columns(parts: list[NDArray[np.float64]]) -> Columns:
     """Some blocks of the models of a tile: rows first, then columns."""
 
     def columns(places: Places) -> np.ndarray:
-        return parts[0][:, places] if len(parts) == 1 else np.concatenate([part[:, places] for part in parts])
+        return np.concatenate([part[:, places] for part in parts])
 
     return columns

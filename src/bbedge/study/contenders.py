@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.baselines import METHODS
-from bbedge.baselines.bb_edge import looked
+from bbedge.baselines.bb_edge import REMADE, looked
 from bbedge.core.design import Design
 from bbedge.study.limit import z_test_edges
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -36,7 +34,10 @@ def claims(
     name: str, benchmark: SyntheticBenchmark, design: Design, panels: Array, rng: np.random.Generator
 ) -> NDArray[np.generic]:
     """What a contender claims at every look: edges, or rank intervals for the methods that give only those."""
-    return _REMAKES[name](benchmark, design, panels) if name in _REMAKES else METHODS[name].run(design, panels, rng)
+    if name == LIMIT:
+        return z_test_edges(benchmark, design, panels)
+    own = remade(name, benchmark, design)
+    return METHODS[name].run(design, panels, rng) if own is None else looked(own, panels)
 
 
 def gives_ranks(name: str) -> bool:
@@ -44,23 +45,14 @@ def gives_ranks(name: str) -> bool:
     return name in METHODS and METHODS[name].claims == "ranks"
 
 
-def _kind(options: dict[str, str]) -> Callable[[SyntheticBenchmark, Design, Array], NDArray[np.generic]]:
-    def run(benchmark: SyntheticBenchmark, design: Design, panels: Array) -> NDArray[np.generic]:
-        remade = benchmark.design(blocks=design.blocks, alpha=design.alpha, tau=design.tau, **options)
-        return looked(remade, panels)
-
-    return run
-
-
-def _one_block(benchmark: SyntheticBenchmark, design: Design, panels: Array) -> NDArray[np.generic]:
-    return looked(benchmark.design(blocks="one", alpha=design.alpha, tau=design.tau, method="bb-edge-x"), panels)
-
-
-_REMAKES: dict[str, Callable[[SyntheticBenchmark, Design, Array], NDArray[np.generic]]] = {
-    **{name: _kind(options) for name, options in KINDS.items()},
-    X_ONE_BLOCK: _one_block,
-    LIMIT: z_test_edges,
-}
+def remade(name: str, benchmark: SyntheticBenchmark, design: Design) -> Design | None:
+    """The design whose evidence a contender is, for those that are nothing else."""
+    if name in REMADE:
+        return REMADE[name](design)
+    options = {X_ONE_BLOCK: {"blocks": "one", "method": "bb-edge-x"}, **KINDS}.get(name)
+    if options is None:
+        return None
+    return benchmark.design(**{"blocks": design.blocks, "alpha": design.alpha, "tau": design.tau, **options})
 
 
 def pilot_edges(design: Design, panels: Array, *, pilot: int, k: int) -> NDArray[np.bool_]:

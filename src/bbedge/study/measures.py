@@ -80,12 +80,15 @@ def above(edges: Mask) -> Mask:
 
 
 def edge_measures(edges: Mask, null: Mask) -> dict[str, Array]:
-    """Error and power; ``null`` marks the directions whose claim is false."""
+    """Error and power; ``null`` marks the directions whose claim is false.
+
+    ``edges`` are looks x models x models, or looks x repetitions x models x models, and the measures accordingly.
+    """
     true = ~null & ~np.eye(len(null), dtype=np.bool_)
-    false_now = (edges & null).any(axis=(1, 2))
+    false_now = edges[..., null].any(axis=-1)
     return {
-        "fwer": np.logical_or.accumulate(false_now).astype(np.float64),
-        "power": edges[:, true].mean(axis=1),
+        "fwer": np.logical_or.accumulate(false_now, axis=0).astype(np.float64),
+        "power": edges[..., true].mean(axis=-1),
     }
 
 

@@ -11,8 +11,10 @@ import inspect
 import io
 import os
 import zipfile
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +24,17 @@ from bbedge.backends import Backend, map_unordered
 from bbedge.errors import DataError, DomainError
 from bbedge.naming import shown_path
 from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.setting import Seeds, Setting
+from bbedge.study.setting import Contest, Record, Seeds, Setting
 from bbedge.study.study import Study
 
 CHUNK = 10
 """Repetitions that are kept together: what a crash can cost a worker."""
+
+TOGETHER = 50
+"""Chunks of one setting that a device computes side by side."""
+
+SIDE_BY_SIDE = 1 << 28
+"""Scores of alike settings that it takes at a time, more or less: two gigabytes."""
 
 ChunkSums = dict[tuple[str, str], Sums]
 
@@ -58,11 +66,13 @@ def run_study(
     backend: Backend = "joblib",
     workers: int | None = None,
     address: str | None = None,
+    device: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Results:
     """Run what is not yet kept under ``keep`` and summarise everything.
 
-    ``progress`` is told the repetitions that are done and those there are in all.
+    ``progress`` is told the repetitions that are done and those there are in all. A ``device`` computes the evidence of
+    many repetitions side by side, in this process; what has no such form runs on the cores as always.
     """
     if repetitions < 1:
         raise DomainError(f"{repetitions} repetitions: at least 1 is needed")
@@ -88,7 +98,13 @@ def run_study(
     total, done = sum(chunk.count for chunk in chunks), sum(chunk.count for chunk in chunks)
     done -= sum(chunk.count for chunk in missing)
     progress(done, total)
-    for chunk, sums in map_unordered(work, missing, backend=backend, workers=workers, address=address):
+    together = [chunk for chunk in missing if device is not None and isinstance(chunk.setting, Contest)]
+    alone = [chunk for chunk in missing if chunk not in together]
+    results = chain(
+        _work_together(together, device or ""),
+        map_unordered(work, alone, backend=backend, workers=workers, address=address) if alone else (),
+    )
+    for chunk, sums in results:
         _save(folder / _file(chunk), sums)
         done += chunk.count
         progress(done, total)
@@ -100,14 +116,66 @@ def work(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        sums: ChunkSums = {}
-        for repetition in range(chunk.first, chunk.first + chunk.count):
-            place = f"{chunk.study}/{chunk.setting.name}"
-            record = chunk.setting.repeat(Seeds(seed=chunk.seed, place=place, repetition=repetition))
-            for key, values in record.items():
-                once = Sums(count=1, total=values, squares=values**2)
-                sums[key] = sums[key].plus(once) if key in sums else once
-    return chunk, sums
+        return chunk, _summed([chunk.setting.repeat(seeds) for seeds in _seeds(chunk)])
+
+
+def _work_together(chunks: Sequence[Chunk], device: str) -> Iterator[tuple[Chunk, ChunkSums]]:
+    """Run chunks on a device, as many repetitions of a setting at a time as its memory should hold."""
+    groups: list[list[Chunk]] = []
+    for place in sorted({chunk.place for chunk in chunks}):
+        own = [chunk for chunk in chunks if chunk.place == place]
+        groups += [own[start : start + TOGETHER] for start in range(0, len(own), TOGETHER)]
+    jobs = [
+        (group[0].setting, [seeds for chunk in group for seeds in _seeds(chunk)])
+        for group in groups
+        if isinstance(group[0].setting, Contest)
+    ]
+    for group, records in zip(groups, repeated_on_device(jobs, device), strict=True):
+        for chunk in group:
+            yield chunk, _summed(list(islice(records, chunk.count)))
+
+
+Job = tuple[Contest, Sequence[Seeds]]
+"""Repetitions of a setting."""
+
+
+def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Record]]:
+    """The records of every job. Jobs with the same evidence to compute run side by side."""
+    groups: dict[Hashable, list[int]] = {}
+    scores: Counter[Hashable] = Counter()
+    for place, (contest, many) in enumerate(jobs):
+        scores[contest.alike] += contest.looks * len(many) * len(contest.benchmark.means) * contest.benchmark.n_items
+        groups.setdefault((contest.alike, scores[contest.alike] // SIDE_BY_SIDE), []).append(place)
+    waiting: dict[int, Iterator[Record]] = {}
+    following = 0
+    for places in groups.values():
+        ends = np.cumsum([0] + [len(jobs[place][1]) for place in places]).tolist()
+        replicates, *of_one = jobs[places[0]][0].drawn_shape
+        panels = np.empty((replicates, ends[-1], *of_one))
+        for place, some in zip(places, map(slice, ends, ends[1:]), strict=True):
+            jobs[place][0].draw_together(jobs[place][1], panels[:, some])
+        edges = jobs[places[0]][0].edges_together(panels, device)
+        for place, some in zip(places, map(slice, ends, ends[1:]), strict=True):
+            contest, many = jobs[place]
+            own = {name: each[:, some] for name, each in edges.items()}
+            waiting[place] = contest.records_together(many, panels[:, some], own)
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
+
+
+def _seeds(chunk: Chunk) -> list[Seeds]:
+    place = f"{chunk.study}/{chunk.setting.name}"
+    return [Seeds(seed=chunk.seed, place=place, repetition=chunk.first + number) for number in range(chunk.count)]
+
+
+def _summed(records: Sequence[Record]) -> ChunkSums:
+    sums: ChunkSums = {}
+    for record in records:
+        for key, values in record.items():
+            once = Sums(count=1, total=values, squares=values**2)
+            sums[key] = sums[key].plus(once) if key in sums else once
+    return sums
 
 
 def fingerprint(study: Study) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.baselines.bb_edge import looked
+from bbedge.core.arrays import space_on
 from bbedge.core.design import Design
-from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges
+from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges, remade
 from bbedge.study.measures import edge_measures, rank_intervals, rank_measures, resolved_measures, top_k_measures
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -92,16 +95,73 @@ class Contest:
 
     def repeat(self, seeds: Seeds) -> Record:
         """Run every contender on one set of panels."""
+        return self._record(self.design(), self._panels(seeds), seeds, {}, {})
+
+    def draw_together(self, many: Sequence[Seeds], panels: Array) -> None:
+        """Draw the panels of :meth:`repeat` for each, into replicates x repetitions x models x items."""
+
+        def draw(place: int) -> None:
+            panels[:, place] = self._panels(many[place])
+
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(draw, range(len(many))))
+
+    @property
+    def drawn_shape(self) -> tuple[int, int, int]:
+        """Replicates that a repetition draws, models, items."""
+        replicates = self.looks + (self.pilot if PILOT in self.contenders else 0)
+        return replicates, len(self.benchmark.means), self.benchmark.n_items
+
+    @property
+    def alike(self) -> Hashable:
+        """Equal for settings whose repetitions have the same evidence to compute, and so may run side by side."""
+        return self.design().hash, self.contenders, self.looks
+
+    def edges_together(self, panels: Array, device: str) -> dict[str, NDArray[np.bool_]]:
+        """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models."""
+        design, placed = self.design(), space_on(device).asarray(panels[: self.looks])
+        designs = {name: remade(name, self.benchmark, design) for name in self.contenders}
+        return {name: looked(own, placed, device=device) for name, own in designs.items() if own is not None}
+
+    def records_together(
+        self, many: Sequence[Seeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
+    ) -> Iterator[Record]:
+        """The same as :meth:`repeat` for each, with what is known of the edges."""
         design = self.design()
+        if set(self.measured) <= {"fwer", "power"}:  # measured for all repetitions at once
+            null = self.benchmark.null(self.tau)
+            measured = {name: edge_measures(found, null) for name, found in edges.items()}
+        else:
+            measured = {}
+        for place, seeds in enumerate(many):
+            known = {name: found[:, place] for name, found in edges.items() if name not in measured}
+            done = {name: {m: values[:, place] for m, values in each.items()} for name, each in measured.items()}
+            yield self._record(design, panels[:, place], seeds, known, done)
+
+    def _panels(self, seeds: Seeds) -> Array:
         pilot = self.pilot if PILOT in self.contenders else 0
-        panels = self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
+        return self.benchmark.panels(seeds.rng("panels"), pilot + self.looks)
+
+    def _record(
+        self,
+        design: Design,
+        panels: Array,
+        seeds: Seeds,
+        known: Mapping[str, NDArray[np.bool_]],
+        measured: Mapping[str, Mapping[str, Array]],
+    ) -> Record:
+        """What every contender claims on these panels, measured; edges or measures may be known already."""
         record: dict[tuple[str, str], Array] = {}
         for name in self.contenders:
-            if name == PILOT:
-                found: NDArray[np.generic] = pilot_edges(design, panels, pilot=pilot, k=self.k or 1)
-            else:
-                found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
-            measures = self._measures(found, ranks=gives_ranks(name))
+            measures = measured.get(name)
+            if measures is None:
+                if name in known:
+                    found: NDArray[np.generic] = known[name]
+                elif name == PILOT:
+                    found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
+                else:
+                    found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
+                measures = self._measures(found, ranks=gives_ranks(name))
             record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
         return record
 

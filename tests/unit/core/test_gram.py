@@ -14,14 +14,14 @@ SPACE = numpy_space()
 
 def added(penalty, residuals, shift):
     """Add a replicate that lies in memory."""
-    penalty.add(lambda places: residuals[..., places], shift)
+    penalty.add(lambda places: residuals[..., places] + 0.0, shift)
     return penalty
 
 
 def values_of(penalty, rows=None, cols=None, terms=16):
     """The penalties as a look would compute them: stakes x rows x columns."""
     rows, cols = rows or slice(0, penalty._pairs.shape[-2]), cols or slice(0, penalty._pairs.shape[-1])
-    features = np.array(penalty.features(terms)(rows, cols))
+    features = np.concatenate(penalty.features(terms)(rows, cols))
     return (penalty.coefficients @ features.reshape(len(features), -1)).reshape(-1, *features.shape[1:])
 
 

@@ -150,3 +150,13 @@ def test_names_may_contain_the_words_of_a_question():
     question = parse_question("x > y > y by 0.5", models)
     assert (question.better, question.worse, question.by) in {("x > y", "y by 0.5", None), ("x > y", "y", 0.5)}
     assert parse_question("x > y by 0.25", models).by == 0.25
+
+
+def test_of_millions_of_open_pairs_only_the_nearest_are_named(monkeypatch):
+    monkeypatch.setattr("bbedge.evaluate.question.MOST_PAIRS", 2)
+    board = leaderboard("ab")
+    board.log_e[3, 0], board.log_e[2, 1], board.log_e[0, 2] = 3.0, 4.0, np.nan
+    answer = asked("all-pairs", board)
+    assert answer.open_pairs == (("b", "c"), ("a", "d"))
+    assert answer.n_open == 5
+    assert parse_question("ranks within 2", MODELS).needed(board, drop="unneeded") == set(MODELS)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from bbedge.core.leaderboard import Look
+from bbedge.report import outlook as module
 from bbedge.report.history import MOST_LOOKS, MOST_MODELS, Recorder
 from bbedge.report.outlook import MOST_PAIRS, outlook
-from unit.report.documents import certified, drawn
+from unit.report.documents import certified, drawn, many
 
 
 def look(replicate: int, size: int = 2) -> Look:
@@ -89,3 +90,37 @@ def test_pairs_that_a_design_does_not_test_are_left_out():
     for each in outlook(leaderboard):
         assert each["ahead"] in ("m00", "m01")
         assert each["behind"] in ("m02", "m03")
+
+
+def soonest(leaderboard, stopped, most):
+    """All open pairs at once, sorted as a whole."""
+    names, found = leaderboard.design.models, []
+    for a, b in leaderboard.current.unresolved:
+        if leaderboard.log_e[b, a] > leaderboard.log_e[a, b]:
+            a, b = b, a
+        best, limit = float(leaderboard.log_e[a, b]), float(leaderboard.log_thresholds[a, b])
+        hopeless = best <= 0.0 or names[a] in stopped or names[b] in stopped
+        found.append(
+            (np.inf if hopeless else leaderboard.replicates * (limit - best) / best, -best, names[a], names[b])
+        )
+    return [(ahead, behind) for *_, ahead, behind in sorted(found, key=lambda each: each[:2])[:most]]
+
+
+@pytest.mark.parametrize("strip", [7, 1 << 20])
+@pytest.mark.parametrize(("most", "share_stopped"), [(1, 0.0), (40, 0.0), (40, 0.9), (40, 1.0), (100_000, 0.5)])
+def test_the_soonest_of_many_are_found_without_sorting_all(monkeypatch, strip, most, share_stopped):
+    monkeypatch.setattr(module, "_STRIP", strip)
+    leaderboard = many(60, certified=0.6)
+    stopped = set(leaderboard.design.models[: round(60 * share_stopped)])
+    found = [(each["ahead"], each["behind"]) for each in outlook(leaderboard, stopped=stopped, most=most)]
+    assert found == soonest(leaderboard, stopped, most)
+
+
+def test_an_open_pair_tells_where_its_difference_lies():
+    leaderboard, _ = certified(drawn([0.6, 0.58, 0.5, 0.5]))
+    names = leaderboard.design.models
+    for each in outlook(leaderboard):
+        a, b = names.index(each["ahead"]), names.index(each["behind"])
+        assert each["within"] == [leaderboard.lower_bounds[a, b], -leaderboard.lower_bounds[b, a]]
+    half, _ = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
+    assert all(each["within"][0] is not None and each["within"][1] is None for each in outlook(half))

@@ -82,7 +82,7 @@ def pairs_chart(certificate: Certificate) -> Chart | None:
     marks = sorted({0, *(round(total * part / 4) for part in (1, 2, 3)), total})
     return Chart(
         across=_ticks(replicates, places),
-        up=tuple(Tick(at=_level(mark / total), text=f"{mark:,}") for mark in marks),
+        up=tuple(Tick(at=_level(mark / total), text=_short(mark)) for mark in marks),
         curves=(Curve(path=path, kind="pairs"),),
         places=tuple(places),
         dots=tuple((place, value, "pairs") for place, value in zip(places, values, strict=True))
@@ -146,6 +146,15 @@ def _leading(log_e: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[t
 
 def _level(share: float) -> float:
     return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
+
+
+def _short(number: int) -> str:
+    """A number that fits beside an axis.
+
+    >>> _short(999_999), _short(12_703_320)
+    ('999,999', '12.7 M')
+    """
+    return f"{number:,}" if number < 1_000_000 else f"{number / 1e6:.1f} M"
 
 
 def _places(replicates: list[int]) -> list[float]:

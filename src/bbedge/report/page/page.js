@@ -33,6 +33,7 @@
 
   function unpack(packed) {
     const { rest } = packed;
+    if (!packed.edges) return rest;
     const names = rest.models.map((model) => model.name);
     const edges = (flat) => {
       const list = [];
@@ -60,6 +61,7 @@
   const doc = await certificate(data);
   const { order, labels, decimals, step } = data;
   const size = order.length;
+  const byPair = Boolean(doc.edges); // with very many models there are counts only
   const names = order.map((i) => doc.models[i].name);
   const place = new Map(names.map((name, i) => [name, i]));
   const logE = (a, b) => doc.log_e[order[a]][order[b]];
@@ -78,10 +80,10 @@
     }
     return reach;
   }
-  const listed = (data.shown === "current" ? doc.edges : doc.standing_edges)
+  const listed = ((data.shown === "current" ? doc.edges : doc.standing_edges) || [])
     .map((edge) => [place.get(edge.winner), place.get(edge.loser), edge]);
   const direct = new Map(listed.map(([a, b, edge]) => [a * size + b, edge]));
-  const reach = closure(listed, size);
+  const reach = byPair ? closure(listed, size) : [];
   const above = (a, b) => reach[a][b] && !reach[b][a];
   const prospects = new Map((doc.outlook || []).map((each) => {
     const a = place.get(each.ahead), b = place.get(each.behind);
@@ -106,7 +108,7 @@
       return [1 + over, size - under];
     });
   }
-  const intervals = ranks(reach);
+  const intervals = byPair ? ranks(reach) : [];
 
   // Edges on the longest way from a to b: each of them proves a difference above tau.
   const children = names.map(() => []);
@@ -243,7 +245,7 @@
     const panel = byId("detail").getBoundingClientRect(), under = row.getBoundingClientRect().bottom - panel.top + 12;
     if (getComputedStyle(byId("detail")).position === "fixed" && under > 0) scrollBy(0, under);
   }
-  const hint = byId("about").textContent;
+  const hint = byId("about")?.textContent;
 
   // One stop for the Tab key in the table and one in the graph; the arrow keys move on from there.
   function rove(elements, step, from) {
@@ -268,7 +270,7 @@
       });
     });
   }
-  stop(rows.map((row) => row.querySelector("button")));
+  if (byPair) stop(rows.map((row) => row.querySelector("button")));
   stop(marked.filter((element) => element.classList.contains("node")));
 
   const touch = matchMedia("(hover: none)").matches;
@@ -296,7 +298,7 @@
     element.addEventListener("click", () => keep(model));
   }
   const release = () => { if (kept !== null) keep(kept); else choose(null); };
-  byId("close").addEventListener("click", release);
+  byId("close")?.addEventListener("click", release);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") release(); });
 
   // The matrix: what a cell says, and where the chosen model is.
@@ -340,6 +342,7 @@
       row.hidden = !fits;
       found += fits;
     });
+    if (wanted && byId("rest")) byId("rest").open = true;
     byId("found").textContent = wanted ? `${count(found, "model")} of ${size.toLocaleString("en")}` : "";
   });
   byId("find").closest("p").hidden = size < 12;

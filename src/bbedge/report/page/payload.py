@@ -44,6 +44,8 @@ def pack(document: Mapping[str, Any]) -> dict[str, object]:
             for value in (place[edge["winner"]], place[edge["loser"]], edge["path_margin"], edge["first_certified"])
         ]
 
+    if document["edges"] is None:
+        return {"rest": document}
     parts = ("edges", "standing_edges", "unresolved", "top_k")
     return {
         "rest": {key: value for key, value in document.items() if key not in parts},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -15,6 +16,8 @@ from bbedge.report.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_
 from bbedge.report.page.words import Words
 from bbedge.report.units import count, rank
 
+MOST_ROWS = 200
+"""Of a certificate with counts only, so many rows are laid out at once: a browser takes seconds for thousands."""
 MOST_SETS = 30
 """So many Top-k sets are listed; there is one for every certified cut."""
 MOST_MEMBERS = 40
@@ -40,7 +43,7 @@ class Row:
     mean: str
     """Its mean score."""
     lead: str
-    """By how much it is certified above the next row; empty for the last."""
+    """By how much it is certified above the next row; empty for the last, and where only counts are known."""
     is_open: bool
     """Whether the next row is not separated from it."""
     above: int
@@ -95,10 +98,14 @@ class View:
     """What is said in sentences."""
     rows: tuple[Row, ...]
     """The leaderboard."""
+    open_rows: int
+    """How many of them are open to see; the others are folded away."""
     graph: Drawing | None
     """The certified graph, unless there are too many models for one."""
     matrix: MatrixDrawing | None
-    """What is drawn instead."""
+    """What is drawn instead, unless there are too many models even for that."""
+    by_pair: bool
+    """Whether the certificate says anything of single pairs; with very many models it has counts only."""
     pairs: Chart | None
     """Decided pairs over the looks."""
     evidence: Chart | None
@@ -111,6 +118,8 @@ class View:
     """What is open, soonest decided first."""
     n_open: int
     """How many pairs are open in all."""
+    n_pairs: int
+    """How many pairs there are."""
     facts: tuple[tuple[str, str], ...]
     """The design, topic by topic."""
     claims: tuple[tuple[str, ...], ...]
@@ -127,19 +136,22 @@ class View:
         """Everything that the page shows of a certificate."""
         document = certificate.document
         sets = list(_top_sets(certificate))
-        graph = draw_graph(certificate)
+        graph = draw_graph(certificate) if certificate.pairs else None
         return cls(
             title=shown(title, 120),
             words=Words.of(certificate),
             rows=tuple(_rows(certificate)),
+            open_rows=len(certificate.names) if certificate.pairs else MOST_ROWS,
             graph=graph,
-            matrix=draw_matrix(certificate) if graph is None else None,
+            matrix=draw_matrix(certificate) if certificate.pairs and graph is None else None,
+            by_pair=certificate.pairs is not None,
             pairs=pairs_chart(certificate),
             evidence=evidence_chart(certificate),
             top_sets=tuple(sets[:MOST_SETS]),
             more_sets=len(sets[MOST_SETS:]),
             open_pairs=tuple(_open_pairs(certificate)),
-            n_open=certificate.n_pairs - certificate.graph.n_resolved,
+            n_open=certificate.ranks.n_unresolved,
+            n_pairs=certificate.n_pairs,
             facts=tuple(_facts(document)),
             claims=tuple(_claims(document.get("board"))),
             notes=tuple(shown(str(note), None) for note in document["notes"]),
@@ -148,12 +160,15 @@ class View:
 
 
 def _rows(certificate: Certificate) -> Iterator[Row]:
-    graph, size = certificate.graph, len(certificate.names)
-    tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
-    above, below = graph.above.sum(axis=1).tolist(), graph.above.sum(axis=0).tolist()
+    ranks, size = certificate.ranks, len(certificate.names)
+    tiers = {model: t for t, members in enumerate(ranks.tiers, start=1) for model in members}
+    above, below = ranks.below.tolist(), ranks.above.tolist()
     for i, following in zip_longest(range(size), range(1, size)):
-        best, worst = graph.rank_intervals[i]
-        certified = following is not None and bool(graph.above[i, following])
+        best, worst = ranks.rank_intervals[i]
+        lead = ""
+        if certificate.pairs and following is not None:
+            certified = certificate.pairs.graph.above[i, following]
+            lead = certificate.lead(i, following) if certified else "open"
         yield Row(
             index=i,
             label=certificate.labels[i],
@@ -162,8 +177,8 @@ def _rows(certificate: Certificate) -> Iterator[Row]:
             left=f"{100 * (best - 1) / size:.4g}",
             width=f"{100 * (worst - best + 1) / size:.4g}",
             mean=certificate.units.score(certificate.means[i]),
-            lead="" if following is None else certificate.lead(i, following) if certified else "open",
-            is_open=following is not None and not certified,
+            lead=lead,
+            is_open=lead == "open",
             above=above[i],
             below=below[i],
             tier=tiers[i],
@@ -173,7 +188,7 @@ def _rows(certificate: Certificate) -> Iterator[Row]:
 
 def _top_sets(certificate: Certificate) -> Iterator[TopSet]:
     done = 0
-    for tier in certificate.graph.tiers[:-1]:
+    for tier in certificate.ranks.tiers[:-1]:
         names = [certificate.labels[i] for i in sorted(tier)]
         yield TopSet(
             k=done + len(names),
@@ -186,20 +201,27 @@ def _top_sets(certificate: Certificate) -> Iterator[TopSet]:
 
 def _open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
     place = {name: i for i, name in enumerate(certificate.names)}
-    above, units, margins = certificate.graph.above, certificate.units, certificate.margins
+    units, pairs = certificate.units, certificate.pairs
     for each in certificate.document.get("outlook", []):
         a, b = place[each["ahead"]], place[each["behind"]]
-        if above[a, b] or above[b, a]:
+        if certificate.shown == "standing" and each.get("stands"):
             continue
+        if pairs and (pairs.graph.above[a, b] or pairs.graph.above[b, a]):
+            continue
+        low, high = each.get("within") or ((pairs.margins[a, b], -pairs.margins[b, a]) if pairs else (None, None))
         first, second = certificate.means[a], certificate.means[b]
         yield OpenPair(
             ahead=certificate.labels[a],
             behind=certificate.labels[b],
             difference="-" if first is None or second is None else units.difference(first - second),
-            within=f"{units.at_least(float(margins[a, b]), '+')} to {units.at_most(-float(margins[b, a]), '+')}",
+            within=f"{units.at_least(_known(low), '+')} to {units.at_most(_known(high), '+')}",
             share=share(float(each["log_e"]), float(each["log_threshold"])),
             more=more_replicates(each["more_replicates"]),
         )
+
+
+def _known(end: float | None) -> float:
+    return math.nan if end is None else float(end)
 
 
 def share(log_e: float, log_threshold: float) -> int:

@@ -42,7 +42,7 @@ class Words:
         items = count(document["items"], "item")
         if design["blocks"]["count"] < document["items"]:
             items += f" in {count(design['blocks']['count'], 'block')}"
-        size, resolved = len(certificate.names), certificate.graph.n_resolved
+        size, resolved = len(certificate.names), certificate.ranks.n_resolved
         alpha = float(design["alpha"])
         board = document.get("board")
         if board:
@@ -74,10 +74,13 @@ def _budget(alpha: float, board: Mapping[str, Any] | None) -> str:
 def _standing(certificate: Certificate) -> str:
     if certificate.shown == "standing":
         return "Shown is everything certified at any look so far; a certificate, once issued, stands."
-    more = len(certificate.document["standing_edges"]) - len(certificate.document["edges"])
-    if not more:
+    current, standing = certificate.n_edges
+    if standing == current:
         return ""
-    return f"Shown is the last look. {count(more, 'edge')} certified at earlier looks also stand; they are in the JSON."
+    where = "they are in the JSON" if certificate.pairs else "the JSON has the ranks that follow from them"
+    return (
+        f"Shown is the last look. {count(standing - current, 'edge')} certified at earlier looks also stand; {where}."
+    )
 
 
 def _pilot(certificate: Certificate) -> str:
@@ -86,14 +89,14 @@ def _pilot(certificate: Certificate) -> str:
         return ""
     place = {name: i for i, name in enumerate(certificate.names)}
     inside = [place[name] for name in pilot["candidate"]]
-    outside = [i for i in range(len(certificate.names)) if i not in inside]
-    done = sum(bool(certificate.graph.above[a, b]) for a in inside for b in outside)
+    total = len(inside) * (len(certificate.names) - len(inside))
+    # Only directions from the candidate to the others are tested, so that whoever is below it is outside.
+    done = int(certificate.ranks.below[inside].sum())
     chosen = (
         f"A pilot, not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is tested. "
     )
-    if done == len(inside) * len(outside):
+    if done == total:
         return f"{chosen}It is certified as the Top-{len(inside)} set."
-    total = len(inside) * len(outside)
     return f"{chosen}It is not certified as the Top-{len(inside)} set yet: {done} of {total} comparisons are."
 
 

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbedge.core.closure import close_bits, closure
+from bbedge.core.closure import closure
+from bbedge.scale.bits import close_bits
 
 
 @given(st.integers(1, 45), st.sampled_from([0.01, 0.05, 0.2, 0.9]), st.booleans(), st.integers(0, 2**32))

@@ -1,0 +1,243 @@
+"""With very many models there are counts instead of pairs, and what is said of each model is the same."""
+
+from __future__ import annotations
+
+import copy
+import io
+import itertools
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bbedge.cli.writing import write_arrays
+from bbedge.core.notebook import MOST_ROWS as NOTEBOOK_ROWS
+from bbedge.core.notebook import leaderboard_html
+from bbedge.errors import DomainError, FormatError
+from bbedge.report.arrays import pair_arrays
+from bbedge.report.badge import badge
+from bbedge.report.certificate import Certificate
+from bbedge.report.document import MOST_MODELS, certificate, to_json
+from bbedge.report.exports import EXPORTS
+from bbedge.report.figures import graph_figure, rank_figure
+from bbedge.report.page import render_page
+from bbedge.report.page.view import MOST_ROWS
+from bbedge.report.reading import PAIRWISE
+from bbedge.report.terminal import MOST_ROWS as TERMINAL_ROWS
+from bbedge.report.terminal import show_leaderboard
+from unit.report.documents import many
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+SIZE = 60
+BOARD = many(SIZE)
+
+
+def written(most_models: int, board=BOARD) -> dict:
+    return json.loads(to_json(certificate(board, most_models=most_models)))
+
+
+WHOLE, BRIEF = written(SIZE), written(SIZE - 1)
+
+
+def test_nothing_that_grows_with_the_pairs_is_written():
+    assert all(WHOLE[key] is not None for key in PAIRWISE)
+    assert all(BRIEF[key] is None for key in PAIRWISE)
+    assert {key for key in WHOLE if WHOLE[key] != BRIEF[key]} == set(PAIRWISE)
+    for document in (WHOLE, BRIEF):
+        jsonschema.validate(document, SCHEMA)
+
+
+def test_the_limit_is_kept_by_default():
+    few, over = certificate(many(40)), certificate(many(MOST_MODELS + 1))
+    assert few["edges"] is not None
+    assert over["edges"] is None
+    assert len(to_json(over)) < 400 * (MOST_MODELS + 1)
+
+
+def test_counts_stand_for_the_lists():
+    assert BRIEF["counts"] == {
+        "pairs": SIZE * (SIZE - 1) // 2,
+        "resolved_pairs": SIZE * (SIZE - 1) // 2 - len(WHOLE["unresolved"]),
+        "edges": len(WHOLE["edges"]),
+        "standing_edges": len(WHOLE["standing_edges"]),
+    }
+    assert BRIEF["counts"]["standing_edges"] > BRIEF["counts"]["edges"]
+
+
+def test_certified_sets_are_the_first_models():
+    board = many(SIZE, certified=0.995)
+    document = written(SIZE, board)
+    sets = {int(k): set(names) for k, names in document["top_k"].items() if names}
+    assert len(sets) > 3
+    names = [model["name"] for model in document["models"]]
+    assert {k: set(names[:k]) for k in written(2, board)["certified_k"]} == sets
+
+
+@pytest.mark.parametrize("shown", ["current", "standing"])
+def test_ranks_tiers_and_order_are_those_of_the_graph(shown):
+    whole, brief = (Certificate.of(document, shown=shown) for document in (WHOLE, BRIEF))
+    assert brief.pairs is None
+    assert brief.ranks.rank_intervals == whole.ranks.rank_intervals == whole.graph.rank_intervals
+    assert brief.ranks.tiers == whole.graph.tiers
+    assert (brief.names, brief.labels, brief.means, brief.order) == (
+        whole.names,
+        whole.labels,
+        whole.means,
+        whole.order,
+    )
+    assert brief.n_edges == whole.n_edges
+    assert brief.n_pairs == whole.n_pairs
+    assert badge(brief, "m0007") == badge(whole, "m0007")
+
+
+def test_what_needs_pairs_says_so():
+    brief = Certificate.of(BRIEF, source="c.json")
+    for export in EXPORTS.values():
+        with pytest.raises(DomainError, match=r"c\.json: a certificate of 60 models lists no pairs.*--arrays"):
+            export(brief)
+    with pytest.raises(DomainError, match="lists no pairs"):
+        graph_figure(brief)
+    assert rank_figure(brief).axes
+
+
+def cells(page: str, kind: str) -> list[str]:
+    return [
+        re.sub("<.*?>", "", text) for text in re.findall(rf'<t[dh][^>]* class="{kind}[^"]*"[^>]*>(.*?)</t[dh]>', page)
+    ]
+
+
+def test_the_page_says_of_each_model_what_the_page_with_pairs_says():
+    whole, brief = render_page(Certificate.of(WHOLE)), render_page(Certificate.of(BRIEF))
+    for kind in ("tier", "rank", "model", "mean", "counts"):
+        body = [page.split("<tbody", 2)[1] for page in (whole, brief)]
+        assert cells(body[0], kind) == cells(body[1], kind), kind
+        assert len(cells(body[1], kind)) == (2 if kind == "counts" else 1) * SIZE
+    assert 'class="matrix' in whole
+    assert 'class="matrix' not in brief
+    assert 'class="graph"' not in brief
+    assert "<aside" not in brief
+    assert "too many for a graph, a matrix or a list" in brief
+    assert "--arrays OUT.npz" in brief
+    for kind in ("open-pairs", "sets"):
+        parts = [re.search(rf'class="{kind}">.*?</(table|dl)>', page, re.DOTALL) for page in (whole, brief)]
+        assert (parts[0] and parts[0].group(0)) == (parts[1] and parts[1].group(0))
+
+
+def test_what_an_earlier_look_decided_is_not_open_among_what_stands():
+    ahead = {(each["ahead"], each["behind"]) for each in BRIEF["outlook"] if each["stands"]}
+    above, names = BOARD.standing.above, BOARD.design.models
+    assert ahead
+    assert all(above[names.index(a), names.index(b)] for a, b in ahead)
+    pages = [render_page(Certificate.of(BRIEF, shown=shown)) for shown in ("current", "standing")]
+    rows = [page.split('class="open-pairs"')[1].split("</table>")[0].count("<tr><td>") for page in pages]
+    assert rows == [len(BRIEF["outlook"]), len(BRIEF["outlook"]) - len(ahead)]
+    whole = render_page(Certificate.of(WHOLE, shown="standing"))
+    assert whole.split('class="open-pairs"')[1].split("</table>")[0].count("<tr><td>") == rows[1]
+
+
+def test_most_rows_of_very_many_are_folded_away():
+    size = MOST_ROWS + 5
+    page = render_page(Certificate.of(written(2, many(size))))
+    first, rest = page.split('<details id="rest">')
+    assert "The other 5 models" in rest
+    assert first.count('<tr role="row"') == MOST_ROWS + 1
+    assert rest.count('<tr role="row"') == 5 + 1
+    assert '<details id="rest">' not in render_page(Certificate.of(BRIEF))
+    assert '<details id="rest">' not in render_page(Certificate.of(written(size, many(size))))
+
+
+def changed(*path, to) -> dict:
+    content = copy.deepcopy(BRIEF)
+    holder = content
+    for key in path[:-1]:
+        holder = holder[key]
+    if to is KeyError:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = to
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (changed("edges", to=[]), "'log_e' is null and others are not"),
+        (changed("top_k", to=KeyError), "'top_k' is missing"),
+        (changed("counts", to=KeyError), "'counts' is missing"),
+        (changed("counts", "edges", to=-1), "'edges' is not a count"),
+        (changed("models", 0, "rank_interval", to=[0, 3]), "'rank_interval' is not a range"),
+        (changed("models", 0, "rank_interval", to=[3, 2]), "'rank_interval' is not a range"),
+        (changed("models", 0, "rank_interval", to=[1, SIZE + 1]), "'rank_interval' is not a range"),
+        (changed("models", 0, "rank_interval", to=[1.0, 2]), "'rank_interval' is not a range"),
+        (changed("models", 0, "rank_interval", to=KeyError), "'rank_interval' is missing"),
+        (changed("models", 0, "rank_interval", to=[SIZE, SIZE]), "do not fit together"),
+        (changed("outlook", 0, "stands", to="no"), "'stands'"),
+        (changed("outlook", 0, "within", to=[1.0]), "'within'"),
+        (changed("outlook", 0, "within", to=["a", "b"]), "'within'"),
+    ],
+)
+def test_a_damaged_certificate_is_refused_with_a_reason(content, reason):
+    with pytest.raises(FormatError, match=reason):
+        Certificate.of(content)
+
+
+def test_arrays_hold_the_pairs_in_the_order_of_the_json(tmp_path):
+    path, again = tmp_path / "a.npz", tmp_path / "b.npz"
+    write_arrays(path, pair_arrays(BOARD))
+    write_arrays(again, pair_arrays(BOARD))
+    assert path.read_bytes() == again.read_bytes()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.npz", "b.npz"]
+    with np.load(path) as arrays:
+        names = arrays["models"].tolist()
+        assert names == [model["name"] for model in WHOLE["models"]]
+        for key in ("log_e", "margins"):
+            assert np.array_equal(arrays[key], np.array(WHOLE[key], dtype=float), equal_nan=True)
+        for key, mask in (("edges", arrays["edges"]), ("standing_edges", arrays["first_certified"] > 0)):
+            assert {(edge["winner"], edge["loser"]) for edge in WHOLE[key]} == {
+                (names[a], names[b]) for a, b in np.argwhere(mask)
+            }
+        assert arrays["above"].sum(axis=1).tolist() == [model["certified_above"] for model in WHOLE["models"]]
+
+
+def printed(board, **options) -> str:
+    out = io.StringIO()
+    show_leaderboard(Console(file=out, width=120, no_color=True), board, **options)
+    return out.getvalue()
+
+
+def rows_of(text: str) -> list[str]:
+    table = text.split("still open")[0].split("open across")[0]
+    return re.findall(r"^ *\d+(?:-\d+)? .*(m\d{4}) ", table, re.MULTILINE)
+
+
+def test_a_terminal_shows_the_first_models_unless_all_are_asked_for():
+    board = many(TERMINAL_ROWS + 25)
+    names = [board.design.models[i] for i in board.order()]
+    text = printed(board)
+    assert rows_of(text) == names[:TERMINAL_ROWS]
+    assert "25 more models: certify and board show print all with --all" in " ".join(text.split())
+    assert rows_of(printed(board, most_rows=None)) == names
+    assert "more model" not in printed(board, most_rows=None)
+
+
+def test_open_pairs_in_a_terminal():
+    order, above = BOARD.order(), BOARD.current.above
+    names = BOARD.design.models
+    neighbours = [(a, b) for a, b in itertools.pairwise(order) if not (above[a, b] or above[b, a])]
+    across = [(a, b) for a in order[:9] for b in order[9:] if not (above[a, b] or above[b, a])]
+    for options, pairs in (({}, neighbours), ({"top_k": 9}, across)):
+        table = printed(BOARD, **options).split("evidence so far")[1]
+        told = [set(found) for found in re.findall(r"^ *(m\d{4}) +(m\d{4}) ", table, re.MULTILINE)]
+        assert told == [{names[a], names[b]} for a, b in pairs[:10]]
+        assert f"{BOARD.current.n_unresolved:,} pairs are open in all" in table
+
+
+def test_a_notebook_shows_the_first_models():
+    text = leaderboard_html(BOARD)
+    assert text.count("<tr>") == NOTEBOOK_ROWS + 1
+    assert f"{SIZE - NOTEBOOK_ROWS} more models" in text
+    assert len(leaderboard_html(many(400))) < 2 * len(text)
