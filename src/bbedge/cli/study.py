@@ -16,8 +16,8 @@ from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.naming import shown_path
 
 if TYPE_CHECKING:
+    from bbedge.backends import Backend
     from bbedge.report.study_page import Made
-    from bbedge.study.backends import Backend
     from bbedge.study.results import Results
     from bbedge.study.study import Study
 

@@ -43,18 +43,30 @@ class Family:
     newcomer: str | None = None
     """A model that was added later: only the directions of the family that touch it are tested."""
 
-    def mask(self, models: Sequence[str]) -> NDArray[np.bool_]:
-        """Tested directions as a models x models mask, row against column."""
+    def mask(self, models: Sequence[str], rows: slice = slice(None), cols: slice = slice(None)) -> NDArray[np.bool_]:
+        """Tested directions as a models x models mask, row against column; or some rows and columns of it."""
         names = np.array(models, dtype=object)
         if self.kind == "all":
-            mask = ~np.eye(len(models), dtype=np.bool_)
+            places = np.arange(len(models))
+            mask: NDArray[np.bool_] = places[rows, None] != places[cols]
         else:
             inside = np.isin(names, np.array(self.candidate, dtype=object))
-            mask = inside[:, None] & ~inside
+            mask = inside[rows, None] & ~inside[cols]
         if self.newcomer is not None:
             new = names == self.newcomer
-            mask &= new[:, None] | new
+            mask &= new[rows, None] | new[cols]
         return mask
+
+    def count(self, n_models: int) -> int:
+        """Number of tested directions among so many models, without making the mask.
+
+        >>> Family().count(50_000)
+        2499950000
+        """
+        if self.kind == "all":
+            return n_models * (n_models - 1) if self.newcomer is None else 2 * (n_models - 1)
+        inside = len(set(self.candidate))
+        return inside * (n_models - inside) if self.newcomer is None else inside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +251,7 @@ class Design:
     @property
     def n_directions(self) -> int:
         """Number of tested directions, ``H``."""
-        return int(self.tested.sum())
+        return self.family.count(len(self.models))
 
     @property
     def content(self) -> dict[str, object]:

@@ -19,20 +19,31 @@ def log_threshold(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
     """
     if not 0.0 < alpha < 1.0:
         raise DomainError(f"alpha = {alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
+    shape = log_e.shape[batch:]
+    terms = len(shape) * max(shape, default=1)
+    result = log_threshold_of(weakness(log_e, alpha, batch=batch), alpha, directions=math.prod(shape), terms=terms)
+    return result if batch else float(result)
+
+
+def weakness(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
+    r""":math:`\sum_{e : E_e < t} (t - E_e)`, which adds up over parts of a family; see :func:`log_threshold_of`."""
     xp = array_namespace(log_e)
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
     weak = log_e < -math.log(alpha)
     deficits = xp.where(weak, 1.0 / alpha - xp.exp(xp.where(weak, log_e, 0.0)), 0.0)
-    longest = max(log_e.shape[batch:], default=1)
     for _ in log_e.shape[batch:]:  # one axis at a time, so that no sum has more terms than an axis is long
         deficits = xp.sum(deficits, axis=-1)
+    return deficits
+
+
+def log_threshold_of(deficits: Array, alpha: float, *, directions: int, terms: int) -> Array:
+    """The logarithm of ``c``, rounded up, from :func:`weakness` of so many directions, summed with so many terms."""
+    xp = array_namespace(deficits)
     # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
     # taken for one that has none; and every sum as many as it has terms.
-    lost = 8 * UNIT * math.prod(log_e.shape[batch:]) / alpha
-    axes = log_e.ndim - batch
-    threshold = (1.0 / alpha + deficits + lost) * (1.0 + (16 + axes * longest) * UNIT)
-    result = xp.log(threshold) * (1.0 + 8 * UNIT)
-    return result if batch else float(result)
+    lost = 8 * UNIT * directions / alpha
+    threshold = (1.0 / alpha + deficits + lost) * (1.0 + (16 + terms) * UNIT)
+    return xp.log(threshold) * (1.0 + 8 * UNIT)
 
 
 def e_holm(log_e: Array, *, alpha: float, batch: int = 0) -> Array:

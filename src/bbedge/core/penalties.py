@@ -275,5 +275,6 @@ class BettingPenalty:
     def restore(self, state: State) -> None:
         """See :class:`Penalty`."""
         self._sums = self._space.asarray(state["sums"])
-        self._pairs = Pairs.all(self._sums.shape[-1], self._pairs.batch)
+        if self._pairs.is_square:
+            self._pairs = Pairs.all(self._sums.shape[-1], self._pairs.batch)
         self._count = int(state["count"][0])

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from bbedge._version import __version__
+from bbedge.backends import Backend, map_unordered
 from bbedge.errors import DataError, DomainError
 from bbedge.naming import shown_path
-from bbedge.study.backends import Backend, map_unordered
 from bbedge.study.results import Results, Sums, summarised
 from bbedge.study.setting import Contest, Record, Seeds, Setting
 from bbedge.study.study import Study

@@ -154,6 +154,15 @@ def test_a_cross_set_family_tests_only_from_the_candidate_outwards():
 # The hash --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("candidate", [None, ["a"], ["d", "b", "b"]])
+@pytest.mark.parametrize("newcomer", [None, "c"])
+def test_directions_are_counted_as_the_mask_has_them_and_the_mask_can_be_had_in_parts(candidate, newcomer):
+    design = Design.make("abcde", ["q"], candidate=candidate, newcomer=newcomer)
+    assert design.n_directions == np.count_nonzero(design.tested)
+    part = design.family.mask(design.models, slice(1, 4), slice(2, 5))
+    np.testing.assert_array_equal(part, design.tested[1:4, 2:5])
+
+
 def test_the_hash_of_one_design_is_pinned():
     # Written down once: another platform, Python or release that gives another value breaks every saved design.
     plain = Design.make(["a", "b"], ["q1", "q2", "q3"], blocks=["d1", "d1", "d2"])

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bbedge.core.eholm import e_holm, log_threshold
+from bbedge.core.eholm import e_holm, log_threshold, log_threshold_of, weakness
 from bbedge.errors import DomainError
 
 
@@ -47,3 +47,16 @@ def test_reaching_the_bar_is_enough_and_one_step_below_is_not():
     bar = log_threshold(np.array([*others, 50.0]), 0.1)
     assert e_holm(np.array([*others, bar]), alpha=0.1)[-1]
     assert not e_holm(np.array([*others, np.nextafter(bar, 0.0)]), alpha=0.1)[-1]
+
+
+def test_parts_of_a_family_add_up_to_its_bar():
+    log_e = np.random.default_rng(1).normal(0.0, 4.0, (30, 40))
+    log_e[3, 5:20] = np.nan
+    whole = log_threshold(log_e, 0.05)
+    parts = [
+        weakness(log_e[rows, cols], 0.05) for rows in (slice(0, 7), slice(7, 30)) for cols in (slice(11), slice(11, 40))
+    ]
+    together = log_threshold_of(np.float64(math.fsum(parts)), 0.05, directions=1200, terms=60)
+    assert together == pytest.approx(whole, rel=1e-13)
+    exact = math.log(20 + math.fsum(20 - math.exp(x) for x in log_e.ravel().tolist() if x < math.log(20)))
+    assert exact < whole < exact + 1e-12

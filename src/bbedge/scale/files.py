@@ -1,0 +1,114 @@
+"""Files that are there as a whole or not at all, and arrays that are read back as they were written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from bbedge.errors import BbedgeError, DataError
+from bbedge.naming import shown_path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+_UNFINISHED = ".part"
+# What NumPy and zipfile raise on bytes that are not an archive they wrote.
+_DAMAGE = (ValueError, KeyError, IndexError, EOFError, RuntimeError, zipfile.BadZipFile)
+
+
+def save_text(file: Path, text: str) -> None:
+    """Write a text file."""
+    _save(file, lambda stream: stream.write(text.encode("utf-8")))
+
+
+def save_array(file: Path, array: np.ndarray) -> None:
+    """Write an array that :func:`map_array` can map into memory."""
+    _save(file, lambda stream: np.save(stream, array, allow_pickle=False))
+
+
+def save_arrays(file: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Write named arrays with their checksums."""
+    _save(file, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+
+
+def _save(file: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write beside, then put in place: whoever reads the file sees all of the old one or all of the new one."""
+    try:
+        number, name = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.", suffix=_UNFINISHED)
+        with os.fdopen(number, "wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(file)
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); see to it and try again") from error
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process was writing."""
+    for file in folder.rglob(f"*{_UNFINISHED}"):
+        with suppress(FileNotFoundError):
+            file.unlink()
+
+
+@contextmanager
+def loaded(file: Path) -> Iterator[Any]:
+    """The arrays of a file, read when they are asked for; a file that is missing or damaged is named."""
+    try:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            yield arrays
+    except OSError as error:
+        raise DataError(
+            f"{shown_path(file)}: cannot be read ({error.strerror}); the folder of the run must be complete, and on "
+            "a cluster it must be on a file system that all machines share"
+        ) from error
+    except BbedgeError:
+        raise
+    except _DAMAGE as error:
+        raise damaged(file) from error
+
+
+def damaged(file: Path) -> DataError:
+    """The error that says that a file is not what was written."""
+    return DataError(f"{shown_path(file)}: damaged; restore the folder from a copy, or make the run again")
+
+
+def map_array(file: Path) -> np.ndarray:
+    """An array mapped into memory: what is not looked at is not read."""
+    try:
+        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror or error})") from error
+    except _DAMAGE as error:
+        raise DataError(f"{shown_path(file)}: not an array that NumPy saved as .npy ({error})") from error
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Keep other processes out, where the file system has locks. A killed process leaves no lock behind."""
+    try:
+        stream = file.open("ab")
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); see to it and try again") from error
+    with stream:
+        if fcntl is not None:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise DataError(
+                    f"{shown_path(file.parent)}: another process is updating this run; wait until it is done"
+                ) from error
+            except OSError as error:
+                if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK):
+                    raise
+        yield

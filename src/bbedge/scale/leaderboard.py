@@ -1,0 +1,252 @@
+"""The tiled leaderboard: takes in panels one by one, tile by tile, and concludes from what the tiles hold."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.backends import Backend, Crew
+from bbedge.core.design import Design
+from bbedge.core.eholm import log_threshold_of
+from bbedge.errors import DataError, DesignError, DomainError
+from bbedge.naming import shown_path
+from bbedge.scale.bits import PackedGraph
+from bbedge.scale.files import locked, remove_unfinished
+from bbedge.scale.run import Journal, Run, TiledLook
+from bbedge.scale.strips import Panel, PanelLike, add_strip, strip_means
+from bbedge.scale.work import Tile, TileTask, add_replicate, certify, load_mixture, one_thread, read_first, read_tile
+
+
+class TiledLeaderboard:
+    """A leaderboard whose pair matrix is kept in tiles, in a folder; certifies what :class:`bbedge.Certifier` does.
+
+    Memory: every worker holds a few tile x tile matrices per stake or block size and the scores of two strips of
+    models, whatever the number of models. The folder holds everything else; on a cluster it must be on a file
+    system that all machines share.
+
+    A killed update is finished by the next one with the same panel. Any backend gives the same bytes.
+
+    **Guarantee:** that of :class:`bbedge.Certifier`: the tiles are parts of one family, certified together.
+
+    **Needs:** what :class:`bbedge.Evidence` needs; predictions by the running mean.
+
+    >>> import tempfile
+    >>> design = Design.make(["a", "b", "c"], ["q1", "q2", "q3", "q4"], method="bb-edge-x")
+    >>> board = TiledLeaderboard.create(Path(tempfile.mkdtemp()) / "run", design, tile=2)
+    >>> for replicate in range(1, 7):
+    ...     look = board.update([[1.0] * 4, [0.5] * 4, [0.0] * 4], replicate=replicate)
+    >>> look.edges, board.rank_intervals()
+    (3, ((1, 1), (2, 2), (3, 3)))
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], design: Design, *, tile: int = 2000) -> TiledLeaderboard:
+        """Begin a run in a folder of its own, with tiles of ``tile`` x ``tile`` models."""
+        return cls(Run.create(Path(folder).absolute(), design, tile))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], design: Design | None = None) -> TiledLeaderboard:
+        """Go on with a run; with a design, only if the run has exactly this one."""
+        run = Run.open(Path(folder).absolute())
+        if design is not None and design != run.design:
+            raise DesignError(
+                f"{shown_path(run.folder)}: the run there has another design; open it without one to see which"
+            )
+        return cls(run)
+
+    @property
+    def design(self) -> Design:
+        """The frozen design."""
+        return self._run.design
+
+    @property
+    def looks(self) -> tuple[TiledLook, ...]:
+        """The history of looks."""
+        return self._run.journal().looks
+
+    @property
+    def replicates(self) -> int:
+        """Number of replicates that all tiles have."""
+        return len(self.looks)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Tiles down and across."""
+        return self._run.n_strips, self._run.n_strips
+
+    def update(
+        self,
+        panel: PanelLike,
+        *,
+        replicate: int | None = None,
+        backend: Backend = "serial",
+        workers: int | None = None,
+        address: str | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> TiledLook:
+        """Take in the next replicate and look: an array of models x items, or the path of a ``.npy`` file.
+
+        ``replicate`` is the number of the replicate, from 1. With it, a panel that is in already is not taken in
+        again, so that a script can simply start over after a crash. ``backend`` is ``serial`` (a tile at a time),
+        ``joblib`` (this machine's cores) or ``ray`` (a cluster, at ``address`` or started here). ``progress`` is told
+        the steps that are done and those there are in all.
+        """
+        if backend not in get_args(Backend):
+            raise DomainError(f"unknown backend {backend!r}; choose one of {', '.join(get_args(Backend))}")
+        run = self._run
+        with locked(run.folder / "lock"):
+            journal = run.journal()
+            scores = Panel(run, panel)
+            digest = scores.digest()
+            number = len(journal.looks) + 1
+            done = _already(journal, digest, replicate)
+            if done is not None:
+                return done
+            with Crew(backend, workers=workers, address=address) as crew:
+                remove_unfinished(run.folder)
+                run.write(replace(journal, begun=digest))
+                for strip in range(run.n_strips):
+                    add_strip(run, strip, scores, number)
+                look = self._look(crew, number, digest, progress)
+            run.write(Journal(looks=(*journal.looks, look)))
+        return look
+
+    def _look(self, crew: Crew, number: int, digest: str, progress: Callable[[int, int], None]) -> TiledLook:
+        """Both passes over the tiles: the evidence first, and when all of it is known, the certificates."""
+        run, alpha = self._run, self._run.design.alpha
+        tasks = [
+            TileTask(folder=run.folder, digest=run.digest, row=row, col=col, replicate=number)
+            for row, col in run.tiles()
+        ]
+        steps = 0
+
+        def told(results: Iterator[tuple[float, float]]) -> list[tuple[float, float]]:
+            nonlocal steps
+            kept = []
+            for result in results:
+                kept.append(result)
+                steps += 1
+                progress(steps, 2 * len(tasks))
+            return kept
+
+        weak = told(crew.map_unordered(add_replicate, tasks))
+        # Added without error and rounded once, in whatever order the tiles came.
+        deficits, directions = (math.fsum(part) for part in zip(*weak, strict=True))
+        threshold = float(
+            log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=2 * run.tile + 1)
+        )
+        tasks = [replace(task, log_threshold=threshold) for task in tasks]
+        certified = told(crew.map_unordered(certify, tasks))
+        edges, standing = (int(sum(part)) for part in zip(*certified, strict=True))
+        return TiledLook(replicate=number, edges=edges, standing=standing, log_threshold=threshold, panel=digest)
+
+    def _finished(self) -> int:
+        """The number of replicates, if no update is under way."""
+        journal = self._run.journal()
+        if journal.begun is not None:
+            raise DataError(
+                f"{shown_path(self._run.folder)}: replicate {len(journal.looks) + 1} has not come in completely; "
+                "update with its panel again"
+            )
+        return len(journal.looks)
+
+    def means(self) -> NDArray[np.float64]:
+        """Mean score of every model on the [0, 1] scale; NaN before the first replicate."""
+        done = self._finished()
+        return np.concatenate([strip_means(self._run, strip, done) for strip in range(self._run.n_strips)])
+
+    def tile(self, row: int, col: int) -> Tile:
+        """The tile of a row strip and a column strip, counted from 0."""
+        return read_tile(self._run, *self._place(row, col), self._finished())
+
+    def tiles(self) -> Iterator[Tile]:
+        """All tiles, row by row, one at a time."""
+        for row in range(self._run.n_strips):
+            for col in range(self._run.n_strips):
+                yield self.tile(row, col)
+
+    def lower_bounds(self, row: int, col: int) -> NDArray[np.float64]:
+        """Lower bounds of the differences of a tile, simultaneous over all tiles and looks; NaN where not tested.
+
+        **Guarantee:** with probability at least ``1 - alpha`` those of all tiles hold, at every look at once.
+        """
+        row, col = self._place(row, col)
+        tested, done = self._run.tested(row, col), self._finished()
+        if not done or not tested.any():
+            return np.where(tested, -1.0, np.nan)
+        with one_thread():
+            mixture, count = load_mixture(self._run, row, col, fresh=False)
+            if count != done:
+                raise self._run.out_of_step(self._run.tile_file(row, col, "state"), count, done)
+            return np.where(tested, mixture.lower_bounds(self.design.n_directions), np.nan)
+
+    def _place(self, row: int, col: int) -> tuple[int, int]:
+        most = self._run.n_strips - 1
+        if not (0 <= row <= most and 0 <= col <= most):
+            raise DomainError(f"there is no tile {row}, {col}; rows and columns are counted from 0 to {most}")
+        return row, col
+
+    def standing(self) -> PackedGraph:
+        """Everything certified at any look so far."""
+        done = self._finished()
+        return self._packed(lambda row, col: read_first(self._run, row, col, done) > 0)
+
+    def current(self) -> PackedGraph:
+        """What was certified at the last look."""
+        done, looks = self._finished(), self.looks
+        return self._packed(lambda row, col: read_tile(self._run, row, col, done).log_e >= looks[-1].log_threshold)
+
+    def _packed(self, edges_of: Callable[[int, int], NDArray[np.bool_]]) -> PackedGraph:
+        """A strip of rows is unpacked at a time: tiles need not end where a byte does."""
+        run, n_models = self._run, len(self.design.models)
+        bits = np.zeros((n_models, -(-n_models // 8)), dtype=np.uint8)
+        if self.replicates:
+            columns: dict[int, list[int]] = {}
+            for row, col in run.tiles():
+                columns.setdefault(row, []).append(col)
+            for row, cols in columns.items():
+                rows = run.strip(row)
+                strip = np.zeros((rows.stop - rows.start, n_models), dtype=np.bool_)
+                for col in cols:
+                    strip[:, run.strip(col)] = edges_of(row, col)
+                bits[rows] = np.packbits(strip, axis=1)
+        return PackedGraph(bits, n_models)
+
+    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
+        """Rank interval of every model, from the standing graph and the paths in it."""
+        return self.standing().rank_intervals
+
+
+def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook | None:
+    """The look of a replicate that is in already, or nothing; what cannot be the next replicate is refused."""
+    done = len(journal.looks)
+    if replicate is not None and not 1 <= replicate <= done + 1:
+        raise DataError(f"replicate {replicate} cannot come in now; after {done} the next is {done + 1}")
+    if replicate is not None and replicate <= done:
+        if journal.looks[replicate - 1].panel != digest:
+            raise DataError(
+                f"replicate {replicate} came in with another panel; what is certified stays, so it must too"
+            )
+        return journal.looks[replicate - 1]
+    if journal.begun is not None:
+        if journal.begun != digest:
+            raise DataError(
+                f"replicate {done + 1} has begun to come in with another panel; finish it with that panel first"
+            )
+        return None
+    if replicate is None and done and journal.looks[-1].panel == digest:
+        raise DataError(
+            f"this is the panel of replicate {done} once more; if it is another run with the same scores, "
+            f"say so with replicate={done + 1}"
+        )
+    return None

@@ -1,0 +1,207 @@
+"""The folder of a tiled run: the frozen design, how the models are cut into strips, and the journal of looks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.design import Design, Family
+from bbedge.core.stakes import Stakes
+from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
+from bbedge.naming import shown_path
+from bbedge.scale.files import damaged, save_text
+
+_VERSION = 1
+_DESIGN, _JOURNAL = "design.json", "journal.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiledLook:
+    """What one look at all tiles showed."""
+
+    replicate: int
+    """The replicate after which the look was taken."""
+    edges: int
+    """Directions certified at this look."""
+    standing: int
+    """Directions certified at this or an earlier look."""
+    log_threshold: float
+    """What the evidence had to reach, as a natural logarithm."""
+    panel: str
+    """SHA-256 of the panel, in hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """The looks so far, and the replicate that has begun to come in."""
+
+    looks: tuple[TiledLook, ...] = ()
+    """One for each replicate that all tiles have."""
+    begun: str | None = None
+    """SHA-256 of the panel of the next replicate, once tiles may have it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What never changes about a tiled run, and where its files are."""
+
+    folder: Path
+    """The folder."""
+    design: Design
+    """The frozen design."""
+    tile: int
+    """Models on a side of a tile."""
+    digest: str
+    """SHA-256 of the design and the tile: marks every file as this run's."""
+
+    @classmethod
+    def create(cls, folder: Path, design: Design, tile: int) -> Run:
+        """Begin a run in a folder that holds none."""
+        if tile < 1:
+            raise DomainError(f"tiles of {tile} models are not possible; choose at least 1, for instance 2000")
+        if design.prediction != "running-mean":
+            raise DesignError(
+                f"{design.prediction} predictions are fitted to all models at once, which a tiled run never holds "
+                "together; use prediction running-mean"
+            )
+        if (folder / _DESIGN).exists():
+            raise DesignError(f"{shown_path(folder)}: already holds a tiled run; open it, or choose another folder")
+        try:
+            for part in (folder, folder / "strips", folder / "tiles"):
+                part.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another") from error
+        run = cls(folder=folder, design=design, tile=tile, digest=_digest(_content(design, tile)))
+        run.write(Journal())
+        save_text(folder / _DESIGN, json.dumps({"digest": run.digest, **_content(design, tile)}))
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """The run of a folder."""
+        file = folder / _DESIGN
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise DataError(
+                f"{shown_path(folder)}: no tiled run here; create one. On a cluster the folder must be on a file "
+                "system that all machines share"
+            ) from error
+        except OSError as error:
+            raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror})") from error
+        except ValueError as error:
+            raise damaged(file) from error
+        if not isinstance(content, dict) or content.pop("digest", None) != _digest(content):
+            raise damaged(file)
+        if content["version"] != _VERSION:
+            raise DataError(
+                f"{shown_path(file)}: has version {content['version']}; this bbedge reads version {_VERSION}"
+            )
+        return cls(folder=folder, design=_design(content["design"]), tile=content["tile"], digest=_digest(content))
+
+    @property
+    def n_strips(self) -> int:
+        """How many strips the models are cut into."""
+        return -(-len(self.design.models) // self.tile)
+
+    def strip(self, number: int) -> slice:
+        """The models of a strip."""
+        return slice(number * self.tile, min((number + 1) * self.tile, len(self.design.models)))
+
+    def tested(self, row: int, col: int) -> NDArray[np.bool_]:
+        """The tested directions of a tile."""
+        return self.design.family.mask(self.design.models, self.strip(row), self.strip(col))
+
+    def tiles(self) -> list[tuple[int, int]]:
+        """Row and column strip of every tile in which something is tested."""
+        places = [(row, col) for row in range(self.n_strips) for col in range(self.n_strips)]
+        if self.design.family == Family():
+            return [(row, col) for row, col in places if row != col or self.tested(row, col).any()]
+        return [place for place in places if self.tested(*place).any()]
+
+    def strip_file(self, number: int, kind: str) -> Path:
+        """Where something of a strip is."""
+        return self.folder / "strips" / f"{number:04d}.{kind}"
+
+    def tile_file(self, row: int, col: int, kind: str) -> Path:
+        """Where something of a tile is."""
+        return self.folder / "tiles" / f"{row:04d}-{col:04d}.{kind}.npz"
+
+    def stamp(self, replicate: int) -> dict[str, np.ndarray]:
+        """What every file says of itself: whose it is, and how many replicates it has seen."""
+        return {"run": np.frombuffer(bytes.fromhex(self.digest), dtype=np.uint8), "count": np.array([replicate])}
+
+    def count_of(self, arrays: Any, file: Path) -> int:  # noqa: ANN401 - an archive of NumPy, which has no type
+        """How many replicates a file has seen; the file of another run is refused."""
+        if arrays["run"].tobytes().hex() != self.digest:
+            raise DesignError(f"{shown_path(file)}: belongs to a run with another design; restore this run's own file")
+        return int(arrays["count"][0])
+
+    def out_of_step(self, file: Path, count: int, replicate: int) -> DataError:
+        """The error for a file that cannot take in a replicate."""
+        return DataError(
+            f"{shown_path(file)}: has seen {count} replicates where replicate {replicate} comes in; restore the "
+            "folder from a copy, or make the run again"
+        )
+
+    def journal(self) -> Journal:
+        """The journal as it is now."""
+        file = self.folder / _JOURNAL
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            return Journal(looks=tuple(TiledLook(**look) for look in content["looks"]), begun=content["begun"])
+        except OSError as error:
+            raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror})") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(file) from error
+
+    def write(self, journal: Journal) -> None:
+        """Replace the journal."""
+        save_text(self.folder / _JOURNAL, json.dumps(asdict(journal)))
+
+
+@lru_cache(maxsize=2)
+def run_of(folder: Path, digest: str) -> Run:
+    """The run of a task: read once by every worker."""
+    run = Run.open(folder)
+    if run.digest != digest:
+        raise DesignError(f"{shown_path(folder)}: holds another run on this machine; all machines must share it")
+    return run
+
+
+def _content(design: Design, tile: int) -> dict[str, Any]:
+    # By way of JSON, so that tuples are lists before the first digest as after.
+    content: dict[str, Any] = json.loads(json.dumps({"version": _VERSION, "tile": tile, "design": asdict(design)}))
+    return content
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _design(values: dict[str, Any]) -> Design:
+    stakes, family = values["stakes"], values["family"]
+    low, high = values["score_range"]
+    try:
+        return Design(
+            models=tuple(values["models"]),
+            items=tuple(values["items"]),
+            blocks=tuple(values["blocks"]),
+            alpha=values["alpha"],
+            tau=values["tau"],
+            method=values["method"],
+            evidence=values["evidence"],
+            prediction=values["prediction"],
+            stakes=Stakes(rule=stakes["rule"], values=tuple(stakes["values"]), weights=tuple(stakes["weights"])),
+            family=Family(kind=family["kind"], candidate=tuple(family["candidate"]), newcomer=family["newcomer"]),
+            score_range=(low, high),
+        )
+    except BbedgeError as error:
+        raise DesignError(f"the design of the run cannot be used by this bbedge: {error}") from error

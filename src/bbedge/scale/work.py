@@ -1,0 +1,164 @@
+"""What is done for one tile: a replicate comes in, the evidence is read, and directions are certified.
+
+A tile is worked on by whoever gets the task, with nothing but the folder in common. Files are written in an order
+that makes every step repeatable: what is derived from the state first, the state that says so last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.eholm import weakness
+from bbedge.core.mixture import Mixture
+from bbedge.core.penalties import Columns, Pairs
+from bbedge.core.predictions import Places
+from bbedge.scale.files import loaded, save_arrays
+from bbedge.scale.run import Run, run_of
+from bbedge.scale.strips import one_core, read_strip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileTask:
+    """Work on one tile at one look."""
+
+    folder: Path
+    """The folder of the run."""
+    digest: str
+    """The run that must be there."""
+    row: int
+    """Number of the strip whose models may be better."""
+    col: int
+    """Number of the strip that they are compared with."""
+    replicate: int
+    """The replicate that comes in."""
+    log_threshold: float = np.nan
+    """What certifies, once it is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A rectangle of the pair matrix at the last look."""
+
+    rows: slice
+    """The models that may be better."""
+    cols: slice
+    """The models that they are compared with."""
+    log_e: NDArray[np.float64]
+    """Evidence, row against column; NaN where nothing is tested."""
+    first_certified: NDArray[np.int32]
+    """The replicate at which each direction was first certified; 0 if it never was."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Matrix products on one thread: more would compete with other tasks and could change a last bit."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield
+        return
+    with threadpool_limits(limits=1):
+        yield
+
+
+def add_replicate(task: TileTask) -> tuple[float, int]:
+    """Take in the replicate, write the evidence, and return what e-Holm needs: sum of deficits, directions."""
+    run = run_of(task.folder, task.digest)
+    state, evidence = (run.tile_file(task.row, task.col, kind) for kind in ("state", "log_e"))
+    with one_thread():
+        mixture, count = load_mixture(run, task.row, task.col, fresh=task.replicate == 1)
+        if count == task.replicate:
+            log_e = _read(run, evidence, "log_e", task.replicate)
+        elif count == task.replicate - 1:
+            _add(run, mixture, task)
+            log_e = np.where(run.tested(task.row, task.col), mixture.log_e(), np.nan)
+            save_arrays(evidence, run.stamp(task.replicate) | {"log_e": log_e})
+            save_arrays(state, run.stamp(task.replicate) | {"totals": mixture.totals} | mixture.state())
+        else:
+            raise run.out_of_step(state, count, task.replicate)
+    return float(weakness(log_e, run.design.alpha)), log_e.size
+
+
+def certify(task: TileTask) -> tuple[int, int]:
+    """Certify what reaches the threshold; how many directions did so now, and how many at any look."""
+    run = run_of(task.folder, task.digest)
+    edges = _read(run, run.tile_file(task.row, task.col, "log_e"), "log_e", task.replicate) >= task.log_threshold
+    file = run.tile_file(task.row, task.col, "certified")
+    first = np.zeros(edges.shape, dtype=np.int32)
+    count = 0
+    if task.replicate > 1 or file.exists():
+        with loaded(file) as arrays:
+            count, first = run.count_of(arrays, file), arrays["first"]
+    if count == task.replicate - 1:
+        first = np.where(edges & (first == 0), np.int32(task.replicate), first)
+        save_arrays(file, run.stamp(task.replicate) | {"first": first})
+    elif count != task.replicate:
+        raise run.out_of_step(file, count, task.replicate)
+    return int(np.count_nonzero(edges)), int(np.count_nonzero(first))
+
+
+def read_tile(run: Run, row: int, col: int, replicate: int) -> Tile:
+    """A tile after a replicate that all tiles have."""
+    tested, rows, cols = run.tested(row, col), run.strip(row), run.strip(col)
+    if not tested.any() or not replicate:
+        log_e, first = np.where(tested, 0.0, np.nan), np.zeros(tested.shape, dtype=np.int32)
+    else:
+        log_e = _read(run, run.tile_file(row, col, "log_e"), "log_e", replicate)
+        first = read_first(run, row, col, replicate)
+    return Tile(rows=rows, cols=cols, log_e=log_e, first_certified=first)
+
+
+def read_first(run: Run, row: int, col: int, replicate: int) -> NDArray[np.int32]:
+    """When each direction of a tile was first certified."""
+    first: NDArray[np.int32] = _read(run, run.tile_file(row, col, "certified"), "first", replicate)
+    return first
+
+
+def load_mixture(run: Run, row: int, col: int, *, fresh: bool) -> tuple[Mixture, int]:
+    """The evidence of a tile and how many replicates it has; nothing yet, if it is fresh and has no file."""
+    rows, cols = run.strip(row), run.strip(col)
+    n_rows, n_cols = rows.stop - rows.start, cols.stop - cols.start
+    pairs = Pairs.all(n_rows) if row == col else Pairs(rows=slice(0, n_rows), cols=slice(n_rows, n_rows + n_cols))
+    mixture = Mixture(run.design, one_core(), pairs)
+    file = run.tile_file(row, col, "state")
+    if fresh and not file.exists():
+        return mixture, 0
+    with loaded(file) as arrays:
+        count = run.count_of(arrays, file)
+        state = {name: arrays[name] for name in arrays.files if "penalty." in name}
+        mixture.restore(state, totals=arrays["totals"], count=count)
+    return mixture, count
+
+
+def _read(run: Run, file: Path, name: str, replicate: int) -> np.ndarray:
+    with loaded(file) as arrays:
+        count = run.count_of(arrays, file)
+        if count != replicate:
+            raise run.out_of_step(file, count, replicate)
+        array: np.ndarray = arrays[name]
+    return array
+
+
+def _add(run: Run, mixture: Mixture, task: TileTask) -> None:
+    strips = [read_strip(run, number, task.replicate) for number in dict.fromkeys((task.row, task.col))]
+    mixture.add(
+        _columns([strip.means for strip in strips if strip.means is not None]),
+        _columns([strip.residuals for strip in strips]),
+        shift=strips[0].shift,
+        totals=np.concatenate([strip.totals for strip in strips]),
+    )
+
+
+def _columns(parts: list[NDArray[np.float64]]) -> Columns:
+    """Some blocks of the models of a tile: rows first, then columns."""
+
+    def columns(places: Places) -> np.ndarray:
+        return np.concatenate([part[:, places] for part in parts])
+
+    return columns

@@ -1,0 +1,25 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bbedge.core.closure import closure
+from bbedge.scale.bits import close_bits
+
+
+@given(st.integers(1, 45), st.sampled_from([0.01, 0.05, 0.2, 0.9]), st.booleans(), st.integers(0, 2**32))
+def test_the_closure_is_reached_step_by_step(n, density, has_cycles, seed):
+    rng = np.random.default_rng(seed)
+    edges = rng.random((n, n)) < density
+    if not has_cycles:
+        order = rng.permutation(n)
+        edges = np.triu(edges, k=1)[np.ix_(order, order)]
+    literal = edges.copy()
+    while True:
+        further = literal | ((literal.astype(int) @ edges.astype(int)) > 0)
+        if (further == literal).all():
+            break
+        literal = further
+    np.testing.assert_array_equal(closure(edges), literal)
+    rows = np.packbits(edges, axis=1)
+    assert close_bits(rows) is rows
+    np.testing.assert_array_equal(rows, np.packbits(literal, axis=1))
