@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -57,10 +58,16 @@ def evaluate(
     from bbedge.evaluate.spec import Study
 
     chosen = Study.read(study, engine=engine, drop="never" if no_drop else None)
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    asked = threading.Event()
+
+    def interrupt(_number: int, _frame: object) -> None:
+        asked.set()
+        os.kill(os.getpid(), signal.SIGINT)  # one way out, whoever asks
+
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         with _watching(chosen, quiet=quiet, json_lines=json_lines) as watch:
-            ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates)
+            ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates, interrupted=asked.is_set)
     except KeyboardInterrupt:
         typer.echo(
             f"Interrupted. What is done is kept: bbedge evaluate {shown_path(study)} goes on from here.", err=True
@@ -70,10 +77,6 @@ def evaluate(
         _show(output(), chosen, ended)
     if ended.reason not in ("answered", "asked"):
         raise typer.Exit(_NOT_ANSWERED)
-
-
-def _as_interrupt(_number: int, _frame: object) -> None:
-    os.kill(os.getpid(), signal.SIGINT)  # one way out, whoever asks
 
 
 def _watching(study: Study, *, quiet: bool, json_lines: bool) -> AbstractContextManager[Callable[[Event], None] | None]:

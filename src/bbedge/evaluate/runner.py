@@ -50,17 +50,19 @@ def evaluate(
     *,
     watch: Watcher | None = None,
     at_most: int | None = None,
+    interrupted: Callable[[], bool] = lambda: False,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Ended:
     """Run a study until its question is answered, or go on with one that was interrupted.
 
-    ``at_most`` stops after so many replicates of this call; the next call goes on.
+    ``at_most`` stops after so many replicates of this call; the next call goes on. ``interrupted`` is asked whenever the
+    engine comes back, in case it took an interrupt for its own and went on.
     """
     benchmark = engine.benchmark()
     board = opened(study, benchmark)
     try:
         with Journal(study.folder, root=seeds_of(study, benchmark).root) as journal:
-            runner = _Runner(study, engine, benchmark, board, journal, watch or (lambda event: None), sleep)
+            runner = _Runner(study, engine, benchmark, board, journal, watch or (lambda event: None), interrupted, sleep)
             return runner.run(at_most)
     finally:
         board.close()
@@ -74,6 +76,7 @@ class _Runner:
     board: Board
     journal: Journal
     watch: Watcher
+    interrupted: Callable[[], bool]
     sleep: Callable[[float], None]
     _read: tuple[str, Leaderboard] | None = None
     """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
@@ -213,6 +216,8 @@ class _Runner:
                 self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
                 self.sleep(pause)
             self.engine.run(place, left, seed, report)
+            if self.interrupted():
+                raise KeyboardInterrupt
         left = [job for job in jobs if (job.model.name, job.sample.name) not in page.done]
         if self.study.on_error == "zero":
             for job in left:

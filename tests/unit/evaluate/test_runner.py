@@ -99,6 +99,17 @@ def test_it_stops_when_asked_and_goes_on(tmp_path):
     assert run(study, FakeEngine(TIED))[0].reason == "budget"
 
 
+def test_an_interrupt_that_the_engine_swallowed_still_stops_the_study(tmp_path):
+    study, done = fake_study(tmp_path, FAR), []
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(study, FakeEngine(FAR), watch=done.append, interrupted=lambda: bool(done), sleep=lambda _: None)
+    finished = [event for event in done if isinstance(event, SampleDone)]
+    assert {event.replicate for event in finished} == {1}
+    again, seen = run(study, FakeEngine(FAR))
+    assert again.reason == "answered"
+    assert not any(isinstance(event, SampleDone) and event.replicate == 1 for event in seen)
+
+
 def test_a_crash_anywhere_changes_nothing(tmp_path):
     """The engine dies after every third sample of a replicate; what was done is never done again."""
     whole = fake_study(tmp_path / "whole", FAR)
