@@ -61,7 +61,10 @@ def equality(device: str, n_models: int = 200, n_items: int = 3000, replicates: 
             bounds = float(np.nanmax(np.abs(boards[0].lower_bounds - boards[1].lower_bounds)))
             same = bool(np.array_equal(look[0].edges, look[1].edges))
             highest = float(np.nanmax(look[0].log_e))
-            print(f"{kind:10} tau {tau:4}: log_e apart {apart:.1e} of {highest:.0f}, bounds {bounds:.1e}, edges equal {same}")
+            print(
+                f"{kind:10} tau {tau:4}: log_e apart {apart:.1e} of {highest:.0f}, bounds {bounds:.1e}, "
+                f"edges equal {same}"
+            )
 
 
 def panels_on(device: str, n_models: int, n_items: int, replicates: int) -> Iterator[Any]:

@@ -6,12 +6,9 @@ and device hold the arrays. NumPy is the default; the others are imported only w
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from array_api_compat import (
@@ -33,10 +30,8 @@ Array = Any
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
-CHUNK = 1024
+CHUNK = 2048
 """Blocks in one matrix product: a short accumulation for the account of rounding, the same on every device."""
-
-_Work = TypeVar("_Work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +50,6 @@ class Space:
     """Numbers in one temporary: what fits a core's cache, or keeps an accelerator busy."""
     chunk: int
     """Blocks in one matrix product."""
-    threads: int = 1
-    """Threads that work on tiles; matrix products have their own."""
 
     @property
     def is_numpy(self) -> bool:
@@ -83,32 +76,13 @@ class Space:
         """The entries at these places of an axis."""
         return self.xp.take(array, self.xp.asarray(places, device=self.device), axis=axis)
 
-    def each(self, work: Callable[[_Work], None], parts: Iterable[_Work]) -> None:
-        """Do the work for every part, on several threads where that helps. Parts write to places of their own."""
-        parts = list(parts)
-        if self.threads < 2 or len(parts) < 2:
-            for part in parts:
-                work(part)
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            for _ in pool.map(work, parts):
-                pass
-
 
 @cache
 def numpy_space() -> Space:
     """NumPy on this machine's cores."""
     import array_api_compat.numpy as xp
 
-    return Space(xp=xp, device="cpu", tile=1 << 17, chunk=CHUNK, threads=_threads())
-
-
-def _threads() -> int:
-    """As many as the matrix products use: what the usual variable says, else the cores of this process."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Space(xp=xp, device="cpu", tile=1 << 18, chunk=CHUNK)
 
 
 def space_of(array: object) -> Space:

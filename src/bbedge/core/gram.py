@@ -149,7 +149,7 @@ class _Polynomial:
         """Half the residuals without their common value: of all models, of the rows, of the columns."""
         n_blocks = chunk.stop - chunk.start if isinstance(chunk, slice) else len(chunk)
         models = (*self._pairs.batch, self._pairs.n_models)
-        step = max(1, 2 * self._space.tile // math.prod(models))
+        step = max(1, self._space.tile // math.prod(models))
 
         def half(places: Places) -> Array:
             part = residuals(places)
@@ -157,15 +157,15 @@ class _Polynomial:
             part *= 0.5
             return part
 
-        def fill(some: slice) -> None:
-            at = slice(chunk.start + some.start, chunk.start + some.stop) if isinstance(chunk, slice) else chunk[some]
-            v[..., some] = half(at)
-
         if step >= n_blocks:
             v = half(chunk)
-        else:
+        else:  # in parts that fit a core's cache
             v = self._space.empty(*models, n_blocks)
-            self._space.each(fill, [slice(start, min(start + step, n_blocks)) for start in range(0, n_blocks, step)])
+            for start in range(0, n_blocks, step):
+                stop = min(start + step, n_blocks)
+                v[..., start:stop] = half(
+                    slice(chunk.start + start, chunk.start + stop) if isinstance(chunk, slice) else chunk[start:stop]
+                )
         if self._pairs.is_square:
             return v, v, v
         return v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]

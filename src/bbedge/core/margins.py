@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bbedge.core.arrays import Array, Space
+from bbedge.core.arrays import Array, Space, to_numpy
 from bbedge.core.penalties import Floats
 
 _MAX_STEPS = 200
@@ -42,13 +42,14 @@ def least_advantage(space: Space, matrix: Floats, features: Array, log_threshold
     moving = slopes > LEAST_SLOPE
     alone = raised[moving] / slopes[moving, None]
     advantage = -xp.max(space.asarray(alone[:, 1:]) @ features[1:, :], axis=0)
-    whole, steepest = space.asarray(raised), float(slopes.max())
+    features[0, :] = advantage
+    # No exponent passes zero here, and all fall on the way to the root: a stake that adds nothing never will.
+    adding = to_numpy(xp.max(space.asarray(raised) @ features, axis=1)) > NEGLIGIBLE
+    whole, slopes, steepest = space.asarray(raised[adding]), slopes[adding], float(slopes.max())
     moments = space.asarray(np.stack([np.ones_like(slopes), slopes / steepest, (slopes / steepest) ** 2]))
     for _ in range(_MAX_STEPS):
         features[0, :] = advantage
-        sums = moments @ xp.exp(
-            xp.clip(whole @ features, NEGLIGIBLE, None)
-        )  # from above the root no exponent passes zero
+        sums = moments @ xp.exp(xp.clip(whole @ features, NEGLIGIBLE, None))
         excess, rise, bend = xp.log(sums[0, :]), sums[1, :] / sums[0, :], sums[2, :] / sums[0, :]
         step = excess / rise
         if float(xp.max(xp.abs(excess))) <= _NEAR:

@@ -101,7 +101,7 @@ class Mixture:
         reader = self._reader()
         lost = (len(self._slopes) + 16) * 2 * UNIT
 
-        def read(rows: slice) -> None:
+        for rows in self._tiles():
             features, shape = reader.tile(rows, slice(0, out.shape[-1]))
             exponents = self._matrix_there @ features
             peak = xp.max(exponents, axis=0)
@@ -109,8 +109,6 @@ class Mixture:
             value = peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
             value -= lost + 4 * UNIT * xp.abs(value)
             out[..., rows, :] = xp.reshape(value, shape)
-
-        self._space.each(read, self._tiles(len(self._slopes)))
         return out
 
     def lower_bounds(self, n_directions: int) -> Array:
@@ -130,7 +128,7 @@ class Mixture:
             bound = design.tau + (advantage - needed) * (2.0 / count)
             return xp.clip(bound - 8 * UNIT, -1.0, 1.0)
 
-        def read(rows: slice) -> None:
+        for rows in self._tiles():
             cols = slice(rows.start if mirrored else 0, out.shape[-1])
             features, shape = reader.tile(rows, cols)
             needed = xp.reshape(least_advantage(self._space, self._matrix, features, target), shape)
@@ -138,13 +136,11 @@ class Mixture:
             out[..., rows, cols] = bounds(rows, cols, needed)
             if mirrored:
                 out[..., cols, rows] = bounds(cols, rows, xp.matrix_transpose(needed))
-
-        self._space.each(read, self._tiles(len(self._slopes)))
         return out
 
-    def _tiles(self, n_stakes: int) -> Iterator[slice]:
+    def _tiles(self) -> Iterator[slice]:
         *batch, n_rows, n_cols = self._pairs.shape
-        step = max(1, self._space.tile // max(1, n_stakes * n_cols * math.prod(batch)))
+        step = max(1, self._space.tile // max(1, len(self._slopes) * n_cols * math.prod(batch)))
         for start in range(0, n_rows, step):
             yield slice(start, min(start + step, n_rows))
 
@@ -229,6 +225,12 @@ class _Reader:
             for some in read(rows, cols):
                 tile[row : row + some.shape[0], ...] = some
                 row += some.shape[0]
+        if self.pairs.is_square and shape[-1] > 1:
+            # A model against itself is no direction: it passes for a neighbour, whose penalty is like the others'.
+            for place, model in enumerate(range(rows.start, rows.stop)):
+                at = model - cols.start
+                if 0 <= at < shape[-1]:
+                    tile[2:, ..., place, at] = tile[2:, ..., place, at - 1 if at else at + 1]
         return self.space.xp.reshape(tile, (tile.shape[0], -1)), shape
 
 

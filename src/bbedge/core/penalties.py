@@ -210,11 +210,9 @@ class BettingPenalty:
         first, second = half[..., self._pairs.rows], half[..., self._pairs.cols]
         n_rows = first.shape[-1]
         width = max(1, int(np.prod(self._sums.shape[1:])) // n_rows)
-        step = max(1, 2 * self._space.tile // (_RUN * width))
-        starts = range(0, n_rows, step)
-        self._space.each(
-            lambda start: self._add_rows(first, second, slice(start, min(start + step, n_rows)), shift), starts
-        )
+        step = max(1, self._space.tile // (_RUN * width))
+        for start in range(0, n_rows, step):
+            self._add_rows(first, second, slice(start, min(start + step, n_rows)), shift)
 
     def _add_rows(self, first: Array, second: Array, rows: slice, shift: float) -> None:
         """Add the directions of some rows; of a square, both directions of the pairs on and above the diagonal."""

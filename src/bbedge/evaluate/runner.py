@@ -55,14 +55,16 @@ def evaluate(
 ) -> Ended:
     """Run a study until its question is answered, or go on with one that was interrupted.
 
-    ``at_most`` stops after so many replicates of this call; the next call goes on. ``interrupted`` is asked whenever the
-    engine comes back, in case it took an interrupt for its own and went on.
+    ``at_most`` stops after so many replicates of this call; the next call goes on. ``interrupted`` is asked whenever
+    the engine comes back, in case it took an interrupt for its own and went on.
     """
     benchmark = engine.benchmark()
     board = opened(study, benchmark)
     try:
         with Journal(study.folder, root=seeds_of(study, benchmark).root) as journal:
-            runner = _Runner(study, engine, benchmark, board, journal, watch or (lambda event: None), interrupted, sleep)
+            runner = _Runner(
+                study, engine, benchmark, board, journal, watch or (lambda event: None), interrupted, sleep
+            )
             return runner.run(at_most)
     finally:
         board.close()

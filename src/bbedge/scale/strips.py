@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import Space, numpy_space
+from bbedge.core.arrays import numpy_space
 from bbedge.core.panel import check_panel
 from bbedge.core.predictions import RunningMean
 from bbedge.core.stakes import CENTRED_MAX
@@ -21,12 +20,6 @@ from bbedge.scale.run import Run
 
 PanelLike = object
 """A models x items array or what NumPy makes one of, or the path of a ``.npy`` file with it."""
-
-
-@cache
-def one_core() -> Space:
-    """NumPy on one core: what a task may use."""
-    return replace(numpy_space(), threads=1)
 
 
 class Panel:
@@ -52,7 +45,7 @@ class Panel:
         """The scores of a strip of models, checked."""
         design, rows = self._run.design, self._run.strip(number)
         scores: NDArray[np.float64] = check_panel(
-            self._scores[rows], space=one_core(), models=design.models[rows], items=design.items
+            self._scores[rows], space=numpy_space(), models=design.models[rows], items=design.items
         )
         return scores
 
@@ -86,7 +79,7 @@ def needs_scores(run: Run) -> bool:
 
 def add_strip(run: Run, number: int, panel: Panel, replicate: int) -> None:
     """Lay out a strip of a replicate and learn from it; a strip that has it already is left as it is."""
-    design, space = run.design, one_core()
+    design, space = run.design, numpy_space()
     rows, file = run.strip(number), run.strip_file(number, "npz")
     n_models, n_blocks = rows.stop - rows.start, design.layout.count
     predictor = RunningMean(space, (n_models, n_blocks), tau=design.tau)

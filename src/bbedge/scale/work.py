@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.arrays import numpy_space
 from bbedge.core.eholm import weakness
 from bbedge.core.mixture import Mixture
 from bbedge.core.penalties import Columns, Pairs
 from bbedge.core.predictions import Places
 from bbedge.scale.files import loaded, save_arrays
 from bbedge.scale.run import Run, run_of
-from bbedge.scale.strips import one_core, read_strip
+from bbedge.scale.strips import read_strip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def load_mixture(run: Run, row: int, col: int, *, fresh: bool) -> tuple[Mixture,
     rows, cols = run.strip(row), run.strip(col)
     n_rows, n_cols = rows.stop - rows.start, cols.stop - cols.start
     pairs = Pairs.all(n_rows) if row == col else Pairs(rows=slice(0, n_rows), cols=slice(n_rows, n_rows + n_cols))
-    mixture = Mixture(run.design, one_core(), pairs)
+    mixture = Mixture(run.design, numpy_space(), pairs)
     file = run.tile_file(row, col, "state")
     if fresh and not file.exists():
         return mixture, 0

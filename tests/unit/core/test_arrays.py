@@ -7,7 +7,6 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from bbedge.core import arrays
 from bbedge.core.arrays import numpy_space, space_of, space_on, to_numpy
 from bbedge.core.closure import closure
 from bbedge.core.design import Design
@@ -115,19 +114,3 @@ def test_a_device_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(DomainError, match="needs PyTorch, which is not installed"):
         space_on("cuda")
-
-
-@pytest.mark.parametrize(("said", "threads"), [("3", 3), ("0", None), ("many", None), (None, None)])
-def test_threads_are_those_of_the_matrix_products(said, threads, monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if said is not None:
-        monkeypatch.setenv("OMP_NUM_THREADS", said)
-    assert arrays._threads() == threads or (threads is None and arrays._threads() >= 1)
-
-
-def test_an_error_in_a_thread_is_an_error():
-    def fail(part):
-        raise RuntimeError(part)
-
-    with pytest.raises(RuntimeError, match="1"):
-        arrays.Space(xp=np, device="cpu", tile=1, chunk=1, threads=2).each(fail, ["1", "2"])
