@@ -130,7 +130,7 @@ class Mixture:
 
         for rows in self._tiles():
             cols = slice(rows.start if mirrored else 0, out.shape[-1])
-            features, shape = reader.tile(rows, cols)
+            features, shape = reader.tile(rows, cols, with_selves=False)
             needed = xp.reshape(least_advantage(self._space, self._matrix, features, target), shape)
             needed *= 1.0 + 4 * self._terms * UNIT
             out[..., rows, cols] = bounds(rows, cols, needed)
@@ -213,8 +213,11 @@ class _Reader:
         behind = self.totals[..., self.pairs.cols][..., None, cols]
         return ((ahead - behind - self.drift) - self.total_error * (ahead + behind + self.drift)) / 2
 
-    def tile(self, rows: slice, cols: slice) -> tuple[Array, tuple[int, ...]]:
-        """The features of a tile, features x directions, and the shape of the tile."""
+    def tile(self, rows: slice, cols: slice, *, with_selves: bool = True) -> tuple[Array, tuple[int, ...]]:
+        """The features of a tile, features x directions, and the shape of the tile.
+
+        A model against itself pays nothing and is no direction; without selves, its features are those of others.
+        """
         advantage = self.advantage(rows, cols)
         shape = tuple(advantage.shape)
         tile = self.space.empty(self.n_features, *shape)
@@ -225,12 +228,12 @@ class _Reader:
             for some in read(rows, cols):
                 tile[row : row + some.shape[0], ...] = some
                 row += some.shape[0]
-        if self.pairs.is_square and shape[-1] > 1:
-            # A model against itself is no direction: it passes for a neighbour, whose penalty is like the others'.
-            for place, model in enumerate(range(rows.start, rows.stop)):
-                at = model - cols.start
-                if 0 <= at < shape[-1]:
-                    tile[2:, ..., place, at] = tile[2:, ..., place, at - 1 if at else at + 1]
+        if not with_selves and self.pairs.is_square:
+            of_rows, of_cols = (self.space.xp.arange(each.start, each.stop) for each in (rows, cols))
+            same = self.space.bools(of_rows[:, None] == of_cols[None, :])
+            tile[2:, ...] = self.space.xp.where(
+                same, self.space.xp.max(tile[2:, ...], axis=-1, keepdims=True), tile[2:, ...]
+            )
         return self.space.xp.reshape(tile, (tile.shape[0], -1)), shape
 
 
