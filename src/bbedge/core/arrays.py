@@ -54,7 +54,7 @@ class Space:
     @property
     def is_numpy(self) -> bool:
         """Whether the arrays are NumPy's."""
-        return bool(self.xp.__name__.endswith("numpy"))
+        return self.xp is np
 
     def asarray(self, values: object) -> Array:
         """The values as float64 in this space; no copy where they are that already."""
@@ -80,9 +80,7 @@ class Space:
 @cache
 def numpy_space() -> Space:
     """NumPy on this machine's cores."""
-    import array_api_compat.numpy as xp
-
-    return Space(xp=xp, device="cpu", tile=1 << 18, chunk=CHUNK)
+    return Space(xp=np, device="cpu", tile=1 << 18, chunk=CHUNK)
 
 
 def space_of(array: object) -> Space:
@@ -115,6 +113,11 @@ def space_on(name: str) -> Space:
 def _accelerated(xp: Any, place: Any) -> Space:  # noqa: ANN401 - libraries have no common type
     # An empty queue costs an accelerator more than a large temporary.
     return Space(xp=xp, device=place, tile=1 << 26, chunk=CHUNK)
+
+
+def namespace(array: Array) -> Any:  # noqa: ANN401 - libraries have no common type
+    """The library of an array, with the functions of the standard. NumPy has them itself."""
+    return np if is_numpy_array(array) else array_namespace(array)
 
 
 def to_numpy(array: Array) -> np.ndarray:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np  # noqa: F401 - for the example
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import is_numpy_array
 
-from bbedge.core.arrays import Array
+from bbedge.core.arrays import Array, namespace
 from bbedge.core.graph import closure as closure_by_bits
 
 
@@ -20,7 +20,7 @@ def closure(edges: Array) -> Array:
 
 def _by_squaring(edges: Array) -> Array:
     """Matrix products, which accelerators are made for; each doubles the length of the paths that are seen."""
-    xp = array_namespace(edges)
+    xp = namespace(edges)
     reach, known = edges, -1
     while (found := int(xp.count_nonzero(reach))) != known:
         known = found

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np  # noqa: F401 - for the example
-from array_api_compat import array_namespace
 
-from bbedge.core.arrays import UNIT, Array
+from bbedge.core.arrays import UNIT, Array, namespace
 from bbedge.errors import DomainError
 
 
@@ -27,7 +26,7 @@ def log_threshold(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
 
 def weakness(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
     r""":math:`\sum_{e : E_e < t} (t - E_e)`, which adds up over parts of a family; see :func:`log_threshold_of`."""
-    xp = array_namespace(log_e)
+    xp = namespace(log_e)
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
     weak = log_e < -math.log(alpha)
     deficits = xp.where(weak, 1.0 / alpha - xp.exp(xp.where(weak, log_e, 0.0)), 0.0)
@@ -38,7 +37,7 @@ def weakness(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
 
 def log_threshold_of(deficits: Array, alpha: float, *, directions: int, terms: int) -> Array:
     """The logarithm of ``c``, rounded up, from :func:`weakness` of so many directions, summed with so many terms."""
-    xp = array_namespace(deficits)
+    xp = namespace(deficits)
     # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
     # taken for one that has none; and every sum as many as it has terms.
     lost = 8 * UNIT * directions / alpha
