@@ -11,6 +11,7 @@ import time
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from benchmarks.machine import describe
 from benchmarks.rows import Row, markdown, plain, shortfalls
@@ -40,6 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=TARGETS, metavar="NAME", help=f"of {', '.join(TARGETS)}")
     parser.add_argument("--quick", action="store_true", help="small sizes: whether it runs, not how fast")
+    parser.add_argument("--again", action="store_true", help="put the parts of --only into the figures that there are")
     parser.add_argument("--json", type=Path, help="write the rows of this run here")
     parser.add_argument("--in-process", action="store_true", help="no process of its own for each part")
     chosen = parser.parse_args()
@@ -59,9 +61,12 @@ def main() -> int:
     print(f"\n{_summary(parts)}; {took / 60:.1f} minutes")
     if chosen.json:
         _write_json(chosen.json, machine, parts)
-    if not (chosen.only or chosen.quick):
-        _write_json(FOLDER / "results.json", machine, parts)
-        _write_readme(FOLDER / "README.md", machine, parts, took)
+    if chosen.again and chosen.only and not chosen.quick:
+        machine, parts = _with_earlier(FOLDER / "results.json", machine, parts)
+    elif chosen.only or chosen.quick:
+        return 1 if failed else 0
+    _write_json(FOLDER / "results.json", machine, parts)
+    _write_readme(FOLDER / "README.md", machine, parts)
     return 1 if failed else 0
 
 
@@ -81,8 +86,21 @@ def _apart(name: str, *, quick: bool) -> list[Row] | None:
         )
         if done.returncode:
             return None
-        rows = json.loads(path.read_text(encoding="utf-8"))["parts"][name]
-    return [Row(**{field: row[field] for field in Row.__dataclass_fields__}) for row in rows]
+        return _rows(json.loads(path.read_text(encoding="utf-8"))["parts"][name])
+
+
+def _rows(plain_rows: list[dict[str, Any]]) -> list[Row]:
+    return [Row(**{field: row[field] for field in Row.__dataclass_fields__}) for row in plain_rows]
+
+
+def _with_earlier(
+    path: Path, machine: dict[str, str], parts: dict[str, list[Row]]
+) -> tuple[dict[str, str], dict[str, list[Row]]]:
+    """The figures of an earlier run with these parts in place of its own, and a note of when they were run."""
+    earlier = json.loads(path.read_text(encoding="utf-8"))
+    found = {name: _rows(rows) for name, rows in earlier["parts"].items()} | parts
+    told = f"{machine['date']}, load before {machine['load before']}"
+    return earlier["machine"] | {f"run again ({', '.join(parts)})": told}, found
 
 
 def _summary(parts: dict[str, list[Row]]) -> str:
@@ -98,13 +116,13 @@ def _write_json(path: Path, machine: dict[str, str], parts: dict[str, list[Row]]
     path.write_text(json.dumps({"machine": machine, "parts": rows}, indent=1) + "\n", encoding="utf-8")
 
 
-def _write_readme(path: Path, machine: dict[str, str], parts: dict[str, list[Row]], took: float) -> None:
+def _write_readme(path: Path, machine: dict[str, str], parts: dict[str, list[Row]]) -> None:
     """Put the figures between the markers."""
     before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise SystemExit(f"{path} has no markers {BEGIN} and {END}; the figures are in results.json alone")
-    text = [f"{_summary(parts)}. The run took {took / 60:.0f} minutes.", "### Machine"]
+    text = [f"{_summary(parts)}.", "### Machine"]
     text.append("\n".join(f"* {name}: {what}" for name, what in machine.items()))
     text += ["### Short of its target", shortfalls([row for part in parts.values() for row in part])]
     for name, part in parts.items():
