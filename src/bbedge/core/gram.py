@@ -145,27 +145,11 @@ class _Polynomial:
         """See :class:`Penalty`."""
         return 3 not in self._powers
 
-    def _halves(self, residuals: Columns, chunk: Places) -> tuple[Array, Array, Array]:
+    def _halves(self, residuals: Array) -> tuple[Array, Array, Array]:
         """Half the residuals without their common value: of all models, of the rows, of the columns."""
-        n_blocks = chunk.stop - chunk.start if isinstance(chunk, slice) else len(chunk)
-        models = (*self._pairs.batch, self._pairs.n_models)
-        step = max(1, self._space.tile // math.prod(models))
-
-        def half(places: Places) -> Array:
-            part = residuals(places)
-            part -= self._space.xp.mean(part, axis=-2, keepdims=True)
-            part *= 0.5
-            return part
-
-        if step >= n_blocks:
-            v = half(chunk)
-        else:  # in parts that fit a core's cache
-            v = self._space.empty(*models, n_blocks)
-            for start in range(0, n_blocks, step):
-                stop = min(start + step, n_blocks)
-                v[..., start:stop] = half(
-                    slice(chunk.start + start, chunk.start + stop) if isinstance(chunk, slice) else chunk[start:stop]
-                )
+        v = residuals
+        v -= self._space.xp.mean(v, axis=-2, keepdims=True)
+        v *= 0.5
         if self._pairs.is_square:
             return v, v, v
         return v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
@@ -234,7 +218,7 @@ class PenaltyBySize(_Polynomial):
         for size, places in enumerate(self._places):
             sums = DifferenceSums(self._space)
             for chunk in _chunks(places, self._space.chunk):
-                _, rows, cols = self._halves(residuals, chunk)
+                _, rows, cols = self._halves(residuals(chunk))
                 sums.add(rows, cols, wanted)
             for j in self._powers:
                 total = self._arrays[f"sums{j}"]
@@ -305,7 +289,7 @@ class PenaltyByStake(_Polynomial):
         sums = [DifferenceSums(self._space) for _ in range(n_stakes)]
         for chunk in _chunks(np.arange(len(self._of_block)), self._space.chunk):
             of_block = self._of_block[chunk]
-            v, rows, cols = self._halves(residuals, chunk)
+            v, rows, cols = self._halves(residuals(chunk))
             for stake in range(n_stakes):
                 weights = {j: c[stake, of_block] for j, c in self._powers.items()}
                 in_d = _in_powers_of_difference(weights, shift)
