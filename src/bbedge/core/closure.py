@@ -15,11 +15,14 @@ def closure(edges: Array) -> Array:
     >>> closure(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
-    return closure_by_bits(edges) if is_numpy_array(edges) else _by_squaring(edges)
+    return closure_by_bits(edges) if is_numpy_array(edges) else closure_by_products(edges)
 
 
-def _by_squaring(edges: Array) -> Array:
-    """Matrix products, which accelerators are made for; each doubles the length of the paths that are seen."""
+def closure_by_products(edges: Array) -> Array:
+    """The same by matrix products, which accelerators are made for, of one graph or many: (batch x) models x models.
+
+    Each product doubles the length of the paths that are seen.
+    """
     xp = namespace(edges)
     reach, known = edges, -1
     while (found := int(xp.count_nonzero(reach))) != known:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.closure import closure_by_products
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
@@ -62,20 +64,9 @@ METRICS: dict[str, Metric] = {
 """All metrics by name."""
 
 
-def closure(edges: Mask) -> Mask:
-    """Transitive closure of every look's graph at once: looks x models x models."""
-    reach = edges
-    while True:
-        counts = reach.astype(np.float32)  # path counts stay far below 2^24, so the products are exact
-        longer = reach | (counts @ counts > 0.5)
-        if bool((longer == reach).all()):
-            return reach
-        reach = longer
-
-
 def above(edges: Mask) -> Mask:
     """The strict order of every look: a reaches b and b does not reach a."""
-    reach = closure(edges)
+    reach: Mask = closure_by_products(edges)
     return reach & ~reach.transpose(0, 2, 1)
 
 
