@@ -25,7 +25,7 @@ def panels(n_models: int, n_items: int, replicates: int, *, seed: int = 0) -> It
         for row, level in zip(panel, ability, strict=True):
             np.less(row, np.clip(level + hardness, 0.02, 0.98), out=row)
         yield panel
-        del panel  # before the next is made
+        del panel, row  # before the next is made
 
 
 def design(

@@ -22,16 +22,17 @@ FULL = (5041, 12032, 1)
 """Models, items and replicates of a very large leaderboard: 60,653,312 rows."""
 DEFAULT = (2000, 6000, 1)
 _ROWS = 1 << 20
+ROOT = Path(__file__).resolve().parents[1]
 
 # In a process of its own, so that the peak is that of reading alone. The product comes last.
 _READ = """
-import resource, sys, time
+import sys, time
 import numpy as np
 from bbedge.formats import read_scores
-rss = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+from benchmarks.memory import peak_bytes
 start, cpu = time.perf_counter(), time.process_time()
 scores = read_scores(sys.argv[1])
-print(time.perf_counter() - start, time.process_time() - cpu, rss(), *scores.values.shape)
+print(time.perf_counter() - start, time.process_time() - cpu, peak_bytes(), *scores.values.shape)
 panel = np.array(scores.values[0])
 best = best_cpu = np.inf
 for _ in range(2):
@@ -119,7 +120,9 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.parquet"
         make_table(path, models, items, replicates, order)
-        done = subprocess.run([sys.executable, "-c", _READ, str(path)], stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", _READ, str(path)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+        )
         seconds, cpu, peak, *shape, product, product_cpu = done.stdout.split()
         if list(map(int, shape)) != [replicates, models, items]:
             raise RuntimeError(f"read panels of shape {shape}, wrote {replicates} x {models} x {items}")
