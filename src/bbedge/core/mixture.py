@@ -78,11 +78,6 @@ class Mixture:
         """Sum of every model's replicate means."""
         return self._totals
 
-    @property
-    def needs_scores(self) -> bool:
-        """Whether some stakes are centred at the null value, and so need the block means themselves."""
-        return any(part.centre == "null" for part in self._parts)
-
     def add(self, means: Columns, residuals: Columns, *, shift: float, totals: Array) -> None:
         """Add a replicate: block means, their residuals, the shift of every pair's prediction, and model means."""
         for part in self._parts:
