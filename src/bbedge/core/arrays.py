@@ -30,7 +30,7 @@ Array = Any
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
-CHUNK = 2048
+CHUNK = 3072
 """Blocks in one matrix product: a short accumulation for the account of rounding, the same on every device."""
 
 
@@ -71,6 +71,17 @@ class Space:
     def empty(self, *shape: int) -> Array:
         """An array to be filled."""
         return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
+
+    def combine(self, first: Array, factor: float, second: Array, *, out: Array | None) -> Array:
+        """``first + factor * second``, in another array if that is given."""
+        if self.is_numpy:
+            found = np.multiply(second, factor, out=out)
+            found += first
+            return found
+        if out is None:
+            return first + factor * second
+        out[...] = first + factor * second
+        return out
 
     def take(self, array: Array, places: np.ndarray, *, axis: int) -> Array:
         """The entries at these places of an axis."""

@@ -16,7 +16,7 @@ from bbedge.core.design import Design
 from bbedge.core.mixture import Mixture
 from bbedge.core.panel import check_panel
 from bbedge.core.penalties import Pairs, Rows
-from bbedge.core.predictions import Predictor, predictor_for, some_columns
+from bbedge.core.predictions import Predictor, predictor_for, some
 from bbedge.errors import DataError, DesignError
 from bbedge.naming import quoted
 
@@ -112,13 +112,15 @@ class Evidence:
             if (given := space_of(panel)) != self._space:
                 self._place(given)
         space, predictor = self._space, self._predictor
-        scores = check_panel(panel, space=space, models=self.active, items=self._design.items, batch=self._batch)
+        scores, of_models = check_panel(
+            panel, space=space, models=self.active, items=self._design.items, batch=self._batch
+        )
         means = self._layout.means(scores, space)
         self._mixture.add(
-            lambda places: some_columns(space, means, places) + 0.0,
-            lambda places: predictor.residuals(means, places),
+            lambda places, out: some(space, means, places) + 0.0,
+            lambda places, out: predictor.residuals(means, places, out),
             shift=predictor.shift,
-            totals=space.xp.mean(scores, axis=-1),
+            totals=of_models,
         )
         predictor.update(means)
         self._runs[self._active] += 1

@@ -1,11 +1,11 @@
 """Polynomial penalties of all pairs at once, through Gram matrices of powers of the residuals.
 
-With ``v`` half a model's residual (less a value common to all models, which no difference sees), a pair's residual
-is ``x = v_a - v_b - shift``. Sums over blocks of powers of ``v_a - v_b`` expand into products such as
+With ``v`` a model's residual (less a value common to all models, which no difference sees), a pair's residual
+is ``x = (v_a - v_b) / 2 - shift``. Sums over blocks of powers of ``v_a - v_b`` expand into products such as
 ``<v_a^2, v_b>``, that is into a few matrix products for all pairs; no array over (pair, block) ever exists.
 
 The expansions cancel. Whatever they may have lost is at most a known multiple of the *mass*, the sum of
-``(|v_a| + |v_b| + |shift|)^j``, which is split into one number per model and added to the penalty.
+``(|v_a| / 2 + |v_b| / 2 + |shift|)^j``, which is split into one number per model and added to the penalty.
 """
 
 from __future__ import annotations
@@ -17,9 +17,21 @@ import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.kinds import EvidenceKind
-from bbedge.core.penalties import Columns, Features, Floats, Pairs, Penalty, Rows, State, bernstein_psi, sharp_tail
-from bbedge.core.predictions import Places
+from bbedge.core.penalties import (
+    Columns,
+    Features,
+    Floats,
+    Pairs,
+    Penalty,
+    Rows,
+    State,
+    bernstein_psi,
+    sharp_tail,
+    some_pairs,
+)
+from bbedge.core.predictions import Places, some
 
+_SOME = 64  # models whose mean stands for that of all
 _UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a bound
 
 
@@ -48,14 +60,14 @@ def gram_penalty(
 
 
 class DifferenceSums:
-    """``sum_m weight_m (v_a - v_b)^j`` for rows ``a`` and columns ``b``, over chunks of blocks.
+    """``sum_m weight_m ((v_a - v_b) / 2)^j`` for rows ``a`` and columns ``b``, over chunks of blocks.
 
     >>> from bbedge.core.arrays import numpy_space
     >>> sums = DifferenceSums(numpy_space())
     >>> v = np.array([[1.0, 2.0], [0.0, 0.5]])
     >>> sums.add(v, v, {3: None})
     >>> float(sums.of(3)[0, 1])
-    4.375
+    0.546875
     """
 
     def __init__(self, space: Space) -> None:
@@ -102,26 +114,28 @@ class DifferenceSums:
             self._held[key] = value
 
     def moments(self, j: int) -> tuple[Array, Array]:
-        """``sum_m weight_m v^j`` of the rows and of the columns."""
+        """``sum_m weight_m (v / 2)^j`` of the rows and of the columns."""
         if self._square and j > 1:
-            of_rows = self._xp.linalg.diagonal(self._held[{2: (1, 1), 3: (2, 1), 4: (2, 2)}[j]])
+            of_rows = self._xp.linalg.diagonal(self._held[{2: (1, 1), 3: (2, 1), 4: (2, 2)}[j]]) * 0.5**j
             return of_rows, of_rows
-        of_rows = self._held["moment", j, "rows"]
-        return of_rows, of_rows if self._square else self._held["moment", j, "cols"]
+        of_rows = self._held["moment", j, "rows"] * 0.5**j
+        return of_rows, of_rows if self._square else self._held["moment", j, "cols"] * 0.5**j
 
     def of(self, j: int) -> Array:
-        """The sums of power ``j``."""
-        held, transposed = self._held, self._xp.matrix_transpose
+        """The sums of power ``j``, in a new array."""
+        held, transposed, scale = self._held, self._xp.matrix_transpose, 0.5**j
         of_rows, of_cols = (moment[..., None] for moment in self.moments(j))
         of_cols = transposed(of_cols)
         if j == 1:
             return of_rows - of_cols
         if j == 2:
-            return (of_rows - held[1, 1]) + (of_cols - held[1, 1])
+            sums = of_rows + of_cols
+            sums -= (2 * scale) * held[1, 1]
+            return sums
         mirror = transposed(held[j - 1, 1]) if self._square else held[1, j - 1]
         if j == 3:
-            return (of_rows - 3 * held[2, 1]) - (of_cols - 3 * mirror)
-        return (of_rows - 4 * held[3, 1]) + (of_cols - 4 * mirror) + 6 * held[2, 2]
+            return (of_rows - 3 * scale * held[2, 1]) - (of_cols - 3 * scale * mirror)
+        return (of_rows - 4 * scale * held[3, 1]) + (of_cols - 4 * scale * mirror) + 6 * scale * held[2, 2]
 
 
 class _Polynomial:
@@ -137,6 +151,7 @@ class _Polynomial:
         self._pairs = pairs
         self._count = 0
         self._arrays: dict[str, Array] = {}
+        self._buffer: Array | None = None
         # Rounding of a residual: the sum over a block's items, then a few differences, all of numbers below 1.
         self._residual_error = (largest + 8) * 2 * UNIT
 
@@ -145,14 +160,26 @@ class _Polynomial:
         """See :class:`Penalty`."""
         return 3 not in self._powers
 
-    def _halves(self, residuals: Array) -> tuple[Array, Array, Array]:
-        """Half the residuals without their common value: of all models, of the rows, of the columns."""
-        v = residuals
-        v -= self._space.xp.mean(v, axis=-2, keepdims=True)
-        v *= 0.5
-        if self._pairs.is_square:
-            return v, v, v
-        return v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
+    def _chunks(self, residuals: Columns, places: Rows) -> Iterator[tuple[Rows, Array, Array, Array]]:
+        """The places some at a time, with their residuals: of all models, of the rows, of the columns.
+
+        The mean over models is taken off where it is large, as it adds to the mass; that of some models is near enough.
+        """
+        xp, step, n_models = self._space.xp, self._space.chunk, self._pairs.n_models
+        shape = (*self._pairs.batch, n_models, min(step, len(self._of_block)))
+        if self._buffer is None or self._buffer.shape != shape:
+            self._buffer = self._space.empty(*shape)
+        for start in range(0, len(places), step):
+            chunk = places[start : start + step]
+            v = residuals(_side_by_side(chunk), self._buffer[..., : len(chunk)])
+            few = v[..., :: max(1, n_models // _SOME), :]
+            common = xp.mean(few, axis=-2, keepdims=True)
+            if n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:
+                v -= common
+            if self._pairs.is_square:
+                yield chunk, v, v, v
+            else:
+                yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
 
     def _accumulation_error(self) -> float:
         n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])
@@ -163,9 +190,10 @@ class _Polynomial:
         """Features from sums per direction and error bounds per model, of which a direction has two."""
         parts = [(sums, error[..., self._pairs.rows], error[..., self._pairs.cols]) for sums, error in kept]
 
-        def read(rows: slice, cols: slice) -> list[Array]:
+        def read(rows: Places, cols: Places) -> list[Array]:
             return [
-                sums[..., rows, cols] + (of_rows[..., rows, None] + of_cols[..., None, cols])
+                some_pairs(self._space, sums, rows, cols)
+                + (some(self._space, of_rows, rows)[..., :, None] + some(self._space, of_cols, cols)[..., None, :])
                 for sums, of_rows, of_cols in parts
             ]
 
@@ -217,8 +245,7 @@ class PenaltyBySize(_Polynomial):
         wanted = dict.fromkeys(range(1, self._top + 1) if shift else self._powers)
         for size, places in enumerate(self._places):
             sums = DifferenceSums(self._space)
-            for chunk in _chunks(places, self._space.chunk):
-                _, rows, cols = self._halves(residuals(chunk))
+            for _, _, rows, cols in self._chunks(residuals, places):
                 sums.add(rows, cols, wanted)
             for j in self._powers:
                 total = self._arrays[f"sums{j}"]
@@ -287,9 +314,8 @@ class PenaltyByStake(_Polynomial):
         self._count += 1
         n_stakes = len(self._powers[2])
         sums = [DifferenceSums(self._space) for _ in range(n_stakes)]
-        for chunk in _chunks(np.arange(len(self._of_block)), self._space.chunk):
+        for chunk, v, rows, cols in self._chunks(residuals, np.arange(len(self._of_block))):
             of_block = self._of_block[chunk]
-            v, rows, cols = self._halves(residuals(chunk))
             for stake in range(n_stakes):
                 weights = {j: c[stake, of_block] for j, c in self._powers.items()}
                 in_d = _in_powers_of_difference(weights, shift)
@@ -303,7 +329,7 @@ class PenaltyByStake(_Polynomial):
 
     def _add_mass(self, v: Array, of_block: Rows, half_shift: float) -> None:
         xp = self._space.xp
-        reach = xp.abs(v) + half_shift
+        reach = xp.abs(v) / 2 + half_shift
         for j, coefficients in self._powers.items():
             weights = self._space.asarray(np.abs(coefficients[:, of_block]).T)  # blocks x stakes
             for name, power, factor in (
@@ -329,9 +355,7 @@ def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dic
     }
 
 
-def _chunks(places: Rows, length: int) -> Iterator[Places]:
-    """The places some at a time; as a slice where they lie side by side, which costs no copy."""
-    for start in range(0, len(places), length):
-        part = places[start : start + length]
-        together = part[-1] - part[0] + 1 == len(part)
-        yield slice(int(part[0]), int(part[-1]) + 1) if together else part
+def _side_by_side(places: Rows) -> Places:
+    """As a slice where the places lie side by side, which costs no copy."""
+    together = places[-1] - places[0] + 1 == len(places)
+    return slice(int(places[0]), int(places[-1]) + 1) if together else places

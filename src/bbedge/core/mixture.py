@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Space
+from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
-from bbedge.core.margins import LEAST_SLOPE, NEGLIGIBLE, least_advantage
+from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.penalties import (
     BettingPenalty,
     Columns,
@@ -31,7 +32,10 @@ from bbedge.core.penalties import (
     Rows,
     State,
 )
+from bbedge.core.predictions import Places, some
 from bbedge.core.stakes import CENTRED_MAX
+
+_FEW = 1 << 14  # exponents that are sooner computed than sifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,55 +93,93 @@ class Mixture:
         self._count += 1
 
     def log_e(self) -> Array:
-        """Natural logarithm of the evidence: (batch x) rows x columns."""
-        xp, out = self._space.xp, self._space.zeros(*self._pairs.shape)
+        """Natural logarithm of the evidence: (batch x) rows x columns; any number for a model against itself."""
+        space = self._space
         if not self._count:
-            return out
-        reader = self._reader()
-        lost = (len(self._slopes) + 16) * 2 * UNIT
+            return space.zeros(*self._pairs.shape)
+        out = space.empty(*self._pairs.shape)
+        reader, (height, width) = self._reader(is_sorted=self._is_large), self._tile_shape()
+        for rows in _steps(out.shape[-2], height):
+            strip = reader.strip(rows, slice(0, out.shape[-1]))
+            for cols in _steps(out.shape[-1], width):
+                tile = strip[..., cols]
+                flat = space.xp.reshape(tile, (tile.shape[0], -1))
+                out[..., rows, cols] = space.xp.reshape(self._mixed(flat), tuple(tile.shape[1:]))
+        return reader.in_place(out)
 
-        for rows in self._tiles():
-            features, shape = reader.tile(rows, slice(0, out.shape[-1]))
-            exponents = self._matrix_there @ features
-            peak = xp.max(exponents, axis=0)
-            exponents -= peak
-            value = peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
-            value -= lost + 4 * UNIT * xp.abs(value)
-            out[..., rows, :] = xp.reshape(value, shape)
-        return out
+    def _mixed(self, features: Array) -> Array:
+        """The logarithm of the mixture of a tile of directions, rounded down."""
+        xp = self._space.xp
+        exponents = self._adding(features) @ features
+        peak = xp.max(exponents, axis=0)
+        exponents -= peak
+        value = peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
+        value -= (len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value)
+        return value
+
+    def _adding(self, features: Array) -> Array:
+        """The rows of the stakes that add to the evidence of a tile.
+
+        A stake that is far behind another wherever the features lie between their least and their greatest is left
+        out. That can only lower the evidence, by less than rounding does.
+        """
+        if features.shape[1] * len(self._slopes) < _FEW:
+            return self._matrix_there
+        least, greatest = (to_numpy(bound(features, axis=1)) for bound in (self._space.xp.min, self._space.xp.max))
+        rising, falling = self._between_stakes
+        behind = rising @ least + falling @ greatest  # how far a stake is behind another, at least
+        furthest = behind.reshape(len(self._slopes), -1).max(axis=1)
+        return self._space.asarray(self._matrix[furthest <= -FORGOTTEN])
+
+    @cached_property
+    def _between_stakes(self) -> tuple[Floats, Floats]:
+        """Differences of the rows of two stakes, other less one, (one x other) x features: above and below zero."""
+        differences = (self._matrix[None, :, :] - self._matrix[:, None, :]).reshape(-1, self._matrix.shape[1])
+        return np.clip(differences, 0.0, None), np.clip(differences, None, 0.0)
 
     def lower_bounds(self, n_directions: int) -> Array:
         """Lower bounds of the differences, simultaneous over so many directions and all looks; in [-1, 1]."""
-        xp = self._space.xp
-        out = self._space.zeros(*self._pairs.shape) - 1.0
+        space, xp = self._space, self._space.xp
         if not self._count or self._slopes.max() <= LEAST_SLOPE:
-            return out
-        design, count = self._design, self._count
-        target = math.log(n_directions / design.alpha)
+            return space.zeros(*self._pairs.shape) - 1.0
+        out = space.empty(*self._pairs.shape)
+        target = math.log(n_directions / self._design.alpha)
         reader = self._reader()
+        height = max(1, 2 * space.tile // (self._matrix.shape[1] * math.prod(self._pairs.shape) // out.shape[-2]))
         # Without a margin both directions of a pair may pay the same penalty, and then need the same advantage.
-        mirrored = self._pairs.is_square and design.tau == 0.0 and all(p.penalty.is_symmetric for p in self._parts)
-
-        def bounds(rows: slice, cols: slice, needed: Array) -> Array:
-            advantage = reader.advantage(rows, cols)
-            bound = design.tau + (advantage - needed) * (2.0 / count)
-            return xp.clip(bound - 8 * UNIT, -1.0, 1.0)
-
-        for rows in self._tiles():
+        mirrored = (
+            self._pairs.is_square and self._design.tau == 0.0 and all(p.penalty.is_symmetric for p in self._parts)
+        )
+        for rows in _steps(out.shape[-2], height):
             cols = slice(rows.start if mirrored else 0, out.shape[-1])
-            features, shape = reader.tile(rows, cols, with_selves=False)
-            needed = xp.reshape(least_advantage(self._space, self._matrix, features, target), shape)
+            strip = reader.strip(rows, cols)
+            flat = xp.reshape(strip, (strip.shape[0], -1))
+            needed = xp.reshape(least_advantage(space, self._matrix, flat, target), tuple(strip.shape[1:]))
             needed *= 1.0 + 4 * self._terms * UNIT
-            out[..., rows, cols] = bounds(rows, cols, needed)
+            out[..., rows, cols] = self._bounds(reader.advantage(rows, cols), needed)
             if mirrored:
-                out[..., cols, rows] = bounds(cols, rows, xp.matrix_transpose(needed))
-        return out
+                out[..., cols, rows] = self._bounds(reader.advantage(cols, rows), xp.matrix_transpose(needed))
+        return reader.in_place(out)
 
-    def _tiles(self) -> Iterator[slice]:
+    def _bounds(self, advantage: Array, needed: Array) -> Array:
+        bounds = advantage - needed
+        bounds *= 2.0 / self._count
+        bounds += self._design.tau - 8 * UNIT
+        return self._space.xp.clip(bounds, -1.0, 1.0)
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether there are many tiles of directions."""
+        return not self._pairs.batch and math.prod(self._pairs.shape) * len(self._slopes) > self._space.tile
+
+    def _tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of a tile: a square if there are many, and whole rows otherwise."""
         *batch, n_rows, n_cols = self._pairs.shape
-        step = max(1, self._space.tile // max(1, len(self._slopes) * n_cols * math.prod(batch)))
-        for start in range(0, n_rows, step):
-            yield slice(start, min(start + step, n_rows))
+        directions = max(1, self._space.tile // len(self._slopes))
+        if self._is_large:
+            edge = math.isqrt(directions)
+            return min(edge, n_rows), min(edge, n_cols)
+        return max(1, directions // max(1, n_cols * math.prod(batch))), n_cols
 
     def _stake_matrix(self) -> tuple[Floats, int]:
         """What the features are multiplied with, and the roundings that a product with it has at most."""
@@ -153,16 +195,21 @@ class Mixture:
             column += coefficients.shape[1]
         return matrix, terms
 
-    def _reader(self) -> _Reader:
+    def _reader(self, *, is_sorted: bool = False) -> _Reader:
+        orders: tuple[Rows | None, Rows | None] = (None, None)
+        if is_sorted:
+            totals = to_numpy(self._totals)
+            orders = np.argsort(totals[self._pairs.rows]), np.argsort(totals[self._pairs.cols])
         return _Reader(
             space=self._space,
             pairs=self._pairs,
+            orders=orders,
             n_features=self._matrix.shape[1],
             features=[part.penalty.features(self._terms) for part in self._parts],
             totals=self._totals,
             drift=self._count * self._design.tau,
             # Summation of the items, then one addition a replicate; and the roundings of the product.
-            total_error=(self._sum_error + self._count + 2 * self._terms) * UNIT,
+            total_error=(self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
         )
 
     def keep(self, rows: Rows) -> None:
@@ -192,44 +239,68 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """Reads the features of a tile of directions."""
+    """Reads the features of directions, the models in the order of their totals if they are sorted.
+
+    Directions side by side in that order have near features, and few stakes matter to them.
+    """
 
     space: Space
     pairs: Pairs
+    orders: tuple[Rows | None, Rows | None]
+    """The rows and the columns in the order in which they are read; as they are, if that is ``None``."""
     n_features: int
     features: list[Features]
     totals: Array
     drift: float
     total_error: float
 
+    def _places(self, rows: slice, cols: slice) -> tuple[Places, Places]:
+        of_rows, of_cols = self.orders
+        return (rows if of_rows is None else of_rows[rows]), (cols if of_cols is None else of_cols[cols])
+
     def advantage(self, rows: slice, cols: slice) -> Array:
         """``T`` of some directions, rounded down."""
-        ahead = self.totals[..., self.pairs.rows][..., rows, None]
-        behind = self.totals[..., self.pairs.cols][..., None, cols]
-        return ((ahead - behind - self.drift) - self.total_error * (ahead + behind + self.drift)) / 2
+        some_rows, some_cols = self._places(rows, cols)
+        low = self.totals[..., self.pairs.rows] * ((1.0 - self.total_error) / 2)
+        high = (self.totals[..., self.pairs.cols] + self.drift) * ((1.0 + self.total_error) / 2)
+        return some(self.space, low, some_rows)[..., :, None] - some(self.space, high, some_cols)[..., None, :]
 
-    def tile(self, rows: slice, cols: slice, *, with_selves: bool = True) -> tuple[Array, tuple[int, ...]]:
-        """The features of a tile, features x directions, and the shape of the tile.
+    def strip(self, rows: slice, cols: slice) -> Array:
+        """The features of some directions: features x (batch x) rows x columns.
 
-        A model against itself pays nothing and is no direction; without selves, its features are those of others.
+        A model against itself pays nothing and is no direction; its features are those of another direction.
         """
-        advantage = self.advantage(rows, cols)
-        shape = tuple(advantage.shape)
-        tile = self.space.empty(self.n_features, *shape)
-        tile[0, ...] = advantage
-        tile[1, ...] = 1.0
+        advantage, xp = self.advantage(rows, cols), self.space.xp
+        strip = self.space.empty(self.n_features, *advantage.shape)
+        strip[0, ...] = advantage
+        strip[1, ...] = 1.0
         row = 2
         for read in self.features:
-            for some in read(rows, cols):
-                tile[row : row + some.shape[0], ...] = some
-                row += some.shape[0]
-        if not with_selves and self.pairs.is_square:
-            of_rows, of_cols = (self.space.xp.arange(each.start, each.stop) for each in (rows, cols))
-            same = self.space.bools(of_rows[:, None] == of_cols[None, :])
-            tile[2:, ...] = self.space.xp.where(
-                same, self.space.xp.max(tile[2:, ...], axis=-1, keepdims=True), tile[2:, ...]
+            for part in read(*self._places(rows, cols)):
+                strip[row : row + part.shape[0], ...] = part
+                row += part.shape[0]
+        selves = slice(max(rows.start, cols.start), min(rows.stop, cols.stop))
+        if self.pairs.is_square and selves.start < selves.stop:
+            of_rows = slice(selves.start - rows.start, selves.stop - rows.start)
+            of_cols = slice(selves.start - cols.start, selves.stop - cols.start)
+            corner = strip[2:, ..., of_rows, of_cols]
+            same = self.space.bools(np.eye(selves.stop - selves.start, dtype=np.bool_))
+            strip[2:, ..., of_rows, of_cols] = xp.where(
+                same, xp.max(strip[2:, ..., of_rows, :], axis=-1, keepdims=True), corner
             )
-        return self.space.xp.reshape(tile, (tile.shape[0], -1)), shape
+        return strip
+
+    def in_place(self, found: Array) -> Array:
+        """What was found, rows and columns where they belong."""
+        for axis, order in ((-2, self.orders[0]), (-1, self.orders[1])):
+            if order is not None:
+                found = self.space.take(found, np.argsort(order), axis=axis)
+        return found
+
+
+def _steps(n: int, step: int) -> Iterator[slice]:
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
 
 
 def _penalty(design: Design, stakes: Floats, *, space: Space, pairs: Pairs, reach: float) -> Penalty:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,8 +14,8 @@ from bbedge.naming import quoted
 
 def check_panel(
     panel: object, *, space: Space, models: Sequence[str], items: Sequence[str], batch: tuple[int, ...] = ()
-) -> Array:
-    """The panel as float64 in its space, or an error that names the cell that makes it unusable."""
+) -> tuple[Array, Array]:
+    """The panel as float64 in its space and every model's mean, or an error that names the cell that is unusable."""
     xp = space.xp
     try:
         # Side by side in memory, NumPy adds a row's scores pairwise, which the account of rounding counts on.
@@ -26,10 +27,16 @@ def check_panel(
         raise DataError(
             f"panel of shape {tuple(scores.shape)}; expected {shape[0]} models x {shape[1]} items, every score present"
         )
-    # Written so that NaN fails: it spreads to the least and the greatest, and no comparison with it holds.
-    if not (float(xp.min(scores)) >= 0.0 and float(xp.max(scores)) <= 1.0):
-        _name_the_cell(to_numpy(scores), models, items)
-    return scores
+    means = space.empty(*scores.shape[:-1])
+    step = max(1, space.tile // max(1, math.prod(batch) * len(items)))
+    for start in range(0, len(models), step):  # what fits a cache is read from memory once
+        rows = slice(start, min(start + step, len(models)))
+        some = scores[..., rows, :]
+        # Written so that NaN fails: it spreads to the least and the greatest, and no comparison with it holds.
+        if not (float(xp.min(some)) >= 0.0 and float(xp.max(some)) <= 1.0):
+            _name_the_cell(to_numpy(scores), models, items)
+        means[..., rows] = xp.mean(some, axis=-1)
+    return scores, means
 
 
 def _name_the_cell(scores: np.ndarray, models: Sequence[str], items: Sequence[str]) -> None:

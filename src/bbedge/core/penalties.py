@@ -29,14 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
-from bbedge.core.predictions import Places
+from bbedge.core.predictions import Places, some
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 State = dict[str, np.ndarray]
-Columns = Callable[[Places], Array]
-"""Gives the residuals of some blocks: (batch x) models x those blocks, in a new array."""
-Features = Callable[[slice, slice], list[Array]]
+Columns = Callable[[Places, Array | None], Array]
+"""Gives the residuals of some blocks, (batch x) models x those blocks, in an array that may be overwritten: a new one,
+or the one that is given for it."""
+Features = Callable[[Places, Places], list[Array]]
 """Gives the features of some rows and columns: arrays of features x (batch x) rows x columns, to be put together."""
 
 
@@ -113,6 +114,15 @@ class Penalty(Protocol):
         ...
 
 
+def some_pairs(space: Space, array: Array, rows: Places, cols: Places) -> Array:
+    """Some rows and columns of arrays of directions."""
+    return some(space, some(space, array, rows, axis=-2), cols)
+
+
+def _length(places: Places) -> int:
+    return places.stop - places.start if isinstance(places, slice) else len(places)
+
+
 def bernstein_psi(u: Floats) -> Floats:
     """``-log(1 - u) - u``, the published penalty coefficient."""
     return -np.log1p(-u) - u
@@ -156,8 +166,8 @@ class HoeffdingPenalty:
         """See :class:`Penalty`."""
         replicates = self._count * (1.0 + self._roundoff + 2 * terms * UNIT)
 
-        def read(rows: slice, cols: slice) -> list[Array]:
-            return [self._space.zeros(1, *self._batch, rows.stop - rows.start, cols.stop - cols.start) + replicates]
+        def read(rows: Places, cols: Places) -> list[Array]:
+            return [self._space.zeros(1, *self._batch, _length(rows), _length(cols)) + replicates]
 
         return read
 
@@ -204,7 +214,7 @@ class BettingPenalty:
         """See :class:`Penalty`."""
         self._count += 1
         xp = self._space.xp
-        everything = residuals(slice(0, len(self._relative_sizes)))
+        everything = residuals(slice(0, len(self._relative_sizes)), None)
         half = xp.moveaxis(everything, -1, 0) / 2  # blocks x (batch x) models
         half = self._space.asarray(np.ascontiguousarray(half)) if self._space.is_numpy else half
         first, second = half[..., self._pairs.rows], half[..., self._pairs.cols]
@@ -252,9 +262,9 @@ class BettingPenalty:
         up = 1.0 + (self._count + 128 + 2 * terms) * UNIT
         slack = self._column(self._roundoff_there * self._count, self._sums.ndim)
 
-        def read(rows: slice, cols: slice) -> list[Array]:
+        def read(rows: Places, cols: Places) -> list[Array]:
             # Every bet's penalty is nonnegative, so a negative sum can only be rounding.
-            return [self._space.xp.clip(self._sums[..., rows, cols], 0.0, None) * up + slack]
+            return [self._space.xp.clip(some_pairs(self._space, self._sums, rows, cols), 0.0, None) * up + slack]
 
         return read
 

@@ -27,8 +27,8 @@ class Predictor(Protocol):
         """What is added to every pair's prediction of the next replicate."""
         ...
 
-    def residuals(self, means: Array, places: Places) -> Array:
-        """Block means of the next replicate less their predictions, for some blocks; a new array."""
+    def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
+        """Block means of the next replicate less their predictions, for some blocks; a new array, or ``out``."""
         ...
 
     def update(self, means: Array) -> None:
@@ -48,9 +48,11 @@ class Predictor(Protocol):
         ...
 
 
-def some_columns(space: Space, array: Array, places: Places) -> Array:
-    """Some entries of the last axis: a view where they lie side by side."""
-    return array[..., places] if isinstance(places, slice) else space.take(array, places, axis=-1)
+def some(space: Space, array: Array, places: Places, *, axis: int = -1) -> Array:
+    """Some entries of one of the last two axes: a view where they lie side by side."""
+    if isinstance(places, slice):
+        return array[..., places] if axis == -1 else array[..., places, :]
+    return space.take(array, places, axis=axis)
 
 
 class RunningMean:
@@ -71,11 +73,10 @@ class RunningMean:
         """See :class:`Predictor`."""
         return self._tau / (2 * (self._count + 1))
 
-    def residuals(self, means: Array, places: Places) -> Array:
+    def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """See :class:`Predictor`."""
-        less = some_columns(self._space, self._sums, places) * (-1.0 / (self._count + 1))
-        less += some_columns(self._space, means, places)
-        return less
+        means, sums = some(self._space, means, places), some(self._space, self._sums, places)
+        return self._space.combine(means, -1.0 / (self._count + 1), sums, out=out)
 
     def update(self, means: Array) -> None:
         """See :class:`Predictor`."""
@@ -112,18 +113,18 @@ class TwoWay:
         self._count = 0
         self._fit: tuple[Array, Array, Array] | None = None
 
-    def residuals(self, means: Array, places: Places) -> Array:
+    def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """See :class:`Predictor`."""
-        return some_columns(self._space, means, places) - self._predicted(places)
+        return self._space.combine(some(self._space, means, places), -1.0, self._predicted(places), out=out)
 
     def _predicted(self, places: Places) -> Array:
         xp = self._space.xp
-        sums = some_columns(self._space, self._sums, places)
+        sums = some(self._space, self._sums, places)
         if self._count == 0:
             return xp.full_like(sums, 0.5)
         self._fit = self._fit or self._fitted()
         model, block, share = self._fit
-        effects = model + some_columns(self._space, block, places)
+        effects = model + some(self._space, block, places)
         return xp.clip(effects + share * (sums / self._count - effects), 0.0, 1.0)
 
     def _fitted(self) -> tuple[Array, Array, Array]:

@@ -44,9 +44,8 @@ class Panel:
     def strip(self, number: int) -> NDArray[np.float64]:
         """The scores of a strip of models, checked."""
         design, rows = self._run.design, self._run.strip(number)
-        scores: NDArray[np.float64] = check_panel(
-            self._scores[rows], space=numpy_space(), models=design.models[rows], items=design.items
-        )
+        scores: NDArray[np.float64]
+        scores, _ = check_panel(self._scores[rows], space=numpy_space(), models=design.models[rows], items=design.items)
         return scores
 
     def digest(self) -> str:

@@ -159,7 +159,7 @@ def _add(run: Run, mixture: Mixture, task: TileTask) -> None:
 def _columns(parts: list[NDArray[np.float64]]) -> Columns:
     """Some blocks of the models of a tile: rows first, then columns."""
 
-    def columns(places: Places) -> np.ndarray:
-        return np.concatenate([part[:, places] for part in parts])
+    def columns(places: Places, out: np.ndarray | None) -> np.ndarray:
+        return np.concatenate([part[:, places] for part in parts], out=out)
 
     return columns

@@ -2,11 +2,13 @@
 
 import itertools
 import sys
+from dataclasses import replace
 
 import array_api_strict
 import numpy as np
 import pytest
 
+from bbedge.core import arrays
 from bbedge.core.arrays import numpy_space, space_of, space_on, to_numpy
 from bbedge.core.closure import closure
 from bbedge.core.design import Design
@@ -68,6 +70,22 @@ def test_every_library_gives_the_same_leaderboard(name, kind, tau, stakes, rule)
         certifier.update(asarray(panels[0][1:]) if certifier is there else panels[0][1:])
     for certifier in (resumed, there):
         np.testing.assert_allclose(certifier.leaderboard().log_e, here.leaderboard().log_e, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["strict", "torch"])
+@pytest.mark.parametrize("kind", ["bernstein", "sharp"])
+def test_every_library_reads_many_tiles(monkeypatch, name, kind):
+    asarray, make = library(name), arrays._accelerated
+    monkeypatch.setattr(arrays, "_accelerated", lambda xp, place: replace(make(xp, place), tile=1 << 15))
+    rng = np.random.default_rng(6)
+    panels = [(rng.random((60, 40)) < rng.permutation(60)[:, None] / 60).astype(float) for _ in range(2)]
+    design = Design.make([f"m{i}" for i in range(60)], [f"q{i}" for i in range(40)], evidence=kind)
+    here, there = Evidence(design), Evidence(design)
+    for panel in panels:
+        here.update(panel)
+        there.update(asarray(panel))
+    np.testing.assert_allclose(to_numpy(there.log_e()), here.log_e(), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(to_numpy(there.lower_bounds()), here.lower_bounds(), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["hoeffding", "bernstein", "sharp", "betting"])

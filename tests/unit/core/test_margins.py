@@ -45,3 +45,38 @@ def test_slopes_of_very_different_size_converge():
         just_right = np.logaddexp.reduce(exponents[:, j] - slopes * (bound + 1e-6))
         assert bound == -1.0 or at >= 10.0
         assert bound == 1.0 or just_right < 10.0
+
+
+def alone(matrix, penalties, log_threshold):
+    """Each root by itself: too few directions for tangents."""
+    features = np.stack([np.zeros_like(penalties), np.ones_like(penalties), penalties])
+    parts = [
+        least_advantage(numpy_space(), matrix, features[:, i : i + 10], log_threshold)
+        for i in range(0, len(penalties), 10)
+    ]
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize(
+    ("stakes", "low", "high", "lost"),
+    [
+        (np.linspace(0, 0.95, 41), 900.0, 1500.0, 1e-9),  # many tangents
+        (np.linspace(0, 0.95, 41), 1300.0, 1300.0, 1e-9),  # a single penalty
+        (np.array([0.0, 0.01, 0.95]), 3.0, 4e3, 1e-9),  # a sharp bend from one stake to another: tangents are given up
+        (np.array([0.5]), 10.0, 11.0, 1e-9),  # a straight line
+        (np.linspace(0, 0.95, 41), 0.0, 1e-3, 1e-9),  # nothing to pay
+    ],
+)
+def test_many_directions_with_one_penalty_share_tangents(stakes, low, high, lost):
+    slopes, psi = stakes * 1000.0, -np.log1p(-stakes) - stakes
+    matrix = np.stack([slopes, np.full_like(stakes, -np.log(len(stakes))), -psi], axis=1)
+    rng = np.random.default_rng(1)
+    penalties = np.sort(rng.uniform(low, high, 90_000))
+    features = np.stack([np.zeros_like(penalties), np.ones_like(penalties), penalties])
+    found = least_advantage(numpy_space(), matrix, features, 16.0)
+    some = rng.choice(90_000, 400)
+    roots = alone(matrix, penalties[some], 16.0)
+    assert np.all(found[some] >= roots * (1 - 1e-14))
+    np.testing.assert_allclose(found[some], roots, rtol=lost)
+    exponents = slopes[:, None] * found[some] + matrix[:, 1:2] - psi[:, None] * penalties[some]
+    assert np.all(np.logaddexp.reduce(exponents, axis=0) >= 16.0)

@@ -70,8 +70,8 @@ def test_bernstein_psi():
 
 def test_hoeffding_by_hand():
     penalty = HoeffdingPenalty(np.array([0.5]), np.array([1.0, 0.5]), space=SPACE, pairs=Pairs.all(3))
-    penalty.add(lambda places: np.zeros((3, 2)), 0.0)
-    penalty.add(lambda places: np.ones((3, 2)), 0.1)
+    penalty.add(lambda places, out: np.zeros((3, 2)), 0.0)
+    penalty.add(lambda places, out: np.ones((3, 2)), 0.1)
     assert penalty.features(4)(slice(0, 2), slice(0, 3))[0].shape == (1, 2, 3)
     np.testing.assert_allclose(values_of(penalty, 3), 2 * 0.25 * 1.25 / 8, rtol=1e-14)
 
@@ -85,7 +85,7 @@ def test_betting_over_many_runs_and_tiles(monkeypatch):
 
     def values(tile):
         penalty = betting(stakes, shares, n_models=5, largest=3, space=replace(SPACE, tile=tile))
-        penalty.add(lambda places: residuals[:, places], 0.01)
+        penalty.add(lambda places, out: residuals[:, places], 0.01)
         return values_of(penalty, 5)
 
     whole = values(1 << 20)
@@ -101,7 +101,7 @@ def test_betting_survives_a_thousand_losing_factors_in_a_row():
     # 0.05^1000 is far below the smallest float64.
     penalty = betting([0.95], np.ones(1000), n_models=2)
     residuals = np.array([[-1.0], [1.0]]) * np.ones(1000)
-    penalty.add(lambda places: residuals[:, places], 0.0)
+    penalty.add(lambda places, out: residuals[:, places], 0.0)
     assert values_of(penalty, 2)[0, 0, 1] == pytest.approx(1000 * (-0.95 - math.log(0.05)), rel=1e-12)
 
 
@@ -113,7 +113,7 @@ def test_a_betting_penalty_is_never_below_its_exact_value(scale):
     for _ in range(6):
         penalty = betting([0.2, 0.95], shares, n_models=2, largest=4)
         residuals = scale * rng.uniform(-1, 1, (2, 60))
-        penalty.add(lambda places, residuals=residuals: residuals[:, places], 0.0)
+        penalty.add(lambda places, out, residuals=residuals: residuals[:, places], 0.0)
         values = values_of(penalty, 2)
         for g, stake in enumerate((0.2, 0.95)):
             for a, b in ((0, 1), (1, 0)):
@@ -134,6 +134,6 @@ def test_a_rectangle_of_bets_is_a_part_of_the_square():
     pairs = Pairs(rows=slice(0, 2), cols=slice(2, 5))
     tile = BettingPenalty(np.array([0.3, 0.9]), shares, space=SPACE, pairs=pairs, largest=2, reach=1.0)
     for penalty in (square, tile):
-        penalty.add(lambda places: residuals[:, places], 0.02)
+        penalty.add(lambda places, out: residuals[:, places], 0.02)
     got = np.concatenate(tile.features(16)(slice(0, 2), slice(0, 3)))
     np.testing.assert_allclose(got, values_of(square, 5)[:, :2, 2:], rtol=0, atol=1e-12)
