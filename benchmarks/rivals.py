@@ -82,10 +82,11 @@ def rows(*, quick: bool = False) -> list[Row]:
                 )
                 continue
             our_start, their_start = _in_turn(rival, Path(folder), TINY, 1 if quick else 3)
+            numpy_alone = run_process([sys.executable, "-c", "import numpy"]).wall
             for size in sizes:
                 # The larger one takes minutes; it is run once, between two runs of ours.
                 ours, theirs = _in_turn(rival, Path(folder), size, 1 if quick or size[0] > 10 else 2)
-                found += _compared(title, rival, size, ours, theirs, our_start, their_start)
+                found += _compared(title, rival, size, ours, theirs, our_start, their_start, numpy_alone)
     return found
 
 
@@ -119,6 +120,7 @@ def _compared(
     theirs: Process,
     our_start: Process,
     their_start: Process,
+    numpy_alone: float,
 ) -> list[Row]:
     """From start to end, and less what a file with almost nothing in it takes."""
     shape = "{} models x {:,} items x {} replicates".format(*size)
@@ -137,7 +139,8 @@ def _compared(
             sense="at least",
             sides=f"{rival.name} {seconds_text(theirs.wall)}, bbedge certify {seconds_text(ours.wall)}",
             note=f"{rival.note}{stopped}; {seconds_text(our_start.wall)} of bbedge's time is the start of the process; "
-            f"in CPU time {theirs.cpu / ours.cpu:.3g}",
+            f"in CPU time {theirs.cpu / ours.cpu:.3g}; a process that only imports NumPy takes "
+            f"{seconds_text(numpy_alone)} and would have {theirs.wall / numpy_alone:.3g}",
         ),
         Row(
             target=f"{title}, {shape}, without the start of both processes",

@@ -287,7 +287,10 @@ def test_without_the_extra_it_says_what_to_install(bbedge, tmp_path, monkeypatch
 
 
 def test_the_command_line_starts_without_the_engine():
-    code = "import sys, bbedge.cli.app; print([m for m in ('inspect_ai', 'numpy', 'rich') if m in sys.modules])"
+    code = (
+        "import sys; from bbedge.cli.app import make_app; make_app(); "
+        "print([m for m in ('inspect_ai', 'numpy', 'rich') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "inspect_ai" not in done.stdout
     assert "numpy" not in done.stdout

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bbedge.cli.app import app
+from bbedge.cli.app import make_app
 from bbedge.evaluate.spec import Study
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_studies_are_read(tmp_path):
 def test_the_options_are_told():
     names = {
         option
-        for command in app.registered_commands
+        for command in make_app().registered_commands
         if command.callback.__name__ == "evaluate"
         for option in ("--replicates", "--no-drop", "--engine", "--quiet", "--json")
     }

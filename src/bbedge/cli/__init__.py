@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run ``bbedge``. Bad input ends with a message and exit code 2; a bug keeps its traceback."""
-    from bbedge.cli.app import app
+    from bbedge.cli.app import make_app
     from bbedge.errors import BbedgeError
     from bbedge.naming import harmless
 
@@ -15,7 +15,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a name must not stop us
     try:
-        app()
+        make_app(sys.argv[1] if len(sys.argv) > 1 else None)()
     except BbedgeError as error:
         sys.stderr.write(f"bbedge: {harmless(str(error))}\n")
         sys.exit(2)

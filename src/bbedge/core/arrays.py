@@ -73,15 +73,10 @@ class Space:
         return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
 
     def combine(self, first: Array, factor: float, second: Array, *, out: Array | None) -> Array:
-        """``first + factor * second``, in another array if that is given."""
-        if self.is_numpy:
-            found = np.multiply(second, factor, out=out)
-            found += first
-            return found
-        if out is None:
-            return first + factor * second
-        out[...] = first + factor * second
-        return out
+        """``first + factor * second`` in a new array, or in the given one where that is faster."""
+        found = np.multiply(second, factor, out=out) if self.is_numpy else second * factor
+        found += first
+        return found
 
     def take(self, array: Array, places: np.ndarray, *, axis: int) -> Array:
         """The entries at these places of an axis."""

@@ -167,11 +167,12 @@ class _Polynomial:
         """
         xp, step, n_models = self._space.xp, self._space.chunk, self._pairs.n_models
         shape = (*self._pairs.batch, n_models, min(step, len(self._of_block)))
-        if self._buffer is None or self._buffer.shape != shape:
-            self._buffer = self._space.empty(*shape)
+        if self._space.is_numpy and (self._buffer is None or self._buffer.shape != shape):
+            self._buffer = self._space.empty(*shape)  # to fill it again is faster than to ask for memory again
         for start in range(0, len(places), step):
             chunk = places[start : start + step]
-            v = residuals(_side_by_side(chunk), self._buffer[..., : len(chunk)])
+            out = None if self._buffer is None else self._buffer[..., : len(chunk)]
+            v = residuals(_side_by_side(chunk), out)
             few = v[..., :: max(1, n_models // _SOME), :]
             common = xp.mean(few, axis=-2, keepdims=True)
             if n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:

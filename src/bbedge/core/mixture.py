@@ -98,9 +98,9 @@ class Mixture:
         if not self._count:
             return space.zeros(*self._pairs.shape)
         out = space.empty(*self._pairs.shape)
-        reader, (height, width) = self._reader(is_sorted=self._is_large), self._tile_shape()
+        reader, (height, width) = self._reader(is_sorted=self._is_sorted), self._tile_shape()
         for rows in _steps(out.shape[-2], height):
-            strip = reader.strip(rows, slice(0, out.shape[-1]))
+            strip = reader.strip(rows, slice(0, out.shape[-1]), with_selves=not self._is_sorted)
             for cols in _steps(out.shape[-1], width):
                 tile = strip[..., cols]
                 flat = space.xp.reshape(tile, (tile.shape[0], -1))
@@ -123,13 +123,13 @@ class Mixture:
         A stake that is far behind another wherever the features lie between their least and their greatest is left
         out. That can only lower the evidence, by less than rounding does.
         """
-        if features.shape[1] * len(self._slopes) < _FEW:
+        if not self._is_sorted or features.shape[1] * len(self._slopes) < _FEW:
             return self._matrix_there
-        least, greatest = (to_numpy(bound(features, axis=1)) for bound in (self._space.xp.min, self._space.xp.max))
+        least, greatest = (bound(features, axis=1) for bound in (np.min, np.max))
         rising, falling = self._between_stakes
         behind = rising @ least + falling @ greatest  # how far a stake is behind another, at least
         furthest = behind.reshape(len(self._slopes), -1).max(axis=1)
-        return self._space.asarray(self._matrix[furthest <= -FORGOTTEN])
+        return self._matrix[furthest <= -FORGOTTEN]
 
     @cached_property
     def _between_stakes(self) -> tuple[Floats, Floats]:
@@ -168,15 +168,16 @@ class Mixture:
         return self._space.xp.clip(bounds, -1.0, 1.0)
 
     @property
-    def _is_large(self) -> bool:
-        """Whether there are many tiles of directions."""
-        return not self._pairs.batch and math.prod(self._pairs.shape) * len(self._slopes) > self._space.tile
+    def _is_sorted(self) -> bool:
+        """Whether evidence is read in the order of totals: if that saves more exponentials than sorting costs."""
+        many = math.prod(self._pairs.shape) * len(self._slopes) > self._space.tile
+        return many and self._space.is_numpy and not self._pairs.batch
 
     def _tile_shape(self) -> tuple[int, int]:
-        """Rows and columns of a tile: a square if there are many, and whole rows otherwise."""
+        """Rows and columns of a tile: a square if they are sorted, and whole rows otherwise."""
         *batch, n_rows, n_cols = self._pairs.shape
         directions = max(1, self._space.tile // len(self._slopes))
-        if self._is_large:
+        if self._is_sorted:
             edge = math.isqrt(directions)
             return min(edge, n_rows), min(edge, n_cols)
         return max(1, directions // max(1, n_cols * math.prod(batch))), n_cols
@@ -265,10 +266,10 @@ class _Reader:
         high = (self.totals[..., self.pairs.cols] + self.drift) * ((1.0 + self.total_error) / 2)
         return some(self.space, low, some_rows)[..., :, None] - some(self.space, high, some_cols)[..., None, :]
 
-    def strip(self, rows: slice, cols: slice) -> Array:
+    def strip(self, rows: slice, cols: slice, *, with_selves: bool = False) -> Array:
         """The features of some directions: features x (batch x) rows x columns.
 
-        A model against itself pays nothing and is no direction; its features are those of another direction.
+        A model against itself pays nothing and is no direction; without selves, its features are those of others.
         """
         advantage, xp = self.advantage(rows, cols), self.space.xp
         strip = self.space.empty(self.n_features, *advantage.shape)
@@ -280,7 +281,7 @@ class _Reader:
                 strip[row : row + part.shape[0], ...] = part
                 row += part.shape[0]
         selves = slice(max(rows.start, cols.start), min(rows.stop, cols.stop))
-        if self.pairs.is_square and selves.start < selves.stop:
+        if not with_selves and self.pairs.is_square and selves.start < selves.stop:
             of_rows = slice(selves.start - rows.start, selves.stop - rows.start)
             of_cols = slice(selves.start - cols.start, selves.stop - cols.start)
             corner = strip[2:, ..., of_rows, of_cols]

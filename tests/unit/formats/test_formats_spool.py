@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bbedge.cli.app import app
+from bbedge.cli.app import make_app
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
@@ -322,9 +322,9 @@ def test_scores_keep_every_bit(small_memory):
 def test_the_command_gives_the_same_certificate_from_disk(tmp_path, small_memory, more):
     path = tmp_path / "a.parquet"
     table_of((5, 3, 30), "shuffled", scores="any").write_parquet(path)
-    app(["certify", str(path), "--json", str(tmp_path / "whole.json"), *more], standalone_mode=False)
+    make_app()(["certify", str(path), "--json", str(tmp_path / "whole.json"), *more], standalone_mode=False)
     small_memory()
-    app(["certify", str(path), "--json", str(tmp_path / "spooled.json"), *more], standalone_mode=False)
+    make_app()(["certify", str(path), "--json", str(tmp_path / "spooled.json"), *more], standalone_mode=False)
     assert (tmp_path / "spooled.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 

@@ -1,0 +1,34 @@
+"""The command line as a whole: whichever command is asked for is there, made alone or with all others."""
+
+import pytest
+
+from bbedge.cli.app import _COMMANDS, _GROUPS, make_app
+
+
+def names(app):
+    return [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
+
+
+def test_only_the_command_that_is_asked_for_is_made():
+    for name in (*_COMMANDS, *_GROUPS):
+        assert names(make_app(name)) == [name]
+    for first in (None, "--version", "--help", "certfy", ""):
+        assert names(make_app(first)) == [*_COMMANDS, *_GROUPS]
+
+
+@pytest.mark.parametrize("name", [*_COMMANDS, *_GROUPS])
+def test_every_command_explains_itself(bbedge, name):
+    done = bbedge(name, "--help")
+    assert done.code == 0
+    assert f"Usage: bbedge {name} " in done.out
+
+
+def test_a_command_that_is_not_there_is_named(bbedge):
+    done = bbedge("certfy", "scores.csv")
+    assert done.code == 2
+    assert "No such command" in done.err
+    assert "certify" in done.err
+
+
+def test_the_version(bbedge):
+    assert bbedge("--version").out.startswith("bbedge 0.")
