@@ -6,7 +6,7 @@ import base64
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -353,7 +353,7 @@ def _look_record(stages: Sequence[Stage], edges: Sequence[NewEdge], look: LookCo
     return {
         "look": {"edges": look.edges, "resolved_pairs": look.resolved_pairs},
         "current": {str(stage.claim): edge_text(stage.certifier.current.edges) for stage in stages},
-        "certified": [asdict(edge) for edge in edges],
+        "certified": [{name: getattr(edge, name) for name in NewEdge.__slots__} for edge in edges],
     }
 
 

@@ -145,13 +145,14 @@ class Mixture:
         out = space.empty(*self._pairs.shape)
         target = math.log(n_directions / self._design.alpha)
         reader = self._reader()
-        height = max(1, 2 * space.tile // (self._matrix.shape[1] * math.prod(self._pairs.shape) // out.shape[-2]))
+        *batch, n_rows, n_cols = self._pairs.shape
+        height = max(1, 2 * space.tile // max(1, self._matrix.shape[1] * n_cols * math.prod(batch)))
         # Without a margin both directions of a pair may pay the same penalty, and then need the same advantage.
         mirrored = (
             self._pairs.is_square and self._design.tau == 0.0 and all(p.penalty.is_symmetric for p in self._parts)
         )
-        for rows in _steps(out.shape[-2], height):
-            cols = slice(rows.start if mirrored else 0, out.shape[-1])
+        for rows in _steps(n_rows, height):
+            cols = slice(rows.start if mirrored else 0, n_cols)
             strip = reader.strip(rows, cols)
             flat = xp.reshape(strip, (strip.shape[0], -1))
             needed = xp.reshape(least_advantage(space, self._matrix, flat, target), tuple(strip.shape[1:]))
