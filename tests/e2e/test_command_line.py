@@ -32,3 +32,13 @@ def test_a_command_that_is_not_there_is_named(bbedge):
 
 def test_the_version(bbedge):
     assert bbedge("--version").out.startswith("bbedge 0.")
+
+
+@pytest.mark.parametrize("command", ["certify", "compare", "inspect-scores"])
+def test_progress_is_for_people(bbedge, tmp_path, command):
+    rows = [f"{m},q{i},{r},{(i + r) % 2 if m == 'a' else 0}" for m in "ab" for i in range(4) for r in (1, 2, 3)]
+    scores = tmp_path / "scores.csv"
+    scores.write_text("\n".join(["model,item,replicate,score", *rows]) + "\n", encoding="utf-8")
+    done = bbedge(command, scores)
+    assert done.code == 0
+    assert done.err == ""  # a file or a pipe is no screen: not even an empty line

@@ -15,7 +15,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a name must not stop us
     try:
-        make_app(sys.argv[1] if len(sys.argv) > 1 else None)()
+        make_app(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="bbedge")
     except BbedgeError as error:
         sys.stderr.write(f"bbedge: {harmless(str(error))}\n")
         sys.exit(2)

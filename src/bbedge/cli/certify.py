@@ -27,7 +27,7 @@ from bbedge.cli.options import (
     log_choices,
     read_table,
 )
-from bbedge.cli.progress import output
+from bbedge.cli.progress import output, tracked
 from bbedge.cli.sources import HtmlOut, write_page
 from bbedge.cli.writing import write_arrays, write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
@@ -193,9 +193,6 @@ def certify(
 def _run(
     table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
 ) -> tuple[Leaderboard, Recorder]:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from bbedge.core.leaderboard import Certifier, pilot_design
     from bbedge.formats.spool import one_by_one
     from bbedge.report.history import Recorder
@@ -205,10 +202,9 @@ def _run(
     else:
         design = table.design(**options)
     certifier, recorder = Certifier(design, device=device), Recorder(alpha=design.alpha)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        panels = table.values[pilot or 0 :]
-        for panel in progress.track(one_by_one(panels), total=len(panels), description="looking after each replicate"):
-            recorder.record(certifier.update(panel))
+    panels = table.values[pilot or 0 :]
+    for panel in tracked(one_by_one(panels), total=len(panels), description="looking after each replicate"):
+        recorder.record(certifier.update(panel))
     return certifier.leaderboard(), recorder
 
 

@@ -25,7 +25,7 @@ from bbedge.cli.options import (
     log_choices,
     read_table,
 )
-from bbedge.cli.progress import output
+from bbedge.cli.progress import output, tracked
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BbedgeError
 
@@ -68,8 +68,6 @@ def compare(
     import json
 
     import numpy as np
-    from rich.console import Console
-    from rich.progress import track
 
     from bbedge.baselines import METHODS, method
     from bbedge.report.comparison import claims_document, show_claims
@@ -87,7 +85,7 @@ def compare(
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [
         _claims(each, design, table.values, reference, seed)
-        for each in track(chosen, description="trying each method", console=Console(stderr=True), transient=True)
+        for each in tracked(chosen, total=len(chosen), description="trying each method")
     ]
     n_models = len(table.models)
     if json_out is not None:
