@@ -52,7 +52,7 @@ def rows_used(monkeypatch):
 @pytest.mark.parametrize("tau", [0.0, 0.05])
 def test_evidence_in_many_tiles_is_the_definition(monkeypatch, kind, tau):
     used = rows_used(monkeypatch)
-    evidence = fed(monkeypatch, 1 << 13, evidence=kind, tau=tau)
+    evidence = fed(monkeypatch, 1 << 14, evidence=kind, tau=tau)
     log_e, bounds, design = evidence.log_e(), evidence.lower_bounds(), evidence.design
     assert len(used) > 4
     assert min(used) < len(design.stakes.values) / 2
