@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from bbedge.core import margins
 from bbedge.core.arrays import numpy_space
 from bbedge.core.margins import least_advantage
 
@@ -57,26 +58,38 @@ def alone(matrix, penalties, log_threshold):
     return np.concatenate(parts)
 
 
+PAPER = np.linspace(0, 0.95, 41)
+
+
 @pytest.mark.parametrize(
-    ("stakes", "low", "high", "lost"),
+    ("stakes", "low", "high", "target", "shared"),
     [
-        (np.linspace(0, 0.95, 41), 900.0, 1500.0, 1e-9),  # many tangents
-        (np.linspace(0, 0.95, 41), 1300.0, 1300.0, 1e-9),  # a single penalty
-        (np.array([0.0, 0.01, 0.95]), 3.0, 4e3, 1e-9),  # a sharp bend from one stake to another: tangents are given up
-        (np.array([0.5]), 10.0, 11.0, 1e-9),  # a straight line
-        (np.linspace(0, 0.95, 41), 0.0, 1e-3, 1e-9),  # nothing to pay
+        (PAPER, 900.0, 1500.0, 16.0, True),
+        (PAPER, 1300.0, 1300.0, 16.0, True),  # a single penalty
+        (np.array([0.5]), 10.0, 11.0, 16.0, True),  # a straight line
+        (PAPER, 3.0, 4e3, 16.0, False),  # too wide for a few tangents
+        (np.array([0.3, 0.9]), 1.6e6, 1.63e6, 1e6, False),  # a bend that lies between two tangents
+        (PAPER, 0.0, 1e-3, 16.0, False),  # nothing to pay
     ],
 )
-def test_many_directions_with_one_penalty_share_tangents(stakes, low, high, lost):
+def test_many_directions_with_one_penalty_share_tangents(monkeypatch, stakes, low, high, target, shared):
+    given, by_tangents = [], margins._by_tangents
+
+    def spy(*arguments):
+        given.append(by_tangents(*arguments))
+        return given[-1]
+
+    monkeypatch.setattr(margins, "_by_tangents", spy)
     slopes, psi = stakes * 1000.0, -np.log1p(-stakes) - stakes
     matrix = np.stack([slopes, np.full_like(stakes, -np.log(len(stakes))), -psi], axis=1)
     rng = np.random.default_rng(1)
     penalties = np.sort(rng.uniform(low, high, 90_000))
     features = np.stack([np.zeros_like(penalties), np.ones_like(penalties), penalties])
-    found = least_advantage(numpy_space(), matrix, features, 16.0)
+    found = least_advantage(numpy_space(), matrix, features, target)
+    assert (given[0] is not None) == shared
     some = rng.choice(90_000, 400)
-    roots = alone(matrix, penalties[some], 16.0)
+    roots = alone(matrix, penalties[some], target)
     assert np.all(found[some] >= roots * (1 - 1e-14))
-    np.testing.assert_allclose(found[some], roots, rtol=lost)
+    np.testing.assert_allclose(found[some], roots, rtol=1e-9)
     exponents = slopes[:, None] * found[some] + matrix[:, 1:2] - psi[:, None] * penalties[some]
-    assert np.all(np.logaddexp.reduce(exponents, axis=0) >= 16.0)
+    assert np.all(np.logaddexp.reduce(exponents, axis=0) >= target * (1 - 1e-15))
