@@ -27,16 +27,15 @@ def check_panel(
         raise DataError(
             f"panel of shape {tuple(scores.shape)}; expected {shape[0]} models x {shape[1]} items, every score present"
         )
-    means = space.empty(*scores.shape[:-1])
+    means = []
     step = max(1, space.tile // max(1, math.prod(batch) * len(items)))
     for start in range(0, len(models), step):  # what fits a cache is read from memory once
-        rows = slice(start, min(start + step, len(models)))
-        some = scores[..., rows, :]
+        some = scores[..., start : min(start + step, len(models)), :]
         # Written so that NaN fails: it spreads to the least and the greatest, and no comparison with it holds.
         if not (float(xp.min(some)) >= 0.0 and float(xp.max(some)) <= 1.0):
             _name_the_cell(to_numpy(scores), models, items)
-        means[..., rows] = xp.mean(some, axis=-1)
-    return scores, means
+        means.append(xp.mean(some, axis=-1))
+    return scores, means[0] if len(means) == 1 else xp.concat(means, axis=-1)
 
 
 def _name_the_cell(scores: np.ndarray, models: Sequence[str], items: Sequence[str]) -> None:

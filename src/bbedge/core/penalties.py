@@ -184,7 +184,6 @@ class HoeffdingPenalty:
 
 
 _RUN = 128  # factors multiplied before one logarithm; each lies in [0.05, 1.95], so 128 of them stay in range
-_SHARED = 4  # temporaries that are in use at once, and share a cache
 
 
 class BettingPenalty:
@@ -202,6 +201,8 @@ class BettingPenalty:
         self._shares = space.asarray(relative_sizes)
         self._space = space
         self._pairs = pairs
+        # Four temporaries are in use at once and share a core's cache; an accelerator has room for all.
+        self._tile = space.tile // 4 if space.is_numpy else space.tile
         self._sums = space.zeros(len(self._stakes), *pairs.shape)
         self._count = 0
         # A factor 1 + z >= 1 - b with a residual wrong by a few roundings is wrong by that times u / (1 - b) in its
@@ -221,7 +222,7 @@ class BettingPenalty:
         first, second = half[..., self._pairs.rows], half[..., self._pairs.cols]
         n_rows = first.shape[-1]
         width = max(1, int(np.prod(self._sums.shape[1:])) // n_rows)
-        step = max(1, self._space.tile // (_SHARED * _RUN * width))
+        step = max(1, self._tile // (_RUN * width))
         for start in range(0, n_rows, step):
             self._add_rows(first, second, slice(start, min(start + step, n_rows)), shift)
 
@@ -250,7 +251,7 @@ class BettingPenalty:
         xp, linear = self._space.xp, self._space.xp.sum(bet, axis=0)
         found = []
         # As many stakes at once as a temporary may hold: one at a time on a core, many on an accelerator.
-        step = max(1, self._space.tile // (_SHARED * math.prod(bet.shape)))
+        step = max(1, self._tile // math.prod(bet.shape))
         for start in range(0, len(self._stakes), step):
             stakes = self._stakes_there[start : min(start + step, len(self._stakes))]
             factors = self._column(stakes, bet.ndim + 1) * bet
