@@ -11,7 +11,8 @@ Anything else that escapes is a bug and keeps its traceback.
     ├── BoardError                  a board that refuses, or that is damaged
     ├── EvaluationError             an evaluation that cannot begin or go on
     └── DataError (ValueError)      scores that cannot be used as they are
-        └── FormatError             a file that cannot be read as what it should be
+        ├── FormatError             a file that cannot be read as what it should be
+        └── CopiedReplicateError    replicates that repeat each other, and no word that they count
 """
 
 
@@ -33,6 +34,26 @@ class DataError(BbedgeError, ValueError):
 
 class FormatError(DataError):
     """A file cannot be read as the kind of file it should be."""
+
+
+class CopiedReplicateError(DataError):
+    """Replicates repeat each other score by score, and the design does not say that such replicates count."""
+
+    def __init__(self, what: str, *, remedy: str = "") -> None:
+        self.what = what
+        """Which replicates repeat which."""
+        self.remedy = remedy
+        """What else can be done about it."""
+        super().__init__(self.explained("copies='allow'"))
+
+    def explained(self, allow: str) -> str:
+        """The whole message; ``allow`` is how the caller can say that such replicates count."""
+        other = f" {self.remedy}" if self.remedy else ""
+        return (
+            f"{self.what} Likely causes: greedy decoding, a cache that repeats its answers, or a copied file. If it is "
+            f"a copy, remove it.{other} If every replicate was run separately, count them all with {allow}; the result "
+            "then states it. Do not run again only because the scores repeat: that selects replicates by their scores"
+        )
 
 
 class BoardError(BbedgeError):

@@ -289,11 +289,26 @@ def test_warnings_are_shown_and_recorded(bbedge, tmp_path):
     rng = np.random.default_rng(2)
     panel = (rng.random((1, 2, 40)) < 0.5).astype(float)
     table = write_table(tmp_path / "t.csv", np.repeat(panel, 2, axis=0), ["Model A", "model  a"])
-    outcome = bbedge("certify", table, "--json", tmp_path / "c.json")
-    notes = json.loads((tmp_path / "c.json").read_text())["notes"]
-    assert len(notes) == 2
-    assert outcome.out.count("Note") == 2
-    assert any("identical" in note for note in notes)
+    outcome = bbedge("certify", table, "--copies", "allow", "--json", tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert document["design"]["copies"] == "allow"
+    assert len(document["notes"]) == 3
+    assert outcome.out.count("Note") == 3
+    assert any("Replicates '1', '2' have the same score" in note for note in document["notes"])
+    assert any("were counted" in note for note in document["notes"])
+
+
+def test_copies_of_one_run_stop_certify_and_compare(bbedge, tmp_path):
+    panel = (np.random.default_rng(2).random((1, 3, 40)) < 0.5).astype(float)
+    table = write_table(tmp_path / "t.csv", np.repeat(panel, 20, axis=0), ["a", "b", "c"])
+    for command in ("certify", "compare"):
+        outcome = bbedge(command, table, "--json", tmp_path / "c.json")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "have the same score for every model on every item" in outcome.err
+        assert "greedy decoding" in outcome.err
+        assert "--copies allow" in outcome.err
+        assert not (tmp_path / "c.json").exists()
+        assert bbedge(command, table, "--copies", "allow").code == 0
 
 
 def test_python_minus_m_and_version():

@@ -47,6 +47,7 @@ def test_every_error_is_a_bbedge_error():
     assert {error.__name__ for error in raised} == {
         "BbedgeError",
         "BoardError",
+        "CopiedReplicateError",
         "DataError",
         "DesignError",
         "DomainError",

@@ -13,7 +13,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)
     atexit.register(gc.freeze)
     from bbedge.cli.app import make_app
-    from bbedge.errors import BbedgeError
+    from bbedge.errors import BbedgeError, CopiedReplicateError
     from bbedge.naming import harmless
 
     for stream in (sys.stdout, sys.stderr):
@@ -22,5 +22,6 @@ def main() -> None:
     try:
         make_app(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="bbedge")
     except BbedgeError as error:
-        sys.stderr.write(f"bbedge: {harmless(str(error))}\n")
+        text = error.explained("--copies allow") if isinstance(error, CopiedReplicateError) else str(error)
+        sys.stderr.write(f"bbedge: {harmless(text)}\n")
         sys.exit(2)

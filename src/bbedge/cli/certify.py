@@ -13,6 +13,7 @@ from bbedge.cli.options import (
     ArraysOut,
     Blocks,
     Columns,
+    CopiesRule,
     Device,
     Filter,
     IncompletePolicy,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from bbedge.report.history import Recorder
 
 
+COUNTED = "Replicates that repeat others were counted, as --copies allow asks."
 NOT_CERTIFIED = 3
 """Exit code when an expectation is not certified."""
 
@@ -77,6 +79,7 @@ def certify(
         ),
     ] = None,
     incomplete: IncompletePolicy = "refuse",
+    copies: CopiesRule = None,
     column: Columns = None,
     kind: Kind = None,
     metric: Metric = None,
@@ -154,22 +157,26 @@ def certify(
             "evidence": evidence,
             "prediction": prediction,
             "stakes": stakes,
+            "copies": copies or "refuse",
         },
         top_k=top_k,
         pilot=pilot,
         device=device,
     )
 
+    notes = [note.text for note in table.notes]
+    if table.copies:
+        notes.append(COUNTED)
     document = {}
     if json_out is not None or html_out is not None:
-        document = certificate(leaderboard, notes=table.notes, pilot_replicates=pilot, recorder=recorder)
+        document = certificate(leaderboard, notes=notes, pilot_replicates=pilot, recorder=recorder)
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
         typer.echo(to_json(document), nl=False)
     show_leaderboard(
         out,
         leaderboard,
-        notes=table.notes,
+        notes=notes,
         top_k=top_k,
         pilot_replicates=pilot,
         most_rows=None if all_rows else MOST_ROWS,
@@ -201,6 +208,7 @@ def _run(
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
     else:
         design = table.design(**options)
+    table.check_copies(design.copies)
     certifier, recorder = Certifier(design, device=device), Recorder(alpha=design.alpha)
     panels = table.values[pilot or 0 :]
     for panel in tracked(one_by_one(panels), total=len(panels), description="looking after each replicate"):

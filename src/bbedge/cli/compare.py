@@ -12,6 +12,7 @@ from bbedge.cli.options import (
     Alpha,
     Blocks,
     Columns,
+    CopiesRule,
     Filter,
     IncompletePolicy,
     JsonOut,
@@ -49,6 +50,7 @@ def compare(
     blocks: Blocks = None,
     score_range: ScoreRange = (0.0, 1.0),
     incomplete: IncompletePolicy = "refuse",
+    copies: CopiesRule = None,
     column: Columns = None,
     kind: Kind = None,
     metric: Metric = None,
@@ -81,7 +83,8 @@ def compare(
         column=column,
         choices=log_choices(kind, metric, filter_, model_name, replicate_from),
     )
-    design = table.design(alpha=alpha, tau=tau)
+    design = table.design(alpha=alpha, tau=tau, copies=copies or "refuse")
+    table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [
         _claims(each, design, table.values, reference, seed)

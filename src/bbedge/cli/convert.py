@@ -62,5 +62,5 @@ def convert(
     )
     if done.missing:
         said += f" {counted(done.missing, 'row')} without one: a failed sample is not a zero."
-    for line in (said, *(f"Note  {note}" for note in done.notes)):
+    for line in (said, *(f"Note  {note.text}" for note in done.notes)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

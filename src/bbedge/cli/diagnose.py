@@ -192,11 +192,11 @@ def _dependence(results: Sequence[BlockDependence], replicates: int, blocks: int
 def _copies(table: Scores) -> Finding:
     from bbedge.report.diagnosis import Finding
 
-    about = [note for note in table.notes if "identical" in note]
+    about = [note for note in table.notes if note.kind in ("copies", "repeats")]
     return Finding(
         question="Do replicates repeat each other exactly?",
         verdict="alarm" if about else "no alarm",
-        found=" ".join(about) or "No model has the same scores in two replicates.",
+        found=" ".join(note.text for note in about) or "No model has the same scores in two replicates.",
         not_shown="Copies that were changed a little, or caches that hit only some items.",
         to_do="Run with sampling and without caches; leave repeated runs out." if about else "Nothing.",
     )
@@ -206,14 +206,14 @@ def _seeds(table: Scores) -> list[Finding]:
     """What logs tell of seeds; tables tell nothing, and then nothing is said."""
     from bbedge.report.diagnosis import Finding
 
-    about = [note for note in table.notes if "share" in note and "seed" in note]
+    about = [note for note in table.notes if note.kind == "seed"]
     if not about:
         return []
     return [
         Finding(
             question="Do runs or items share a seed?",
             verdict="look",
-            found=" ".join(about),
+            found=" ".join(note.text for note in about),
             not_shown="Whether the tool used the seed, and whether the provider of the model respected it.",
             to_do="Run without a seed, or with one of its own for every run; or use --blocks one.",
         )

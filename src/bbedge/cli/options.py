@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.progress import reading
+from bbedge.core.kinds import Copies
 from bbedge.errors import DomainError
 from bbedge.formats import Choices, Incomplete
 from bbedge.naming import quoted
@@ -103,6 +104,14 @@ ReplicateFrom = Annotated[
         "Default: a model's runs in the order of their times.",
         show_default=False,
         rich_help_panel=_LOGS,
+    ),
+]
+CopiesRule = Annotated[
+    Copies | None,
+    typer.Option(
+        help="Replicates that repeat others score by score stop the command (refuse) or count (allow). Decide before "
+        "the runs; the certificate states it.",
+        show_default="refuse",
     ),
 ]
 Device = Annotated[

@@ -84,7 +84,7 @@ def suspicions(found: Survey) -> list[str]:
     if constant:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")
     if found.scores is not None:
-        notes += found.scores.notes
+        notes += [note.text for note in found.scores.notes]
     return notes
 
 

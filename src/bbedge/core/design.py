@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.blocks import BlockLayout
-from bbedge.core.kinds import EvidenceKind, FamilyKind, Method, PredictionRule, StakeRule
+from bbedge.core.kinds import Copies, EvidenceKind, FamilyKind, Method, PredictionRule, StakeRule
 from bbedge.core.stakes import (
     CENTRED_MAX,
     Stakes,
@@ -105,6 +105,8 @@ class Design:
     """The tested directions."""
     score_range: tuple[float, float]
     """The scale of the raw scores, which panels map to [0, 1]."""
+    copies: Copies = "refuse"
+    """Whether replicates that repeat earlier ones score by score count."""
 
     def __post_init__(self) -> None:
         _check_names("model", self.models, at_least=2)
@@ -123,6 +125,7 @@ class Design:
         _check_choice("method", self.method, get_args(Method))
         _check_choice("evidence", self.evidence, get_args(EvidenceKind))
         _check_choice("prediction rule", self.prediction, get_args(PredictionRule))
+        _check_choice("rule for copies", self.copies, get_args(Copies))
         self._check_family()
         self._check_stakes()
 
@@ -175,12 +178,14 @@ class Design:
         candidate: Sequence[str] | None = None,
         newcomer: str | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
+        copies: Copies = "refuse",
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
         ``blocks`` holds one label per item, or is ``"item"`` (every item for itself) or ``"one"`` (the complete
         run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
         restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
+        ``copies`` says whether replicates that repeat earlier ones score by score count; if not, they are refused.
         """
         _check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
@@ -208,6 +213,7 @@ class Design:
             stakes=paper_stakes(),
             family=family,
             score_range=(float(score_range[0]), float(score_range[1])),
+            copies=copies,
         )
         grid = draft._stakes_by(stakes if stakes is not None else ("design" if extended else "paper"))
         if evidence is None:
@@ -270,7 +276,9 @@ class Design:
         family: dict[str, object] = {"kind": self.family.kind, "candidate": sorted(self.family.candidate)}
         if self.family.newcomer is not None:
             family["newcomer"] = self.family.newcomer
-        return {
+        # What most designs do not say is left out, so that designs hashed by earlier versions keep their hash.
+        said = {} if self.copies == "refuse" else {"copies": self.copies}
+        return said | {
             "version": _HASH_VERSION,
             "models": sorted(self.models),
             "blocks": sorted(sorted(block) for block in members.values()),
@@ -299,7 +307,9 @@ def _check_names(what: str, names: Sequence[str], *, at_least: int) -> None:
         try:
             name.encode("utf-8")
         except UnicodeEncodeError:
-            raise DesignError(f"{what} {quoted(name)} has half a character in its name; correct the name") from None
+            raise DesignError(
+                f"{what} {quoted(name)} has an unpaired surrogate in its name; correct the name"
+            ) from None
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise DesignError(f"{what} {quoted(twice)} is named twice; {what} names must be unique")

@@ -21,3 +21,6 @@ SpendingRule = Literal["open-ended", "equal"]
 
 FamilyKind = Literal["all", "cross-set"]
 """Which directions are tested."""
+
+Copies = Literal["refuse", "allow"]
+"""Whether replicates that repeat earlier ones score by score stop the work, or count."""

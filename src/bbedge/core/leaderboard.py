@@ -234,13 +234,17 @@ def certify(
 ) -> Leaderboard:
     """Certify scores in one go; options as in :meth:`bbedge.Design.make`, device as in :class:`Evidence`.
 
+    Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they count.
+
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 
     >>> scores = Scores.of(np.eye(2)[None], models=["a", "b"], items=["q1", "q2"])
     >>> certify(scores, tau=0.01).current.n_edges
     0
     """
-    return run(scores.design(**options), scores.panels(), device=device)
+    design = scores.design(**options)
+    scores.check_copies(design.copies)
+    return run(design, scores.panels(), device=device)
 
 
 def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -> Leaderboard:  # noqa: ANN401
@@ -254,7 +258,9 @@ def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -
 
     **Needs:** ``k`` and ``pilot`` fixed beforehand, besides what :func:`certify` needs.
     """
-    return run(pilot_design(scores, k=k, pilot=pilot, **options), scores.values[pilot:])
+    design = pilot_design(scores, k=k, pilot=pilot, **options)
+    scores.check_copies(design.copies)
+    return run(design, scores.values[pilot:])
 
 
 def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Any) -> Design:  # noqa: ANN401

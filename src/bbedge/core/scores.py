@@ -9,8 +9,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
-from bbedge.errors import DataError, DesignError
+from bbedge.core.kinds import Copies
+from bbedge.core.notes import Note
+from bbedge.errors import CopiedReplicateError, DataError, DesignError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenCopies:
+    """Copies that were found in some values, kept because large values take a while to search."""
+
+    values: NDArray[np.float64]
+    """The values that were searched; for any others this says nothing."""
+    models: tuple[str, ...]
+    """The names of their rows."""
+    copies: tuple[Copy, ...]
+    """What was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +51,14 @@ class Scores:
     """Whether the replicates came with labels, or are simply in the order given."""
     score_range: tuple[float, float] = (0.0, 1.0)
     """The scale that the scores had before they were mapped to [0, 1]."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What a reader noticed and a user should know."""
+    runs: tuple[tuple[str, ...], ...] = ()
+    """For every replicate the identities that its logs give to the runs in it; empty if nothing gives any."""
+    files: tuple[str, ...] = ()
+    """SHA-256 of the files that the scores were read from, if they were asked for."""
+    seen: SeenCopies | None = None
+    """What a reader found when it looked for copies; see :attr:`copies`."""
 
     @classmethod
     def of(
@@ -81,6 +102,19 @@ class Scores:
         """
         options.setdefault("blocks", self.blocks)
         return Design.make(self.models, self.items, score_range=self.score_range, **options)
+
+    @property
+    def copies(self) -> tuple[Copy, ...]:
+        """Replicates that repeat earlier ones score by score."""
+        if self.seen is not None and self.seen.values is self.values and self.seen.models == self.models:
+            return self.seen.copies
+        prints = [fingerprints(self.models, panel) for panel in self.values]
+        return find_copies(prints, lambda place, model: self.values[place, self.models.index(model)])
+
+    def check_copies(self, rule: Copies) -> None:
+        """Raise :class:`~bbedge.errors.CopiedReplicateError` if there are copies that the rule does not allow."""
+        if rule == "refuse" and self.copies:
+            raise CopiedReplicateError(described(self.copies, self.replicates))
 
     def panels(self) -> Iterator[NDArray[np.float64]]:
         """The panels, replicate by replicate."""

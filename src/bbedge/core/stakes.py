@@ -39,7 +39,7 @@ class Stakes:
     values: tuple[float, ...]
     """The stakes, each at least 0."""
     weights: tuple[float, ...]
-    """Mixture weights, at least 0, with sum 1."""
+    """Mixture weights, at least 0, with sum 1. Given ones may have any positive sum; they are normalised."""
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -54,14 +54,26 @@ class Stakes:
         for weight in self.weights:
             if not (math.isfinite(weight) and weight >= 0.0):
                 raise DomainError(f"mixture weight {weight} is not allowed; weights are finite and at least 0")
-        total = math.fsum(self.weights)
-        if abs(total - 1.0) > 1e-12:
+        total = sum(self.weights)
+        if self.rule == "given" and 0.0 < total < math.inf:
+            object.__setattr__(self, "weights", _normalised(self.weights))
+        elif abs(total - 1.0) > 1e-12:
             raise DomainError(f"the mixture weights sum to {total}; they must sum to 1")
 
     @property
     def is_wide(self) -> bool:
         """Whether some stake lies above what an arbitrary prediction allows."""
         return max(self.values) > CENTRED_MAX
+
+
+def _normalised(weights: tuple[float, ...]) -> tuple[float, ...]:
+    """The weights with a sum of at most 1: a larger sum would be evidence before there are any data."""
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights]
+    while math.fsum(shares) > 1.0:
+        largest = shares.index(max(shares))
+        shares[largest] = math.nextafter(shares[largest], 0.0)
+    return tuple(shares)
 
 
 def paper_stakes() -> Stakes:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from bbedge._version import __version__
+from bbedge.core.notes import Note
 from bbedge.errors import DataError
 from bbedge.formats.choices import Choices
 from bbedge.formats.duplicates import check_unique
@@ -43,7 +44,7 @@ class Converted:
     """Items."""
     replicates: int
     """Replicates."""
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     """What the reader noticed."""
 
 
@@ -73,7 +74,7 @@ def convert(
         ],
         "choices": {name: value for name, value in asdict(chosen).items() if value},
         "blocks": blocks,
-        "notes": list(rows.notes),
+        "notes": [note.text for note in rows.notes],
     }
     _write(table, Path(out), {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
     return Converted(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
 from bbedge.formats.choices import Choices
 from bbedge.formats.coding import Chunk, Coder, Codes, Table, Vocabulary
@@ -42,8 +43,10 @@ class Rows:
     """Whether the labels name replicates beyond these files: from tables, or from where the user said."""
     blocked: bool
     """Whether the rows name blocks."""
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     """What was noticed in logs."""
+    runs: Mapping[str, tuple[str, ...]]
+    """For every label the identities that logs give to the runs of that replicate."""
     gaps: str
     """What the logs say about scores that are missing."""
     sources: Sources
@@ -94,6 +97,7 @@ def join_rows(
         and (len(logs) < len(tables) or choices.replicate_from is not None),
         blocked="block" in coder.vocabularies,
         notes=(*_log_notes(logs, passes, watch, replicates), *_wide_notes(tables, choices), *sources.notes()),
+        runs=passes.identities(),
         gaps=watch.gaps(),
         sources=sources,
     )
@@ -193,7 +197,7 @@ def _check_options(
     choices.check_names([seen for log in logs for seen in log.models()])
 
 
-def _same_bytes(logs: Sequence[LogTable]) -> Iterator[str]:
+def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
     """Files with the same content, where the logs have nothing else to tell runs apart by."""
     sizes: dict[int, list[str]] = {}
     for log in logs:
@@ -204,9 +208,11 @@ def _same_bytes(logs: Sequence[LogTable]) -> Iterator[str]:
         for path in same if len(same) > 1 else ():
             first = seen.setdefault(fingerprint(path), path)
             if first != path:
-                yield (
-                    f"{shown_path(path)} and {shown_path(first)} are the same byte for byte. A greedy run repeats "
-                    "itself; but if one is a copy of the other, leave it out: a run counts once."
+                yield Note(
+                    kind="files",
+                    subject=(path, first),
+                    text=f"{shown_path(path)} and {shown_path(first)} are the same byte for byte. A greedy run repeats "
+                    "itself; but if one is a copy of the other, leave it out: a run counts once.",
                 )
 
 
@@ -237,22 +243,24 @@ def _read(
             told = rows
 
 
-def _log_notes(logs: Sequence[LogTable], passes: PassBook, watch: Watch, replicates: Sequence[str]) -> Iterator[str]:
+def _log_notes(logs: Sequence[LogTable], passes: PassBook, watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
     for log in logs:
-        yield from log.log.notes
+        yield from (Note(kind="log", subject=(log.path,), text=text) for text in log.log.notes)
     order = passes.order_note()
     if order is not None:
-        yield order
+        yield Note(kind="order", text=order)
     yield from check_caches(watch, replicates)
     yield from _same_bytes(logs)
     yield from watch.notes()
     yield from run_notes(passes)
 
 
-def _wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[str]:
+def _wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
     for table in tables:
         if isinstance(table, WideTable) and choices.format is None:
-            yield (
-                f"{table.name} was read as a wide table: each of its {len(table.scored):,} other columns is one "
-                f"{table.across}."
+            yield Note(
+                kind="files",
+                subject=(table.name,),
+                text=f"{table.name} was read as a wide table: each of its {len(table.scored):,} other columns is one "
+                f"{table.across}.",
             )

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.notes import Note
 from bbedge.errors import DataError
 from bbedge.formats.coding import Coder
 from bbedge.formats.duplicates import check_unique
@@ -43,7 +44,7 @@ class Panels:
     """Names of the replicates, models and items."""
     values: NDArray[np.float64]
     """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What was dropped."""
 
 
@@ -175,9 +176,10 @@ def _kept_names(gaps: Gaps, kept: Kept) -> Names:
     return replicates, models, items
 
 
-def _note(gaps: Gaps, kept: Kept) -> str:
+def _note(gaps: Gaps, kept: Kept) -> Note:
     about = "" if kept[2].all() else ", and the claims are about the items that stay"
-    return (
-        f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
-        f"{described(kept)} stay{about}. This is only valid if it was decided without looking at the scores."
+    return Note(
+        kind="gaps",
+        text=f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
+        f"{described(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
     )

@@ -36,6 +36,7 @@ def read_scores(
     incomplete: Incomplete = "refuse",
     choices: Choices | None = None,
     least_models: int = 2,
+    identify: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Scores:
     """Read scores: tables with a row per score, wide tables, logs of evaluation tools, or folders of these.
@@ -45,14 +46,18 @@ def read_scores(
     every item for itself), ``"item"``, ``"one"``, or the name of a column or of a field of the log such as
     ``metadata.dialogue_id``. ``columns`` names the column of a role where the usual names do not fit; ``choices`` says
     what a log cannot. Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
+    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from.
 
     **Needs:** every model x item x replicate exactly once. A missing score is an error unless ``incomplete`` says what
     to drop, which must be decided without looking at the scores.
     """
-    from bbedge.core.scores import Scores
+    from bbedge.core.copies import find_copies, fingerprints
+    from bbedge.core.scores import Scores, SeenCopies
     from bbedge.formats.joining import join_rows
-    from bbedge.formats.notes import identical_replicates, padded_names, similar_models
+    from bbedge.formats.notes import padded_names, repeated_replicates, similar_models
     from bbedge.formats.pivot import blocks_of_items, build_panels
+    from bbedge.formats.sources import fingerprint
+    from bbedge.formats.spool import one_by_one
 
     low, high = checked_range(score_range)
     if incomplete not in get_args(Incomplete):
@@ -74,6 +79,8 @@ def read_scores(
     )
     labels, models, items = panels.names
     of_items = blocks_of_items(rows.coder, items) if rows.blocked else items
+    prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
+    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)])
     return Scores(
         models=models,
         items=items,
@@ -87,8 +94,11 @@ def read_scores(
             *rows.notes,
             *similar_models(models),
             *padded_names(models, items),
-            *identical_replicates(panels.values, models, labels),
+            *repeated_replicates(copies, prints, labels, n_items=len(items)),
         ),
+        runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
+        files=tuple(sorted({fingerprint(source.path) for source in rows.sources.files})) if identify else (),
+        seen=SeenCopies(values=panels.values, models=models, copies=copies),
     )
 
 

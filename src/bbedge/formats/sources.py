@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
 from bbedge.formats.opening import check_regular, told
 from bbedge.naming import listed, quoted, shown_path
@@ -51,11 +52,16 @@ class Sources:
     unread: tuple[str, ...] = ()
     """Files of folders that are neither."""
 
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[Note]:
         """What was passed over."""
         if self.unread:
             names = listed((Path(path).name for path in self.unread), limit=3)
-            yield f"{len(self.unread)} files of the folders were not read, because they hold no known scores: {names}."
+            yield Note(
+                kind="files",
+                subject=self.unread,
+                text=f"{len(self.unread)} files of the folders were not read, because they hold no known scores: "
+                f"{names}.",
+            )
 
 
 def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  # noqa: A002 - the word of the option

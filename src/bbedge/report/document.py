@@ -87,6 +87,7 @@ def certificate(
             "family": design.family.kind,
             "directions": design.n_directions,
             "score_range": [low, high],
+            "copies": design.copies,
             "hash": design_hash or design.hash,
             "blocks": {
                 "count": design.layout.count,

@@ -223,6 +223,7 @@ def test_the_pilot_picks_and_never_enters_the_evidence():
     # Other panels in the pilot with the same ranking change nothing.
     again = scores.values.copy()
     again[:2] = np.array([0.0, 1.0, 0.5])[:, None]
+    again[1, 2, 0] = 0.25
     other = certify_pilot_top_k(dataclasses.replace(scores, values=again), k=2, pilot=2, method="bb-edge-x", alpha=0.1)
     np.testing.assert_array_equal(other.log_e, board.log_e)
 

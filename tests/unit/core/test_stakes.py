@@ -1,5 +1,6 @@
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -72,8 +73,8 @@ def test_given_stakes_have_equal_weights_unless_told():
         ((math.inf,), (1.0,), "stake inf is not allowed"),
         ((0.1, 0.2), (1.5, -0.5), r"mixture weight -0\.5 is not allowed"),
         ((0.1,), (math.nan,), "mixture weight nan is not allowed"),
-        ((0.1, 0.2), (0.5, 0.6), r"sum to 1\.1"),
-        ((0.1, 0.2), (0.5, 0.4), r"sum to 0\.9"),
+        ((0.1, 0.2), (0.0, 0.0), r"sum to 0\.0"),
+        ((0.1, 0.2), (1e308, 1e308), "sum to inf"),
     ],
 )
 def test_stakes_that_are_refused(values, weights, message):
@@ -89,3 +90,11 @@ def test_an_empty_grid_is_refused_before_weights_are_made():
 def test_stakes_are_frozen():
     with pytest.raises(AttributeError):
         paper_stakes().rule = "given"
+
+
+@pytest.mark.parametrize("weights", [(2.0, 1.0, 1.0), (0.5, 0.6, 0.1), (1e-300, 3e-300, 7e-300), (1.0, 1e-17, 1.0)])
+def test_given_weights_are_normalised_and_never_sum_to_more_than_one(weights):
+    stakes = given_stakes((0.1, 0.2, 0.3), weights)
+    assert math.fsum(stakes.weights) <= 1.0
+    total = sum(Fraction(weight) for weight in weights)
+    assert stakes.weights == pytest.approx([float(Fraction(weight) / total) for weight in weights], rel=1e-15)

@@ -103,7 +103,7 @@ def test_a_log_that_names_no_model_needs_one(tmp_path):
     assert f"{path}: the log does not name its model; say it with --model-name" in refusal(path)
     scores = read(path, model_names=("mine",))
     assert scores.models == ("mine",)
-    assert any("has no results_<time>.json" in note for note in scores.notes)
+    assert any("has no results_<time>.json" in note.text for note in scores.notes)
 
 
 def test_models_are_named_by_patterns_of_paths_and_of_names(tmp_path):
@@ -189,13 +189,14 @@ def test_files_that_are_the_same_are_noticed_where_runs_have_no_name(tmp_path):
         (tmp_path / run / "run_spec.json").write_text(json.dumps({"adapter_spec": {"model": "m"}}))
     scores = read(tmp_path)
     assert scores.replicates == ("1", "2")
-    assert any("are the same byte for byte" in note for note in scores.notes)
+    assert any("are the same byte for byte" in note.text for note in scores.notes)
 
 
 def test_greedy_runs_repeat_themselves_and_are_noticed(tmp_path):
-    files = [lm_eval_run(tmp_path / run, time=f"2026-01-0{run}T00-00-00.000001") for run in "12"]
+    rows = [lm_eval_row(n) for n in range(8)]
+    files = [lm_eval_run(tmp_path / run, rows=rows, time=f"2026-01-0{run}T00-00-00.000001") for run in "12"]
     notes = read(*files).notes
-    assert any("identical in every score" in note for note in notes)
+    assert any(note.kind == "copies" for note in notes)
 
 
 def test_the_same_file_named_twice_is_read_once(tmp_path):
@@ -213,9 +214,9 @@ def test_a_text_that_changed_between_runs_is_noticed(tmp_path):
         inspect_log(tmp_path / f"{n}.eval", samples=[inspect_sample("q1"), inspect_sample("q2", input=f"version {n}")])
         for n in (1, 2)
     ]
-    (note,) = (note for note in read(*files).notes if "another text" in note)
-    assert "1 item with another text in some runs than in others: 't/q2'" in note
-    assert "2.eval: sample 2" in note
+    (note,) = (note for note in read(*files).notes if note.kind == "content")
+    assert "1 item with another text in some runs than in others: 't/q2'" in note.text
+    assert "2.eval: sample 2" in note.text
 
 
 def test_a_document_that_changed_is_told_where_cells_are_missing(tmp_path):
@@ -232,13 +233,13 @@ def test_settings_that_differ_are_noticed(tmp_path):
         for n in (0, 1)
     ]
     notes = read(*files).notes
-    assert any("Runs of 'm' on 't' differ in temperature: '0', '1'" in note for note in notes)
-    assert any("Runs on 't' differ in Inspect version: '0.0', '0.1'" in note for note in notes)
+    assert any("Runs of 'm' on 't' differ in temperature: '0', '1'" in note.text for note in notes)
+    assert any("Runs on 't' differ in Inspect version: '0.0', '0.1'" in note.text for note in notes)
 
 
 def test_a_run_that_did_not_end_well_is_noticed(tmp_path):
     notes = read(inspect_log(tmp_path / "a.eval", status="error")).notes
-    assert any("the run ended with 'error'" in note for note in notes)
+    assert any("the run ended with 'error'" in note.text for note in notes)
 
 
 def test_options_of_logs_are_refused_for_tables_and_the_other_way_round(tmp_path):
@@ -256,7 +257,7 @@ def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):
     (tmp_path / "run_spec.json").write_text(json.dumps({"name": "s:model=m", "adapter_spec": {"model": "m"}}))
     scores = read(tmp_path)
     assert scores.items == ("s/id1", "s/id2")
-    assert "Left out: 1 row scored as 'perturbed by typos'." in scores.notes
+    assert "Left out: 1 row scored as 'perturbed by typos'." in [note.text for note in scores.notes]
     assert read(tmp_path, filters=("perturbed by typos",)).items == ("s/id1",)
     assert "no sample was scored under the filter 'nothing'" in refusal(tmp_path, filters=("nothing",))
 

@@ -74,9 +74,9 @@ def test_policies_drop_every_slice_with_a_hole_and_say_so(policy, shape, part):
     frame = table(without={(1, 2, 1), (1, 3, 1)})
     scores = read_scores(frame, incomplete=policy)
     assert scores.values.shape == shape
-    assert part in scores.notes[0]
-    assert "2 of 30 cells had no score" in scores.notes[0]
-    assert ("the claims are about the items that stay" in scores.notes[0]) == (policy == "drop-items")
+    assert part in scores.notes[0].text
+    assert "2 of 30 cells had no score" in scores.notes[0].text
+    assert ("the claims are about the items that stay" in scores.notes[0].text) == (policy == "drop-items")
     for r, m, i in itertools.product(*map(range, shape)):
         row = frame.row(
             by_predicate=(pl.col("model") == scores.models[m])
@@ -90,7 +90,7 @@ def test_policies_drop_every_slice_with_a_hole_and_say_so(policy, shape, part):
 def test_policy_on_a_complete_table_changes_nothing():
     scores = read_scores(table(), incomplete="drop-items")
     assert scores.values.shape == (2, 3, 5)
-    assert not any("Dropped" in note for note in scores.notes)
+    assert not any("Dropped" in note.text for note in scores.notes)
 
 
 def test_dropped_replicate_leaves_a_skip_that_is_allowed_but_an_absent_one_does_not():
@@ -164,7 +164,7 @@ def test_sparse_and_dense_give_the_same_panels():
     assert kept.items == expected.items
     assert kept.models == expected.models
     assert kept.values.tolist() == expected.values.tolist()
-    assert "200001 of 200050 items" in kept.notes[0]
+    assert "200001 of 200050 items" in kept.notes[0].text
 
 
 def test_very_ragged_table_is_reported_quickly_and_without_a_dense_array(tmp_path):

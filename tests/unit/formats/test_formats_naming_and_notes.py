@@ -85,38 +85,47 @@ def test_ordinary_scores_have_no_notes():
 def test_models_that_differ_only_in_form():
     values = np.random.default_rng(0).random((1, 4, 5))
     (note,) = notes(values, models=["GPT 4", "gpt\u00a04", "other", "é"])
-    assert r"'GPT 4' and 'gpt\xa04'" in note
-    assert "give them one name" in note
+    assert (note.kind, note.subject) == ("names", ("GPT 4", "gpt\u00a04"))
+    assert r"'GPT 4' and 'gpt\xa04'" in note.text
+    assert "give them one name" in note.text
 
 
-def test_white_space_at_an_end_is_kept_and_told():
+def test_white_space_at_an_end_is_kept_and_noted():
     (note,) = notes(np.random.default_rng(0).random((1, 2, 5)), models=["a ", "b"])
-    assert note == "1 of 2 models have white space at an end of the name: 'a '."
+    assert note.text == "1 of 2 models have white space at an end of the name: 'a '."
 
 
 def test_identical_panels():
     values = np.random.default_rng(0).random((3, 2, 40))
     values[2] = values[0]
     (note,) = notes(values)
-    assert note.startswith("Replicates '1', '3' are identical in every score of every model.")
-    assert "adds no evidence" in note
-    assert "breaks the independence" in note
+    assert (note.kind, note.subject) == ("copies", ("m0", "m1"))
+    assert note.text.startswith("Replicates '1', '3' have the same score for every model on every item.")
+    assert "breaks the independence" in note.text
 
 
 def test_identical_runs_of_one_model():
     values = np.random.default_rng(0).random((4, 3, 40))
     values[3, 1] = values[2, 1] = values[0, 1]
     (note,) = notes(values)
-    assert note.startswith(
-        "1 of 3 models have replicates with the same score on every item: 'm1' in replicates '1', '3'"
-    )
-    assert "chance" not in note
-    few = values[:, :, :6]
-    assert "With only 6 items this can be chance." in notes(few)[0]
+    assert (note.kind, note.subject) == ("copies", ("m1",))
+    assert note.text.startswith("'m1' has the same score on every item in replicates '1', '3', '4'")
+    assert "chance" not in note.text
+    assert "With only 10 items this can be chance." in notes(values[:, :, :10])[0].text
+    assert notes(values[:, :, :6]) == ()
 
 
-def test_constant_runs_are_no_copies_unless_everything_is_the_same():
+def test_a_model_that_always_repeats_itself_is_noted_and_is_no_copy():
+    values = np.random.default_rng(0).random((3, 2, 40))
+    values[1:, 0] = values[0, 0]
+    (note,) = notes(values)
+    assert (note.kind, note.subject) == ("repeats", ("m0",))
+
+
+def test_constant_runs_are_no_copies():
     values = np.random.default_rng(0).random((3, 2, 40))
     values[:, 0] = 1.0
+    values[2, 0, 5] = 0.0
     assert notes(values) == ()
-    assert notes(np.ones((2, 2, 5)))[0].startswith("Replicates '1', '2' are identical")
+    assert notes(np.ones((2, 2, 9))) == ()
+    assert notes(np.stack([np.eye(2, 9)] * 2))[0].kind == "copies"

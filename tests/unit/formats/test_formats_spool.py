@@ -98,7 +98,7 @@ def test_what_is_incomplete_is_dropped_alike(small_memory, order, policy, absent
         table.filter(~lacking) if absent == "row" else table.with_columns(score=pl.when(~lacking).then(pl.col("score")))
     )
     whole, refusal = read_scores(table, incomplete=policy), refused(table)
-    assert "Dropped" in whole.notes[0]
+    assert "Dropped" in whole.notes[0].text
     small_memory()
     spooled = read_scores(table, incomplete=policy)
     check_same(spooled, whole)

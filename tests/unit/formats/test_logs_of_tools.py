@@ -36,13 +36,13 @@ def test_inspect_json_says_the_same_as_the_tool_itself():
 def test_inspect_runs_are_numbered_in_the_order_of_their_times():
     scores = read_scores(LOGS / "inspect" / "runs")
     assert scores.replicates == ("1", "2")
-    assert any("in the order of the times in the logs" in note for note in scores.notes)
-    assert any("share one seed ('11', '12', '21', '22')" in note for note in scores.notes)
+    assert any("in the order of the times in the logs" in note.text for note in scores.notes)
+    assert any("share one seed ('11', '12', '21', '22')" in note.text for note in scores.notes)
 
 
 def test_inspect_epochs_of_one_run_share_its_seed():
     notes = read_scores(LOGS / "inspect" / "epochs").notes
-    assert any("Replicates of 'mockllm/aster' and of 1 more model share a seed ('1')" in note for note in notes)
+    assert any("Replicates of 'mockllm/aster' and of 1 more model share a seed ('1')" in note.text for note in notes)
 
 
 def test_inspect_several_scorers_must_be_chosen_from():
@@ -59,7 +59,7 @@ def test_inspect_an_error_is_not_a_zero_although_the_log_says_success():
         read_scores(folder)
     kept = read_scores(folder, incomplete="drop-items")
     assert "capitals/q7" not in kept.items
-    assert any("differ in solvers" in note for note in kept.notes)
+    assert any("differ in solvers" in note.text for note in kept.notes)
 
 
 def test_lm_eval_items_are_documents_under_one_filter():
@@ -86,14 +86,14 @@ def test_lm_eval_tasks_with_different_metrics_are_joined_when_each_is_named():
     choices = Choices(metrics=("exact_match", "acc"), filters=("strict", "none"))
     scores = read_scores(*folders, choices=choices)
     assert len(scores.items) == 16
-    assert any("share a seed ('0/1234/1234')" in note for note in scores.notes)
-    assert any("differ in model arguments" in note for note in scores.notes)
+    assert any("share a seed ('0/1234/1234')" in note.text for note in scores.notes)
+    assert any("differ in model arguments" in note.text for note in scores.notes)
 
 
 def test_lm_eval_examples_that_are_drawn_anew_are_noticed():
     scores = read_scores(LOGS / "lm_eval" / "fewshot", choices=Choices(metrics=("acc",)), least_models=1)
-    assert any("differ in few-shot seed: '1', '2'" in note for note in scores.notes)
-    assert any("items vary between runs of 'aster', as they do when few-shot" in note for note in scores.notes)
+    assert any("differ in few-shot seed: '1', '2'" in note.text for note in scores.notes)
+    assert any("items vary between runs of 'aster', as they do when few-shot" in note.text for note in scores.notes)
 
 
 def test_helm_a_stat_is_chosen_and_items_are_instances():

@@ -42,7 +42,7 @@ def test_a_wide_table_is_the_long_one(wide, tmp_path):
             expected.replicates,
         )
         assert any(
-            "was read as a wide table: each of its 10 other columns is one item" in note for note in scores.notes
+            "was read as a wide table: each of its 10 other columns is one item" in note.text for note in scores.notes
         )
 
 
@@ -95,9 +95,9 @@ def test_a_folder_is_read_with_all_below_it(wide, tmp_path):
     (tmp_path / ".hidden.eval").write_text("not to be read")
     scores = read_scores(tmp_path)
     assert scores.models == ("m1", "m2")
-    (note,) = (note for note in scores.notes if "were not read" in note)
-    assert note.startswith("3 files of the folders were not read")
-    assert "'empty.json', 'notes.txt', 'summary.csv'" in note
+    (note,) = (note for note in scores.notes if "were not read" in note.text)
+    assert note.text.startswith("3 files of the folders were not read")
+    assert "'empty.json', 'notes.txt', 'summary.csv'" in note.text
 
 
 def test_a_broken_log_in_a_folder_is_not_passed_over(tmp_path):

@@ -48,7 +48,7 @@ class PassBook:
         return code
 
     def labels(self) -> dict[str, str]:
-        """The replicate of every code: the label that was asked for, or the how-manieth pass of its model and task."""
+        """The replicate of every code: the label that was asked for, or the index of the pass of its model and task."""
         groups: dict[tuple[str, str], list[tuple[str, Pass]]] = {}
         for code, each in zip(self._codes.values(), self.passes, strict=True):
             groups.setdefault((each.model, each.run.task), []).append((code, each))
@@ -67,6 +67,16 @@ class PassBook:
         for each in self.passes:
             runs.setdefault(each.model, {}).setdefault(id(each.run), each)
         return {model: list(its.values()) for model, its in runs.items()}
+
+    def identities(self) -> dict[str, tuple[str, ...]]:
+        """The identities of the runs of every replicate, by its label; a repetition within a run adds its name."""
+        found: dict[str, set[str]] = {}
+        labels = self.labels()
+        for code, each in zip(self._codes.values(), self.passes, strict=True):
+            if each.run.identity:
+                name = each.run.identity if each.repeat is None else f"{each.run.identity}/{each.repeat}"
+                found.setdefault(labels[code], set()).add(name)
+        return {label: tuple(sorted(names)) for label, names in found.items()}
 
     def order_note(self) -> str | None:
         """How replicates were numbered, where several runs of a model had to be put in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bbedge.core.notes import Note
 from bbedge.errors import DataError
 from bbedge.formats.logs.contract import Sample
 from bbedge.formats.logs.passes import Pass, PassBook
@@ -51,24 +52,29 @@ class Watch:
             if known != sample.prompt:
                 self._varying.setdefault(model, set()).add(sample.item)
 
-    def notes(self) -> Iterator[str]:
-        """What was noticed, in sentences."""
+    def notes(self) -> Iterator[Note]:
+        """What was noticed."""
         if self._changed:
             examples = "; ".join(
                 f"{quoted(label)} ({place})" for label, place in list(self._changed.items())[:_EXAMPLES]
             )
-            yield (
-                f"{counted(len(self._changed), 'item')} with another text in some runs than in others: {examples}. "
-                "Scores on different questions cannot be compared: use runs of one version of the benchmark."
+            yield Note(
+                kind="content",
+                subject=tuple(self._changed),
+                text=f"{counted(len(self._changed), 'item')} with another text in some runs than in others: "
+                f"{examples}. Scores on different questions cannot be compared: use runs of one version of the "
+                "benchmark.",
             )
         for model, items in self._varying.items():
-            yield (
-                f"The prompts of {counted(len(items), 'item')} vary between runs of {quoted(model)}, as they do when "
-                "few-shot examples are drawn anew. Such runs are replicates only if that draw is part of what is "
-                "evaluated."
+            yield Note(
+                kind="protocol",
+                subject=(model,),
+                text=f"The prompts of {counted(len(items), 'item')} vary between runs of {quoted(model)}, as they do "
+                "when few-shot examples are drawn anew. Such runs are replicates only if that draw is part of what is "
+                "evaluated.",
             )
         for name, count in self.filtered.items():
-            yield f"Left out: {counted(count, 'row')} scored as {quoted(name)}."
+            yield Note(kind="log", text=f"Left out: {counted(count, 'row')} scored as {quoted(name)}.")
 
     def gaps(self) -> str:
         """What to add to a message about missing cells."""
@@ -78,11 +84,11 @@ class Watch:
         if self.unscored:
             parts.append(f"{counted(self.unscored, 'sample')} without an error, and without a score of this metric.")
         if self._changed:
-            parts.append(next(self.notes()))
+            parts.append(next(self.notes()).text)
         return "".join(f"\n{part}" for part in parts)
 
 
-def check_caches(watch: Watch, replicates: Sequence[str]) -> Iterator[str]:
+def check_caches(watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
     """Refuse cached answers where there are several replicates: a copy is no replicate."""
     if not watch.cached:
         return
@@ -92,7 +98,7 @@ def check_caches(watch: Watch, replicates: Sequence[str]) -> Iterator[str]:
             f"{said}; an answer that is repeated from a cache is not a replicate: run again without the cache, or "
             "leave these runs out"
         )
-    yield f"{said}. Do not join them with the runs that filled the cache."
+    yield Note(kind="cache", text=f"{said}. Do not join them with the runs that filled the cache.")
 
 
 def check_copies(passes: PassBook) -> None:
@@ -110,7 +116,7 @@ def check_copies(passes: PassBook) -> None:
                 )
 
 
-def run_notes(passes: PassBook) -> Iterator[str]:
+def run_notes(passes: PassBook) -> Iterator[Note]:
     """What the descriptions of the runs show: seeds and settings."""
     by_model = passes.runs()
     yield from _seeds(passes.passes)
@@ -119,21 +125,24 @@ def run_notes(passes: PassBook) -> Iterator[str]:
         for task in sorted(tasks):
             of_task = [each for each in runs if each.run.task == task]
             for name, values in _varying([each.run.sampling for each in of_task]):
-                yield (
-                    f"Runs of {quoted(model)}{_on(task)} differ in {name}: {listed(values)}. If these are different "
-                    "systems, name them apart with --model-name PATTERN=NAME."
+                yield Note(
+                    kind="protocol",
+                    subject=(model,),
+                    text=f"Runs of {quoted(model)}{_on(task)} differ in {name}: {listed(values)}. If these are "
+                    "different systems, name them apart with --model-name PATTERN=NAME.",
                 )
     everything = [each for runs in by_model.values() for each in runs]
     for task in sorted({each.run.task for each in everything}):
         of_task = [each for each in everything if each.run.task == task]
         for name, values in _varying([each.run.protocol for each in of_task]):
-            yield (
-                f"Runs{_on(task)} differ in {name}: {listed(values)}. Models can only be compared, and runs are only "
-                "replicates, under one protocol."
+            yield Note(
+                kind="protocol",
+                text=f"Runs{_on(task)} differ in {name}: {listed(values)}. Models can only be compared, and runs are "
+                "only replicates, under one protocol.",
             )
 
 
-def _seeds(passes: Sequence[Pass]) -> Iterator[str]:
+def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
     counts: dict[tuple[str, str, str], int] = {}
     for each in passes:
         if each.run.seed is not None:
@@ -148,16 +157,19 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[str]:
         model, twice = next(iter(repeated.items()))
         others = len(repeated) - 1
         more = f" and of {others} more model{'' if others == 1 else 's'}" if others else ""
-        yield (
-            f"Replicates of {quoted(model)}{more} share a seed ({listed(sorted(twice))}): with one seed, sampling can "
-            "repeat itself, and replicates that repeat each other are not independent. Give every run a seed of its "
-            "own, or none."
+        yield Note(
+            kind="seed",
+            subject=tuple(repeated),
+            text=f"Replicates of {quoted(model)}{more} share a seed ({listed(sorted(twice))}): with one seed, sampling "
+            "can repeat itself, and replicates that repeat each other are not independent. Give every run a seed of "
+            "its own, or none.",
         )
     elif seeds:
-        yield (
-            f"All items of a run share one seed ({listed(sorted(seeds))}), so that their random numbers may be the "
-            "same: if the tool sends it with every request, items are not independent, and --blocks one is the safe "
-            "choice."
+        yield Note(
+            kind="seed",
+            text=f"All items of a run share one seed ({listed(sorted(seeds))}), so that their random numbers may be "
+            "the same: if the tool sends it with every request, items are not independent, and --blocks one is the "
+            "safe choice.",
         )
 
 
