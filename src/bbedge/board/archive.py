@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-from bbedge.board.ledger import Event, EventKind
+from bbedge.board.contents import EventKind
+from bbedge.board.ledger import Event
 from bbedge.board.store import Store, Vector
 from bbedge.board.verify import Verified, verify_session
 from bbedge.errors import BoardError, FormatError

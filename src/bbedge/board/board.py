@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import base64
 import os
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.copies import repeated
+from bbedge.board.arrivals import Arrival, arranged, counted_copies, stated_number
+from bbedge.board.contents import EventKind
 from bbedge.board.design import BoardDesign
-from bbedge.board.ledger import Event, EventKind
+from bbedge.board.identity import known_place, stored_replicates
+from bbedge.board.ledger import Event, checked
 from bbedge.board.packing import checksum, pack
-from bbedge.board.replay import apply, begin, load, save, stored_panel
-from bbedge.board.state import BoardState, NewEdge, Panel, Stage
+from bbedge.board.records import look_record, origin_record, stage_records
+from bbedge.board.replay import apply, begin, load, registration_of, save, stored_panel
+from bbedge.board.state import BoardState, NewEdge
 from bbedge.board.store import Session, Store, Vector
-from bbedge.core.leaderboard import Leaderboard, Look, LookCount
+from bbedge.core.kinds import Copies
+from bbedge.core.leaderboard import Leaderboard, Look
+from bbedge.core.notes import Note
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.naming import listed, quoted
@@ -74,21 +77,22 @@ class Board:
         state = BoardState(design, models, items, labels)
         store = Store(place, create=True)
         with store.write() as session:
-            events = session.events()
+            events = list(checked(session.events()))
+            registration = design.registration(models, items, labels)
             content = {
                 "design": design.content,
-                "design_hash": design.hash,
+                "registration": registration,
                 "models": list(models),
                 "items": list(items),
                 "blocks": list(labels),
-                "stages": _stage_records(state.epoch.stages),
+                "stages": stage_records(state.epoch.stages),
             }
             if events:
-                before = events[0].content
-                if any(before.get(key) != content[key] for key in ("design_hash", "models", "items", "blocks")):
+                before = registration_of(events[0])
+                if before != registration:
                     raise BoardError(
-                        f"{store.name}: a board with another design (hash {str(before.get('design_hash'))[:16]}) is "
-                        "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
+                        f"{store.name}: a board with another design (registration {before[:16]}) is here already; a "
+                        "design cannot be changed after it was frozen. Make a new board elsewhere"
                     )
             else:
                 content["cache"] = save(session, state.epoch.stages)
@@ -109,6 +113,11 @@ class Board:
     def design(self) -> BoardDesign:
         """The frozen design."""
         return self._state.design
+
+    @property
+    def registration(self) -> str:
+        """The hash of everything that was frozen when the board was made: design, models, items and blocks."""
+        return registration_of(self._events[0])
 
     @property
     def state(self) -> BoardState:
@@ -151,86 +160,108 @@ class Board:
                         edges=certifier.current.edges,
                     )
 
-    def add(self, scores: Scores, *, copies: Literal["refuse", "allow"] = "refuse") -> Added:
+    def add(self, scores: Scores, *, copies: Copies | None = None) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.
 
-        A numbered replicate with exactly the scores of an earlier one is refused as a copy, unless the caller vouches
-        that it was run anew and allows ``copies``.
+        A replicate that is on the board already, by its number or by the identities of its runs, changes nothing. One
+        that repeats stored scores raises :class:`~bbedge.errors.CopiedReplicateError`, unless the design or ``copies``
+        says that it counts; the ledger then states it.
         """
         with self._change() as (session, state, events):
-            new: list[NewEdge] = []
-            added: list[int] = []
-            pilots: list[int] = []
+            epoch = state.epoch
+            stored = stored_replicates(events, epoch.number)
             already: list[int] = []
-            candidate = None
-            for label, values in zip(scores.replicates, scores.values, strict=True):
-                epoch = state.epoch
-                panel = _panel(scores, values, state)
-                packed = {model: pack(vector) for model, vector in panel.items()}
-                sums = {model: checksum(data) for model, data in packed.items()}
-                known = _known(events, epoch.number)
-                number = _number(label) if scores.numbered else None
-                same = repeated(known, panel, sums, number=number, pilots=epoch.pilots, copies=copies)
-                if same is not None:
-                    already.append(same)
-                    continue
-                state.check_panel(panel)
-                content: dict[str, Any] = {"epoch": epoch.number, "vectors": sums}
-                kind: EventKind
-                if state.in_pilot:
-                    kind, place = "pilot", -(epoch.pilots + 1)
-                    earlier = [stored_panel(session, state, place) for place in range(-1, place, -1)]
-                    candidate = state.add_pilot(panel, earlier)
-                    pilots.append(-place)
-                    content |= {"pilot": -place, "candidate": candidate}
-                    content["stages"] = _stage_records(epoch.stages)
+            fresh: list[Arrival] = []
+            for label, runs, values in zip(
+                scores.replicates, scores.runs or [()] * len(scores.replicates), scores.values, strict=True
+            ):
+                each = Arrival.of(arranged(scores, values, state), runs)
+                number = stated_number(label) if scores.numbered else None
+                place = known_place(stored, each.stored, number=number)
+                if place is None:
+                    stored.append(each.stored)
+                    fresh.append(each)
                 else:
-                    kind, place = "replicate", epoch.replicates + 1
-                    edges = state.add_replicate(panel)
-                    new += edges
-                    added.append(place)
-                    content |= {"replicate": place} | _look_record(epoch.stages, edges, epoch.looks[-1])
-                content["cache"] = save(session, epoch.stages)
-                vectors = [
-                    Vector(epoch=epoch.number, replicate=place, model=model, data=data)
-                    for model, data in packed.items()
-                ]
-                self._append(session, events, kind, content, vectors)
+                    already.append(place)
+            found = counted_copies(session, state, stored, fresh, copies or state.design.copies)
+            added = _Additions()
+            for each in fresh:
+                state.check_panel(each.panel)
+                place = epoch.pilots + epoch.replicates
+                content = origin_record(scores, found.get(place, [])) | {
+                    "epoch": epoch.number,
+                    "vectors": each.sums,
+                    "runs": sorted(each.stored.runs),
+                }
+                self._append_replicate(session, events, state, each, content, added)
         return Added(
-            replicates=tuple(added),
-            pilots=tuple(pilots),
+            replicates=tuple(added.replicates),
+            pilots=tuple(added.pilots),
             already=tuple(place - state.epoch.pilots for place in already if place > state.epoch.pilots),
             already_pilots=tuple(place for place in already if place <= state.epoch.pilots),
-            edges=tuple(new),
-            candidate=candidate,
+            edges=tuple(added.edges),
+            candidate=added.candidate,
         )
 
-    def add_model(self, name: str, scores: Scores | None = None) -> Added:
+    def _append_replicate(
+        self,
+        session: Session,
+        events: list[Event],
+        state: BoardState,
+        fresh: Arrival,
+        content: dict[str, Any],
+        added: _Additions,
+    ) -> None:
+        """Take in one replicate: as a pilot while the pilot lasts, as evidence afterwards."""
+        epoch = state.epoch
+        kind: EventKind
+        if state.in_pilot:
+            kind, place = "pilot", -(epoch.pilots + 1)
+            earlier = [stored_panel(session, state, place) for place in range(-1, place, -1)]
+            added.candidate = state.add_pilot(fresh.panel, earlier)
+            added.pilots.append(-place)
+            content |= {"pilot": -place, "candidate": added.candidate, "stages": stage_records(epoch.stages)}
+        else:
+            kind, place = "replicate", epoch.replicates + 1
+            edges = state.add_replicate(fresh.panel)
+            added.edges += edges
+            added.replicates.append(place)
+            content |= {"replicate": place} | look_record(epoch.stages, edges, epoch.looks[-1])
+        content["cache"] = save(session, epoch.stages)
+        vectors = [
+            Vector(epoch=epoch.number, replicate=place, model=model, data=data) for model, data in fresh.packed.items()
+        ]
+        self._append(session, events, kind, content, vectors)
+
+    def add_model(self, name: str, scores: Scores | None = None, *, copies: Copies | None = None) -> Added:
         """Join a new model's runs with the stored replicates under the pairing rule and test its directions.
 
-        Before an epoch's first replicate there is nothing to join, and no scores are needed.
+        Before an epoch's first replicate there is nothing to join, and no scores are needed. Runs that repeat each
+        other score by score are treated as in :meth:`add`.
         """
         with self._change() as (session, state, events):
             runs: list[NDArray[np.float64]] = []
             if scores is not None:
+                scores.check_copies(copies or state.design.copies)
                 if scores.models != (name,):
                     found = listed(scores.models)
                     raise BoardError(f"the files hold the scores of {found}; expected {quoted(name)} alone")
-                runs = [_panel(scores, values, state)[name] for values in scores.values]
+                runs = [arranged(scores, values, state)[name] for values in scores.values]
             epoch = state.epoch
             stored = (stored_panel(session, state, r) for r in range(1, epoch.replicates + 1))
             edges = state.add_model(name, runs, stored)
             stage = epoch.stages[-1]
             packed = [pack(run) for run in runs]
-            content = {
+            content = origin_record(scores, () if scores is None else scores.copies) | {
                 "epoch": epoch.number,
                 "model": name,
                 "vectors": [checksum(data) for data in packed],
-                "stages": _stage_records([stage]),
+                "runs": [list(names) for names in scores.runs] if scores is not None else [],
+                "stages": stage_records([stage]),
                 "cache": save(session, [stage]),
             }
             if epoch.replicates:
-                content |= _look_record(epoch.stages, edges, epoch.looks[-1])
+                content |= look_record(epoch.stages, edges, epoch.looks[-1])
             vectors = [
                 Vector(epoch=epoch.number, replicate=r, model=name, data=data) for r, data in enumerate(packed, start=1)
             ]
@@ -248,7 +279,7 @@ class Board:
                 "items": list(items),
                 "blocks": labels,
                 "models": list(state.epoch.models),
-                "stages": _stage_records(stages),
+                "stages": stage_records(stages),
                 "cache": save(session, stages),
             }
             self._append(session, events, "add-items", content, [])
@@ -263,13 +294,24 @@ class Board:
     def note(self, about: str, text: str, **particulars: Any) -> None:  # noqa: ANN401 - any JSON value
         """Write down something that readers of the board should know; it changes nothing else."""
         with self._change() as (session, state, events):
-            content = {"epoch": state.epoch.number, "about": about, "text": text, **particulars}
+            content = {"epoch": state.epoch.number, "about": about, "text": text, "particulars": particulars}
             self._append(session, events, "note", content, [])
 
     @property
     def noted(self) -> tuple[dict[str, Any], ...]:
-        """The notes, in order."""
-        return tuple(event.content for event in self._events if event.kind == "note")
+        """The notes with their particulars, in order."""
+        notes = (event.content for event in self._events if event.kind == "note")
+        return tuple({**note.get("particulars", {}), **note} for note in notes)
+
+    @property
+    def noticed(self) -> tuple[tuple[int, Note], ...]:
+        """What readers noticed in the scores that were added, each once, with the epoch that it is about."""
+        found = (
+            (event.content["epoch"], Note(kind=note["kind"], subject=tuple(note["subject"]), text=note["text"]))
+            for event in self._events
+            for note in event.content.get("notes", ())
+        )
+        return tuple(dict.fromkeys(found))
 
     @property
     def store(self) -> Store:
@@ -315,74 +357,15 @@ class _Change:
             self._board._events, self._board._state = self._events, self._state
 
 
-def _known(events: Sequence[Event], epoch: int) -> list[dict[str, str]]:
-    """The checksums of the epoch's replicates by model, pilots first; runs that joined later are among them."""
-    pilots: list[dict[str, str]] = []
-    replicates: list[dict[str, str]] = []
-    for event in events:
-        content = event.content
-        if content.get("epoch") != epoch:
-            continue
-        if event.kind in ("pilot", "replicate"):
-            (pilots if event.kind == "pilot" else replicates).append(dict(content["vectors"]))
-        elif event.kind == "add-model":
-            for vectors, total in zip(replicates, content["vectors"], strict=False):
-                vectors[content["model"]] = total
-    return pilots + replicates
+@dataclass(slots=True, kw_only=True)
+class _Additions:
+    """What a change has added so far."""
 
-
-def _number(label: str) -> int | None:
-    return int(float(label)) if _WHOLE.fullmatch(label) else None
-
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,15}(?:\.0+)?")
+    replicates: list[int] = field(default_factory=list)
+    pilots: list[int] = field(default_factory=list)
+    edges: list[NewEdge] = field(default_factory=list)
+    candidate: tuple[str, ...] | None = None
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _stage_records(stages: Sequence[Stage]) -> list[dict[str, Any]]:
-    return [
-        {"claim": stage.claim, "level": stage.level, "newcomer": stage.newcomer, "design_hash": stage.design.hash}
-        for stage in stages
-    ]
-
-
-def _look_record(stages: Sequence[Stage], edges: Sequence[NewEdge], look: LookCount) -> dict[str, Any]:
-    return {
-        "look": {"edges": look.edges, "resolved_pairs": look.resolved_pairs},
-        "current": {str(stage.claim): edge_text(stage.certifier.current.edges) for stage in stages},
-        "certified": [{name: getattr(edge, name) for name in NewEdge.__slots__} for edge in edges],
-    }
-
-
-def edge_text(edges: NDArray[np.bool_]) -> str:
-    """An edge matrix as text: its bits, row by row."""
-    return base64.b64encode(np.packbits(edges).tobytes()).decode("ascii")
-
-
-def _panel(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
-    """The values by model, in the order of the epoch's items; other items than those are refused."""
-    if scores.score_range != state.design.score_range:
-        raise BoardError(
-            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
-        )
-    items = state.epoch.items
-    place = {item: i for i, item in enumerate(scores.items)}
-    if len(place) < len(scores.items) or len(set(scores.models)) < len(scores.models):
-        raise BoardError("a model or an item comes twice in these scores; each must be there once")
-    missing = [item for item in items if item not in place]
-    if missing:
-        raise BoardError(
-            f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
-            "a replicate is complete or it is none"
-        )
-    extra = sorted(set(scores.items) - set(items))
-    if extra:
-        raise BoardError(
-            f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
-            "open a new epoch with add-items, or leave them out"
-        )
-    arranged = values[:, [place[item] for item in items]]
-    return {model: arranged[i] for i, model in enumerate(scores.models)}

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 from bbedge.core.design import Design
-from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
+from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.core.spending import Spending
 from bbedge.errors import DesignError, FormatError
 
@@ -56,6 +56,8 @@ class BoardDesign:
     """With which stored replicates a new model's runs are joined, in order: all of them, or the first few."""
     first: int | None = None
     """How many, for pairing ``first``."""
+    copies: Copies = "refuse"
+    """Whether replicates that repeat earlier ones score by score count; if not, they stop the command."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -143,6 +145,7 @@ class BoardDesign:
             score_range=self.score_range,
             candidate=candidate,
             newcomer=newcomer,
+            copies=self.copies,
         )
 
     def level(self, claim: int) -> float:
@@ -153,13 +156,19 @@ class BoardDesign:
     def content(self) -> dict[str, object]:
         """The design as plain values, without what is not set."""
         values = {name: value for name, value in asdict(self).items() if value is not None}
+        if self.copies == "refuse":  # left out, so that designs of earlier versions keep their hash
+            del values["copies"]
         values["score_range"] = list(self.score_range)
         return values
 
     @property
     def hash(self) -> str:
         """SHA-256 of the design's content, in hexadecimal."""
-        return hashlib.sha256(json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return _digest(self.content)
+
+    def registration(self, models: Sequence[str], items: Sequence[str], blocks: Sequence[str]) -> str:
+        """SHA-256 of everything that is frozen when a board is made: the design, models, items and blocks."""
+        return _digest({"design": self.content, "models": [*models], "items": [*items], "blocks": [*blocks]})
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -170,8 +179,13 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "family": get_args(BoardFamily),
     "spending": get_args(SpendingRule),
     "pairing": get_args(Pairing),
+    "copies": get_args(Copies),
 }
 _OPTIONAL = ("evidence", "prediction", "stakes")
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _number(value: object) -> float:

@@ -6,17 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from functools import cached_property
+from typing import Any, cast
 
+from bbedge.board.contents import VERSION, EventKind, canonical, parsed, problem
 from bbedge.errors import BoardError
-
-EventKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire", "note"]
 
 GENESIS = "0" * 64
 """What the first event covers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that happened to the board. Make one with :meth:`after`."""
 
@@ -37,15 +37,25 @@ class Event:
     def after(cls, previous: Event | None, kind: EventKind, at: str, content: dict[str, Any]) -> Event:
         """The event that follows another, or the first."""
         seq, before = (previous.seq + 1, previous.hash) if previous else (1, GENESIS)
-        payload = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        payload = canonical({"version": VERSION, **content})
         return cls(
             seq=seq, kind=kind, at=at, payload=payload, previous=before, hash=_digest(seq, kind, at, payload, before)
         )
 
-    @property
+    @cached_property
     def content(self) -> dict[str, Any]:
-        """The particulars."""
-        return cast("dict[str, Any]", json.loads(self.payload))
+        """The particulars; do not change them."""
+        return cast("dict[str, Any]", parsed(self.payload))
+
+    @property
+    def version(self) -> int:
+        """The form of the particulars."""
+        return int(self.content.get("version", 1))
+
+    @property
+    def called(self) -> str:
+        """The event in a message."""
+        return f"event {self.seq} ({self.kind})"
 
 
 def _digest(seq: int, kind: str, at: str, payload: str, previous: str) -> str:
@@ -54,16 +64,24 @@ def _digest(seq: int, kind: str, at: str, payload: str, previous: str) -> str:
 
 
 def checked(events: Iterable[Event]) -> Iterator[Event]:
-    """The events again, each only after its place and its hash were found right."""
-    before, expected = GENESIS, 1
+    """The events again, each only after its place, its hash and what it says were found right."""
+    before, expected, version = GENESIS, 1, 1
     for event in events:
         if event.seq != expected:
             raise BoardError(f"event {expected} is missing from the ledger: event {event.seq} comes in its place")
         if event.previous != before:
             raise BoardError(f"event {event.seq} does not follow event {expected - 1}: the ledger was edited")
         if event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous):
-            raise BoardError(f"event {event.seq} ({event.kind}) does not match its hash: it was edited")
-        if event.kind not in get_args(EventKind):
-            raise BoardError(f"event {event.seq} is of the unknown kind {event.kind!r}")
-        before, expected = event.hash, expected + 1
+            raise BoardError(f"{event.called} does not match its hash: it was edited")
+        try:
+            wrong = problem(event.kind, event.content)
+        except ValueError as error:
+            raise BoardError(f"event {event.seq}: its content is not what bbedge writes ({error})") from error
+        if wrong is not None:
+            raise BoardError(f"event {event.seq}: {wrong}")
+        if (event.kind == "init") != (expected == 1):
+            raise BoardError(f"{event.called}: a board begins with its design, and has one")
+        if event.version < version:
+            raise BoardError(f"{event.called}: an event of form {event.version} after one of form {version}")
+        before, expected, version = event.hash, expected + 1, event.version
         yield event

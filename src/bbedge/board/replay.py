@@ -47,6 +47,13 @@ def load(session: Session) -> tuple[list[Event], BoardState]:
     return events, state
 
 
+def registration_of(event: Event) -> str:
+    """The hash of everything that the first event freezes; earlier versions did not write it down."""
+    content = event.content
+    design = BoardDesign.from_values(content["design"], source="the board's design")
+    return design.registration(content["models"], content["items"], content["blocks"])
+
+
 def begin(event: Event) -> BoardState:
     """The state after the first event."""
     content = event.content

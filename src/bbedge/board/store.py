@@ -20,7 +20,8 @@ from typing import Any, TypeVar, cast
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from bbedge.board.ledger import Event, EventKind
+from bbedge.board.contents import EventKind
+from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.errors import BoardError
 from bbedge.naming import shown

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from bbedge.board.design import BoardDesign
 from bbedge.board.ledger import Event, checked
 from bbedge.board.packing import checksum, digest
-from bbedge.board.replay import apply, begin
+from bbedge.board.replay import apply, begin, registration_of
 from bbedge.board.state import BoardState, NewEdge, Stage
 from bbedge.board.store import Session, Store
-from bbedge.core.leaderboard import Certifier
+from bbedge.core.evidence import load_arrays
 from bbedge.errors import BbedgeError, BoardError, DomainError
 from bbedge.naming import quoted
 
@@ -66,25 +66,25 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
     if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
         raise BoardError(f"no event has the published hash {head[:64]}: the history was rewritten")
     _check_vectors(session, events)
-    design = events[0].content["design"]
-    if BoardDesign.from_values(design).hash != events[0].content["design_hash"]:
-        raise BoardError("event 1 (init): the design does not match its hash")
     certificates = 0
-    state = begin(events[0])
+    try:
+        state = begin(events[0])
+    except BbedgeError as error:
+        raise BoardError(f"{events[0].called} cannot have happened: {error}") from error
+    _check_registration(events[0])
     _check_stages(events[0], state.epoch.stages)
+    _check_cache_keys(events[0], state.epoch.stages)
     for event in events[1:]:
         before = len(state.stages)
+        _check_place(event, state)
         try:
             edges = apply(state, session, event)
         except BbedgeError as error:
-            raise BoardError(f"{_called(event)} cannot have happened: {error}") from error
-        if "stages" in event.content:
-            _check_stages(event, state.stages[before:])
-        if "current" in event.content:
-            _check_look(event, state, edges)
+            raise BoardError(f"{event.called} cannot have happened: {error}") from error
+        _check_outcome(event, state, state.stages[before:], edges)
         certificates += len(edges)
         if state.spent > state.design.alpha:
-            raise BoardError(f"{_called(event)} overspends: {state.spent} of alpha = {state.design.alpha}")
+            raise BoardError(f"{event.called} overspends: {state.spent} of alpha = {state.design.alpha}")
     _check_cache(session, events, state)
     return Verified(
         events=len(events),
@@ -95,8 +95,50 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
     )
 
 
-def _called(event: Event) -> str:
-    return f"event {event.seq} ({event.kind})"
+def _check_registration(event: Event) -> None:
+    content = event.content
+    if event.version == 1:
+        right = BoardDesign.from_values(content["design"]).hash == content["design_hash"]
+    else:
+        right = registration_of(event) == content["registration"]
+    if not right:
+        raise BoardError(f"{event.called}: the design does not match its hash")
+
+
+def _check_place(event: Event, state: BoardState) -> None:
+    """The event names the epoch, the replicate and the models that the board was at."""
+    content, epoch = event.content, state.epoch
+    expected = epoch.number + (event.kind == "add-items")
+    if content["epoch"] != expected:
+        raise BoardError(f"{event.called}: it names epoch {content['epoch']}, the board was in epoch {expected}")
+    if event.kind in ("pilot", "replicate"):
+        place = 1 + (epoch.pilots if event.kind == "pilot" else epoch.replicates)
+        if content[event.kind] != place or state.in_pilot != (event.kind == "pilot"):
+            raise BoardError(f"{event.called}: it is number {content[event.kind]}, and cannot have come then")
+        if content["vectors"].keys() != set(state.active):
+            raise BoardError(f"{event.called}: its models are not those that the board had")
+
+
+def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], edges: Sequence[NewEdge]) -> None:
+    """What the event says came of it is what comes of it."""
+    content, epoch = event.content, state.epoch
+    if "stages" in content:
+        _check_stages(event, opened)
+    if event.kind == "replicate" or (event.kind == "add-model" and epoch.replicates):
+        _check_look(event, state, edges)
+    elif "look" in content:
+        raise BoardError(f"{event.called}: a look is recorded, and there was nothing to look at")
+    if event.kind == "pilot" and (content["candidate"] or []) != list(state.candidate or ()):
+        raise BoardError(f"{event.called}: the candidate recorded is not the one that the pilot chose")
+    if event.kind == "add-items" and content["models"] != epoch.models:
+        raise BoardError(f"{event.called}: the models recorded are not those of the epoch")
+    if event.kind != "note":
+        _check_cache_keys(event, opened if event.kind == "add-model" else epoch.stages)
+
+
+def _check_cache_keys(event: Event, stages: Sequence[Stage]) -> None:
+    if event.content["cache"].keys() != {str(stage.claim) for stage in stages}:
+        raise BoardError(f"{event.called}: the saved evidence that it names is not that of its claims")
 
 
 def _check_vectors(session: Session, events: Sequence[Event]) -> None:
@@ -114,9 +156,9 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
     stored = {(epoch, replicate, model): seq for epoch, replicate, model, seq in session.vector_places()}
     for place, (event, _) in expected.items():
         if place not in stored:
-            raise BoardError(f"{_called(event)}: the scores of {_vector(place)} are missing")
+            raise BoardError(f"{event.called}: the scores of {_vector(place)} are missing")
         if stored[place] != event.seq:
-            raise BoardError(f"{_called(event)}: the scores of {_vector(place)} were given to event {stored[place]}")
+            raise BoardError(f"{event.called}: the scores of {_vector(place)} were given to event {stored[place]}")
     for place in sorted(set(stored) - set(expected)):
         raise BoardError(
             f"the scores of {_vector(place)} belong to no event: an event was removed or scores slipped in"
@@ -129,7 +171,7 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
         if data is None:  # listed, but not found by its key
             raise BoardError(f"the index of the scores is damaged: {_vector((epoch, replicate, model))} is not found")
         if checksum(data) != total:
-            raise BoardError(f"{_called(event)}: the scores of {_vector((epoch, replicate, model))} were changed")
+            raise BoardError(f"{event.called}: the scores of {_vector((epoch, replicate, model))} were changed")
     bad = session.bad_checksum()
     if bad is not None:
         raise BoardError(f"the checksum kept with the scores of {_vector(bad)} was changed")
@@ -144,34 +186,40 @@ def _vector(place: tuple[int, int, str]) -> str:
 def _check_stages(event: Event, stages: Sequence[Stage]) -> None:
     recorded = event.content["stages"]
     if len(recorded) != len(stages):
-        raise BoardError(f"{_called(event)}: {len(recorded)} claims recorded, {len(stages)} follow from the events")
+        raise BoardError(f"{event.called}: {len(recorded)} claims recorded, {len(stages)} follow from the events")
     for record, stage in zip(recorded, stages, strict=True):
         if record["claim"] != stage.claim or record["level"] != stage.level:
             raise BoardError(
-                f"{_called(event)}: claim {record['claim']} at level {record['level']} is not what the spending rule "
+                f"{event.called}: claim {record['claim']} at level {record['level']} is not what the spending rule "
                 f"gives (claim {stage.claim} at {stage.level})"
             )
         if record["design_hash"] != stage.design.hash or record["newcomer"] != stage.newcomer:
-            raise BoardError(f"{_called(event)}: the design of claim {stage.claim} is not the one recorded")
+            raise BoardError(f"{event.called}: the design of claim {stage.claim} is not the one recorded")
 
 
 def _check_look(event: Event, state: BoardState, edges: Sequence[NewEdge]) -> None:
     content = event.content
+    if "look" not in content:
+        raise BoardError(f"{event.called}: the look is not recorded")
+    if content["current"].keys() != {str(stage.claim) for stage in state.epoch.stages}:
+        raise BoardError(f"{event.called}: the claims looked at are not those of the epoch")
     for stage in state.epoch.stages:
-        text = content["current"].get(str(stage.claim))
-        if text is None:
-            raise BoardError(f"{_called(event)}: the look at claim {stage.claim} is not recorded")
-        _check_edges(event, stage, text)
+        _check_edges(event, stage, content["current"][str(stage.claim)])
+    if len(content["certified"]) != len(edges):
+        raise BoardError(
+            f"{event.called}: {len(content['certified'])} certificates are recorded; {len(edges)} follow from the "
+            "scores"
+        )
     recorded = {(edge["winner"], edge["loser"]): edge for edge in content["certified"]}
     computed = {(edge.winner, edge.loser): edge for edge in edges}
     for pair in sorted(set(recorded) | set(computed)):
         if pair not in recorded or pair not in computed:
             where = "recorded but does not follow from the scores" if pair in recorded else "missing from the record"
-            raise BoardError(f"{_called(event)}: the certificate {quoted(pair[0])} > {quoted(pair[1])} is {where}")
+            raise BoardError(f"{event.called}: the certificate {quoted(pair[0])} > {quoted(pair[1])} is {where}")
         _check_certificate(event, recorded[pair], computed[pair])
     look = state.epoch.looks[-1]
     if content["look"] != {"edges": look.edges, "resolved_pairs": look.resolved_pairs}:
-        raise BoardError(f"{_called(event)}: the counts of the look are not those of its edges")
+        raise BoardError(f"{event.called}: the counts of the look are not those of its edges")
 
 
 def _check_edges(event: Event, stage: Stage, text: str) -> None:
@@ -179,13 +227,13 @@ def _check_edges(event: Event, stage: Stage, text: str) -> None:
     count = len(stage.design.models)
     bits = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
     if len(bits) != -(-count * count // 8):
-        raise BoardError(f"{_called(event)}: the edges of claim {stage.claim} are damaged")
+        raise BoardError(f"{event.called}: the edges of claim {stage.claim} are damaged")
     recorded: NDArray[np.bool_] = np.unpackbits(bits, count=count * count).reshape(count, count) == 1
     near = np.abs(board.log_e - board.log_thresholds) <= _TOLERANCE * (1.0 + np.abs(board.log_e))
     for a, b in np.argwhere((recorded != board.current.edges) & ~near).tolist():
         names = stage.design.models
         how = "recorded as certified but is not" if recorded[a, b] else "certified but not recorded"
-        raise BoardError(f"{_called(event)}: {quoted(names[a])} > {quoted(names[b])} is {how}")
+        raise BoardError(f"{event.called}: {quoted(names[a])} > {quoted(names[b])} is {how}")
 
 
 def _check_certificate(event: Event, recorded: Mapping[str, Any], computed: NewEdge) -> None:
@@ -196,14 +244,14 @@ def _check_certificate(event: Event, recorded: Mapping[str, Any], computed: NewE
     )
     if not same:
         raise BoardError(
-            f"{_called(event)}: the certificate {quoted(computed.winner)} > {quoted(computed.loser)} says log_e "
+            f"{event.called}: the certificate {quoted(computed.winner)} > {quoted(computed.loser)} says log_e "
             f"{recorded['log_e']} at replicate {recorded['replicate']}; the scores give {computed.log_e} at "
             f"{computed.replicate}"
         )
 
 
 def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -> None:
-    """The saved evidence says what the panels say. It is only ever a shortcut, but a wrong one shows a changed file."""
+    """Everything that is saved for speed says what the panels say: evidence, means, certificates, looks."""
     sums: dict[str, str] = {}
     for event in events:
         sums |= event.content.get("cache", {})
@@ -217,10 +265,38 @@ def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -
                 f"the saved evidence of claim {stage.claim} was changed; it is not used, the scores and the ledger are "
                 "in order, and the next replicate writes it anew"
             )
-        theirs = Certifier.from_bytes(stage.design, saved).evidence.log_e()
-        ours = stage.certifier.evidence.log_e()
-        if not np.allclose(theirs, ours, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
-            raise BoardError(f"the saved evidence of claim {stage.claim} is not that of the stored scores")
+        try:
+            different = _difference(saved, stage.certifier.to_bytes())
+        except BbedgeError as error:
+            raise BoardError(f"the saved evidence of claim {stage.claim} cannot be read: {error}") from error
+        if different is not None:
+            raise BoardError(
+                f"the saved evidence of claim {stage.claim} is not that of the stored scores: {different} differs"
+            )
     unknown = sorted(set(cached) - {stage.claim for stage in state.stages})
     if unknown:
         raise BoardError(f"there is saved evidence of claim {unknown[0]}, which the board never made")
+
+
+def _difference(saved: bytes, computed: bytes) -> str | None:
+    """The first array of a saved state that is not the computed one: numbers up to rounding, all else exactly."""
+    if saved == computed:
+        return None
+    theirs, ours = load_arrays(saved), load_arrays(computed)
+    if theirs.keys() != ours.keys():
+        return "the list of its arrays"
+    for name, mine in ours.items():
+        other = theirs[name]
+        if name == "evidence":  # a state of its own
+            inner = _difference(other.tobytes(), mine.tobytes())
+            if inner is not None:
+                return inner
+            continue
+        same = other.dtype == mine.dtype and other.shape == mine.shape
+        if same and mine.dtype.kind == "f":
+            same = np.allclose(other, mine, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
+        elif same:
+            same = np.array_equal(other, mine)
+        if not same:
+            return quoted(name)
+    return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
-from bbedge.cli.options import AllRows, Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
+from bbedge.cli.options import AllRows, CopiesRule, Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
 from bbedge.cli.progress import output, reading
 from bbedge.cli.sources import HtmlOut, board_title, write_page
 from bbedge.cli.writing import write_whole
@@ -77,12 +77,13 @@ def add(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    copies: CopiesRule = None,
 ) -> None:
-    """Append complete replicates, look, and say what is new. Adding the same file twice changes nothing."""
+    """Append complete replicates, look, and say what is new. Adding a numbered replicate twice changes nothing."""
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    added = board.add(_read(board, files, choices))
+    added = board.add(_read(board, files, choices), copies=copies)
     console = output()
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
@@ -115,12 +116,14 @@ def add_model(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    copies: CopiesRule = None,
 ) -> None:
     """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    added = board.add_model(name, _read(board, files, choices, least_models=1) if files else None)
+    runs = _read(board, files, choices, least_models=1) if files else None
+    added = board.add_model(name, runs, copies=copies)
     console = output()
     stage = board.state.stages[-1]
     _say(
@@ -202,7 +205,7 @@ def show(
             pilot_replicates=board.design.pilot,
             title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
             identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
-            f"whole life, hash {board.design.hash[:16]}",
+            f"whole life, registration {board.registration[:16]}",
             most_rows=None if all_rows else MOST_ROWS,
         )
     console.print()
@@ -292,8 +295,8 @@ def _open(place: str, design: Path | None) -> Board:
     board = Board.open(place)
     if design is not None and _design(design).hash != board.design.hash:
         raise BoardError(
-            f"{shown_path(design)} is not the design of {board.name} (hash {board.design.hash[:16]}); a design cannot "
-            "be changed after it was frozen. Restore the file, or make a new board"
+            f"{shown_path(design)} is not the design of {board.name}; a design cannot be changed after it was frozen. "
+            "Restore the file, or make a new board"
         )
     return board
 
@@ -331,10 +334,10 @@ def _read(board: Board, files: Sequence[Path], choices: Choices, *, least_models
     with reading() as progress:
         return read_scores(
             *files,
-            blocks="item",
             score_range=board.design.score_range,
             choices=choices,
             least_models=min(least_models, len(board.state.active)),
+            identify=True,
             progress=progress,
         )
 

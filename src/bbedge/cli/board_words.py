@@ -25,7 +25,14 @@ def notes(board: Board, number: int) -> list[str]:
         notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
         notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
+    if board.events[0].version == 1:
+        notes.append(
+            f"The board was made by an earlier version. The hash published then, {board.design.hash}, covers the "
+            f"settings alone; the registration {board.registration} covers models, items and blocks as well."
+        )
     notes += [shown(note["text"], None) for note in board.noted if note["epoch"] == number]
+    notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
+    notes += copies_counted(board, number)
     for epoch in board.state.epochs:
         if epoch.number != number:
             edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
@@ -33,6 +40,28 @@ def notes(board: Board, number: int) -> list[str]:
                 f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
             )
     return notes
+
+
+def copies_counted(board: Board, number: int) -> list[str]:
+    """Replicates of an epoch that were counted although they repeat earlier scores."""
+    counted, joined = [], []
+    for event in board.events:
+        if event.content.get("copies") and event.content["epoch"] == number:
+            if event.kind == "add-model":
+                joined.append(event.content["model"])
+            else:
+                counted.append(f"{event.kind} {event.content[event.kind]}")
+    rule = (
+        "as the design says"
+        if board.design.copies == "allow"
+        else "because whoever added them said that they were run separately"
+    )
+    said = []
+    if counted:
+        said.append(f"Repeat earlier scores and were counted, {rule}: {', '.join(counted)}.")
+    if joined:
+        said.append(f"Joined with runs that repeat each other, {rule}: {listed(joined)}.")
+    return said
 
 
 def claims(board: Board) -> list[ClaimRow]:
@@ -61,9 +90,12 @@ def claims(board: Board) -> list[ClaimRow]:
 
 def particulars(event: Event) -> str:
     """An event in a line."""
+    from bbedge.board.replay import registration_of
+
     content = event.content
     if event.kind == "init":
-        return f"{len(content['models'])} models, {len(content['items'])} items, design {content['design_hash'][:16]}"
+        registration = registration_of(event)[:16]
+        return f"{len(content['models'])} models, {len(content['items'])} items, registration {registration}"
     if event.kind == "pilot":
         chosen = f", chose {', '.join(content['candidate'])}" if content["candidate"] else ""
         return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
@@ -87,14 +119,14 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
     document = certificate(
         leaderboard,
         notes=notes(board, epoch),
-        design_hash=board.design.hash,
+        design_hash=board.registration,
         recorder=_recorded(board, epoch),
         stopped=board.state.retired,
     )
     return document | {
         "board": {
             "design": board.design.content,
-            "design_hash": board.design.hash,
+            "design_hash": board.registration,
             "head": board.head,
             "events": len(board.events),
             "epoch": epoch,
@@ -173,7 +205,7 @@ def announcement(board: Board) -> str:
         f"{design.score_range[1]:g}; tested: {family}.",
         f"The probability that any certificate of this board is false, over its whole life and all looks, is at most "
         f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
-        f"Design {design.hash}",
+        f"Registration {board.registration} (design, models, items and blocks)",
         f"Ledger {board.head}",
     ]
     return "\n".join(parts)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bbedge.naming import listed, quoted
 
-_FEW = 8  # with fewer items, equal scores of independent runs are no surprise
+_FEW = 8  # fewer scores than these are equal by chance too easily
 _COINCIDENCE = 0.05  # repetitions expected by chance, over all models and replicates, above which one is no sign
 _MOST_RUNS = 10  # different runs of a model that are compared to see how much they differ
 
@@ -91,8 +91,6 @@ def find_copies(
     found: list[Copy] = []
     for place in range(first, len(replicates)):
         prints = replicates[place]
-        if all(each.size < _FEW for each in prints.values()):
-            continue
         whole = _first_equal(place, replicates, places)
         if whole is not None:
             found.append(Copy(replicate=place, of=whole, models=tuple(prints), whole=True))
@@ -100,7 +98,8 @@ def find_copies(
         of: dict[int, list[str]] = {}
         for model, each in prints.items():
             earliest = places[model, each.digest][0]
-            if earliest < place and each.varied and len(distinct[model]) > 1 and not by_chance(model):
+            varies = each.varied and each.size >= _FEW and len(distinct[model]) > 1
+            if earliest < place and varies and not by_chance(model):
                 of.setdefault(earliest, []).append(model)
         found += [Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of)]
     return tuple(found)
@@ -123,8 +122,9 @@ def _first_equal(
     candidates = {other for model, each in prints.items() for other in places[model, each.digest] if other < place}
     for other in sorted(candidates):
         shared = [model for model in prints if model in replicates[other]]
-        if all(prints[model] == replicates[other][model] for model in shared) and any(
-            prints[model].varied for model in shared
+        if (
+            all(prints[model] == replicates[other][model] for model in shared)
+            and sum(prints[model].size for model in shared if prints[model].varied) >= _FEW
         ):
             return other
     return None

@@ -17,7 +17,7 @@ import numpy as np
 from bbedge.board.board import Added, Board
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
-from bbedge.errors import BoardError, EvaluationError
+from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample
 from bbedge.evaluate.events import (
     Begun,
@@ -91,7 +91,7 @@ class _Runner:
         self.watch(
             Begun(
                 board=board.name,
-                design_hash=board.design.hash,
+                design_hash=board.registration,
                 question=study.question.text,
                 models=study.names,
                 samples=len(self.benchmark.samples),
@@ -262,14 +262,13 @@ class _Runner:
             score_range=self.study.design.score_range,
         )
         try:
-            return self.board.add(scores_, copies="allow" if fresh else "refuse")
-        except BoardError as error:
-            if "exactly the scores" not in str(error) and "has the scores of pilot" not in str(error):
-                raise
+            return self.board.add(scores_, copies="allow" if fresh else None)
+        except CopiedReplicateError as error:
             raise EvaluationError(
-                f"replicate {place} repeats an earlier one answer by answer. Greedy decoding, a cache or a server that "
-                "ignores seeds does that; such copies are no evidence. If answers are so short that this is chance, "
-                'put copies = "allow" under [run]. The replicate is kept and waits'
+                f"replicate {place} repeats an earlier one. {error.what} Likely causes: greedy decoding, a cache, or a "
+                "server that ignores seeds. Remove the cause for studies to come. To count this replicate and all like "
+                'it, set copies = "allow" under [run] and run the same command again; the board states it. Until then '
+                "the replicate stays in the journal"
             ) from error
 
     def _is_fresh(self, page: Page, traces: Mapping[str, str]) -> bool:

@@ -44,7 +44,30 @@ FULL = BoardDesign(
 
 def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
-    assert set(FULL.content) == set(BoardDesign.__dataclass_fields__)
+    assert {*FULL.content, "copies"} == set(BoardDesign.__dataclass_fields__)
+
+
+def test_copies_count_if_the_design_says_so_and_its_hash_shows_it():
+    allowing = BoardDesign.from_toml('copies = "allow"')
+    assert allowing.copies == "allow" == allowing.content["copies"]
+    assert allowing.hash != BoardDesign().hash
+    assert BoardDesign.from_toml('copies = "refuse"').hash == BoardDesign().hash
+    assert allowing.core_design(["a", "b"], ["q"], ["q"], level=0.05).copies == "allow"
+
+
+def test_the_registration_covers_everything_that_is_frozen():
+    """Boards of other models, items or blocks have other registrations, though their designs are the same."""
+    registered = {
+        BoardDesign(alpha=alpha).registration(models, items, blocks)
+        for alpha, models, items, blocks in (
+            (0.05, "ab", "qr", "qr"),
+            (0.1, "ab", "qr", "qr"),
+            (0.05, "abc", "qr", "qr"),
+            (0.05, "ab", "qrs", "qrs"),
+            (0.05, "ab", "qr", "xx"),
+        )
+    }
+    assert len(registered) == 5
 
 
 def test_an_empty_file_is_the_default_design():
@@ -104,13 +127,13 @@ def test_the_hash_sees_every_key():
         text = "\n".join(f"{name} = {old}" for name, old in lines.items() if name not in (key, *companions))
         hashes.add(BoardDesign.from_toml(text).hash)
     assert len(hashes) == 1 + len(CHANGES) + 3
-    assert set(CHANGES) | {"family", "spending", "pairing"} == set(BoardDesign.__dataclass_fields__)
+    assert set(CHANGES) | {"family", "spending", "pairing", "copies"} == set(BoardDesign.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, evidence, family"),
+        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, copies, evidence, family"),
         ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
         ("alpha = ", FormatError, "my.toml: not a TOML file"),
         ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),

@@ -4,15 +4,29 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from bbedge.board.ledger import GENESIS, Event, checked
+from bbedge.board.ledger import GENESIS, Event, _digest, checked
 from bbedge.errors import BoardError
+
+INIT = {
+    "design": {},
+    "registration": "0" * 64,
+    "models": ["a", "b"],
+    "items": ["q"],
+    "blocks": ["q"],
+    "stages": [],
+    "cache": {},
+}
+
+
+def note(text):
+    return {"epoch": 1, "about": "test", "text": str(text), "particulars": {}}
 
 
 def chain(n=5):
     events = []
     for i in range(n):
-        kind = "init" if i == 0 else "replicate"
-        events.append(Event.after(events[-1] if events else None, kind, f"2024-01-0{i + 1}T00:00:00+00:00", {"n": i}))
+        kind, content = ("note", note(i)) if i else ("init", INIT)
+        events.append(Event.after(events[-1] if events else None, kind, f"2024-01-0{i + 1}T00:00:00+00:00", content))
     return events
 
 
@@ -22,16 +36,16 @@ def test_events_follow_each_other():
     assert [event.previous for event in events] == [GENESIS, *(event.hash for event in events[:-1])]
     assert list(checked(events)) == events
     assert list(checked([])) == []
-    assert events[3].content == {"n": 3}
+    assert events[3].content == {"version": 2, **note(3)}
 
 
 def test_the_hash_is_pinned():
     """A changed way of hashing would make every published head worthless."""
     first = Event.after(None, "init", "2024-01-01T00:00:00+00:00", {"b": [1, 2.5], "a": "é\x1b"})
-    assert first.payload == '{"a":"\\u00e9\\u001b","b":[1,2.5]}'
-    assert first.hash == "2d459c3ea9048c4ad6045ecf83987c52f28915d07f97cc8f713b3159ebb1d6b5"
+    assert first.payload == '{"a":"\\u00e9\\u001b","b":[1,2.5],"version":2}'
+    assert first.hash == "d86a11f10156da9f915e14c09ab97e09b988a84ffdf033e88b571f9328ebea58"
     second = Event.after(first, "retire", "2024-01-02T00:00:00+00:00", {"model": "m"})
-    assert second.hash == "f96e68dae76223b2230fc298502bddd0e1a8046ca1bba81d585be874987562a0"
+    assert second.hash == "0d47f900b33229ff1920b658f58adc1d2f888b30d72d7e3a8e7ad6ac182a8537"
 
 
 def test_the_same_content_gives_the_same_payload():
@@ -53,7 +67,7 @@ def test_events_are_frozen():
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("payload", '{"n":7}', r"event 3 \(replicate\) does not match its hash: it was edited"),
+        ("payload", '{"n":7}', r"event 3 \(note\) does not match its hash: it was edited"),
         ("at", "2020-01-01T00:00:00+00:00", "event 3 .* was edited"),
         ("kind", "retire", r"event 3 \(retire\) does not match its hash"),
         ("hash", "0" * 64, "event 3 .* does not match its hash"),
@@ -88,7 +102,7 @@ def test_a_removed_event_is_named(removed):
 
 def test_an_edit_with_a_new_hash_breaks_the_next_link():
     events = chain()
-    events[2] = Event.after(events[1], "replicate", events[2].at, {"n": 99})
+    events[2] = Event.after(events[1], "note", events[2].at, note(99))
     with pytest.raises(BoardError, match="event 4 does not follow event 3"):
         list(checked(events))
 
@@ -108,5 +122,38 @@ def test_a_doubled_event_is_noticed():
 
 def test_a_kind_of_the_future_is_refused():
     event = Event.after(None, "teleport", "t", {})
-    with pytest.raises(BoardError, match="event 1 is of the unknown kind 'teleport'"):
+    with pytest.raises(BoardError, match="event 1: the kind 'teleport' is unknown"):
+        list(checked([event]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        ("note", note("x") | {"cache": {"0": "0" * 64}}, "the key 'cache' is unknown"),
+        ("note", note("x") | {"version": 1, "cache": {"0": "0" * 64}}, "the key 'cache' is unknown"),
+        ("note", {"epoch": 1, "about": "x", "text": "y"}, "'particulars' is missing"),
+        ("note", note("x") | {"epoch": 0}, "'epoch' is not what belongs there"),
+        ("note", note("x") | {"epoch": True}, "'epoch' is not what belongs there"),
+        ("note", note("x") | {"epoch": 2**40}, "'epoch' is not what belongs there"),
+        ("note", note("\ud800"), "'text' is not what belongs there"),
+        ("retire", {"epoch": 1, "model": "a"}, "'cache' is missing"),
+        ("retire", {"epoch": 1, "model": "", "cache": {}}, "'model' is not what belongs there"),
+        ("retire", {"epoch": 1, "model": "a", "cache": {"00": "0" * 64}}, "'cache' is not what belongs there"),
+        ("replicate", {"epoch": 1, "replicate": 1, "vectors": {}, "cache": {}}, "'look' is missing"),
+        ("init", INIT, "a board begins with its design, and has one"),
+        ("note", note("x") | {"version": 3}, "its form '3' is unknown; use the newer bbedge"),
+        ("note", {"epoch": 1, "about": "x", "text": "y", "version": 1}, "an event of form 1 after one of form 2"),
+    ],
+)
+def test_every_event_says_what_its_kind_must_say_and_nothing_else(kind, content, message):
+    (first,) = chain(1)
+    with pytest.raises(BoardError, match=f"event 2.*: {message}"):
+        list(checked([first, Event.after(first, kind, "t", content)]))
+
+
+@pytest.mark.parametrize("payload", ['{"a":1,"a":2}', '{"a": 1}', "[" * 100_000, "NaN", '{"a":1e999}', "7", "\x00"])
+def test_a_payload_that_bbedge_does_not_write_is_refused(payload):
+    event = replace(chain(1)[0], payload=payload)
+    event = replace(event, hash=_digest(event.seq, event.kind, event.at, payload, event.previous))
+    with pytest.raises(BoardError, match="event 1: its content is not"):
         list(checked([event]))

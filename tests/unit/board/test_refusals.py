@@ -8,7 +8,7 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.core.scores import Scores
-from bbedge.errors import BbedgeError, BoardError, DesignError
+from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, DesignError
 from unit.board.boards import ITEMS, make, runs, scores, values
 
 ABC = ("a", "b", "c")
@@ -158,9 +158,9 @@ def test_a_copy_under_a_new_number(tmp_path, rng):
     board = make(tmp_path)
     first = runs(rng, ABC, 2, start=1)
     board.add(first)
-    with refusal(board, "replicate 3 has exactly the scores of replicate 1, model by model; a copy, a cache or greedy"):
+    with refusal(board, "Replicates '1', '3' have the same score for every model .* copied file", CopiedReplicateError):
         board.add(replace(first, values=first.values[:1], replicates=("3",)))
-    with refusal(board, "replicate 4 has exactly the scores of replicate 3"):
+    with refusal(board, "Replicates '3', '4' have the same score for every model", CopiedReplicateError):
         board.add(scores(np.repeat(values(rng, ABC), 2, axis=0), ABC, start=3))
 
 
@@ -169,7 +169,7 @@ def test_a_copy_without_the_model_that_was_retired_since(tmp_path, rng):
     first = values(rng, ABC)
     board.add(scores(first, ABC, start=1))
     board.retire("c")
-    with refusal(board, "copy"):
+    with refusal(board, "Replicates '1', '2' have the same score", CopiedReplicateError):
         board.add(scores(first[:, :2], ("a", "b"), start=2))
 
 
@@ -178,7 +178,7 @@ def test_a_copy_with_the_model_that_was_added_since(tmp_path, rng):
     first, run = values(rng, ABC), values(rng, ("d",))
     board.add(scores(first, ABC, start=1))
     board.add_model("d", scores(run, ("d",)))
-    with refusal(board, "copy"):
+    with refusal(board, "Replicates '1', '2' have the same score", CopiedReplicateError):
         board.add(scores(np.concatenate([first, run], axis=1), (*ABC, "d"), start=2))
 
 
@@ -189,10 +189,45 @@ def test_the_same_replicate_again_changes_nothing(tmp_path, rng):
     head = board.head
     again = board.add(two)
     assert (again.already, again.replicates, again.edges) == ((1, 2), (), ())
-    # Without numbers, too, and with models and items in another order.
-    turned = Scores.of(two.values[:, ::-1, ::-1], models=ABC[::-1], items=ITEMS[::-1])
+    # With models and items in another order, too.
+    turned = scores(two.values[:, ::-1, ::-1], ABC[::-1], ITEMS[::-1], start=1)
     assert board.add(turned).already == (1, 2)
     assert board.head == head == Board.open(board.name).head
+
+
+def test_the_same_scores_without_a_number_are_a_question(board, rng):
+    again = runs(np.random.default_rng(0), ABC)
+    board.add(again)
+    with refusal(board, "Replicate 3 is on the board: if these are the same runs again", CopiedReplicateError):
+        board.add(again)
+    assert board.add(again, copies="allow").replicates == (4,)
+
+
+def test_the_same_runs_of_logs_again_change_nothing(board, rng):
+    first = replace(runs(rng, ABC, 2), runs=(("run-1", "run-2"), ("run-3",)))
+    assert board.add(first).replicates == (3, 4)
+    head = board.head
+    assert board.add(first).already == (3, 4)
+    assert board.head == head
+    with refusal(board, "replicate 4 is on the board already, with other scores"):
+        board.add(replace(runs(rng, ABC), runs=(("run-3",),)))
+    with refusal(board, "the run 'run-1' is part of replicate 3 on the board, other runs of the same"):
+        board.add(replace(runs(rng, ABC), runs=(("run-1", "run-9"),)))
+    with refusal(board, "replicate 5 has the run 'run-3', which is part of replicate 4"):
+        board.add(replace(runs(rng, ABC, start=5), runs=(("run-3",),)))
+    assert board.add(replace(runs(rng, ABC), runs=(("run-4",),))).replicates == (5,)
+
+
+def test_a_new_model_with_one_run_copied(tmp_path, rng):
+    message = "'1', '2', '3', '4', '5' and 7 more have the same score"
+    items = tuple(f"q{i}" for i in range(9))
+    board = make(tmp_path, items=items)
+    board.add(runs(rng, ABC, 12, items, start=1))
+    copied = scores(np.repeat(values(rng, ("d",), 1, items), 12, axis=0), ("d",), items)
+    with refusal(board, message, CopiedReplicateError):
+        board.add_model("d", copied)
+    board.add_model("d", copied, copies="allow")
+    assert len(board.events[-1].content["copies"]) == 11
 
 
 def test_old_and_new_replicates_in_one_file(board, rng):
@@ -389,11 +424,10 @@ def test_a_pilot_panel_is_not_evidence(tmp_path, rng):
     board = make(tmp_path, family="pilot-top-k", k=1, pilot=2)
     pilot = runs(rng, ABC, 2, start=1)
     board.add(pilot)
-    message = "replicate 3 has the scores of pilot replicate 2; a pilot chooses the candidate and cannot be evidence as"
-    with refusal(board, message):
+    message = "Replicates '2', '3' have the same score .* The runs of a pilot .* cannot be evidence as well"
+    with refusal(board, message, CopiedReplicateError):
         board.add(replace(pilot, values=pilot.values[1:], replicates=("3",)))
     assert board.add(pilot).already_pilots == (1, 2)
-    assert board.add(replace(pilot, numbered=False)).already_pilots == (1, 2)
     assert board.state.epoch.replicates == 0
 
 
@@ -402,13 +436,13 @@ def test_a_pilot_panel_is_not_evidence_after_a_model_has_left(tmp_path, rng):
     pilot = values(rng, ABC)
     board.add(scores(pilot, ABC, start=1))
     board.retire("c")
-    with refusal(board, "pilot"):
+    with refusal(board, "pilot", CopiedReplicateError):
         board.add(scores(pilot[:, :2], ("a", "b"), start=2))
 
 
 def test_a_pilot_panel_copied_inside_the_pilot(piloting, rng):
     array = np.repeat(values(rng, ABC), 2, axis=0)
-    with refusal(piloting, "pilot replicate 2"):
+    with refusal(piloting, "Replicates '2', '3' have the same score", CopiedReplicateError):
         piloting.add(scores(array, ABC, start=2))
 
 
