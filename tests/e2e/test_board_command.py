@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -689,3 +690,47 @@ def test_help_of_the_board(bbedge):
     for command in COMMANDS:
         assert command in outcome.out
     assert "board" in bbedge("--help").out
+
+
+# Beginning from scores that are there ---------------------------------------------------------------------------------
+
+
+def test_a_board_begins_from_scores_that_are_there(bbedge, tmp_path):
+    rows = [f"{m},{i},{b},{r},1" for m in "ab" for i, b in (("q1", "x"), ("q,2", "x"), ("q3", "y")) for r in "1"]
+    scores = tmp_path / "run1.csv"
+    scores.write_text("\n".join(["model,item,block,replicate,score", *(row.replace("q,2", '"q,2"') for row in rows)]))
+    place = tmp_path / "my board.bbedge"
+    outcome = bbedge("board", "init", place, "--from", scores)
+    assert outcome.code == 0, outcome.err
+    assert not place.exists()
+    (command,) = (line for line in outcome.out.splitlines() if line.startswith("  bbedge board init"))
+    assert bbedge(*shlex.split(command)[1:]).code == 0
+    assert bbedge("board", "add", place, scores).code == 0
+    board = Board.open(place)
+    frozen = board.events[0].content
+    board.close()
+    assert (frozen["models"], frozen["items"], frozen["blocks"]) == (["a", "b"], ["q,2", "q1", "q3"], ["x", "x", "y"])
+
+    again = bbedge("board", "init", place, "--from", scores)
+    assert again.code == 2
+    assert "the file exists" in again.err
+
+
+def test_what_a_board_needs_is_said_with_the_way_to_get_it(bbedge, tmp_path):
+    outcome = bbedge("board", "init", tmp_path / "b.bbedge", "--models", "a,b")
+    assert outcome.code == 2
+    assert "--from SCORES writes all three" in outcome.err
+
+
+def test_a_run_of_a_new_model_is_for_add_model(bbedge, tmp_path):
+    scores = tmp_path / "run.csv"
+    scores.write_text("model,item,score\na,q1,1\nb,q1,0\n")
+    place = tmp_path / "b.bbedge"
+    start = bbedge("board", "init", place, "--from", scores)
+    (command,) = (line for line in start.out.splitlines() if line.startswith("  bbedge board init"))
+    assert bbedge(*shlex.split(command)[1:]).code == 0
+    new = tmp_path / "new.csv"
+    new.write_text("model,item,score\nc,q1,1\n")
+    outcome = bbedge("board", "add", place, new)
+    assert outcome.code == 2
+    assert "model 'c' is not on the board; add it with add-model" in outcome.err

@@ -185,16 +185,19 @@ class BoardState:
 
     def check_panel(self, panel: Panel) -> None:
         """Refuse a replicate that is not of exactly the active models and the epoch's items."""
+        for model in panel:
+            if model in self.retired:
+                raise BoardError(f"model {quoted(model)} is retired; leave it out of new replicates")
+            if model not in self.active:
+                raise BoardError(
+                    f"model {quoted(model)} is not on the board; add it with add-model first, from runs of that model "
+                    f"alone (it needs {self.runs_needed()} of them now)"
+                )
         missing = [model for model in self.active if model not in panel]
         if missing:
             raise BoardError(
                 f"the replicate lacks model {quoted(missing[0])}; every active model must be in it (or be retired)"
             )
-        for model in panel:
-            if model in self.retired:
-                raise BoardError(f"model {quoted(model)} is retired; leave it out of new replicates")
-            if model not in self.active:
-                raise BoardError(f"model {quoted(model)} is not on the board; add it with add-model first")
         for model, scores in panel.items():
             _check_scores(model, scores, self.epoch.items)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
-from bbedge.cli.options import AllRows, CopiesRule, Filter, Kind, Metric, ModelName, ReplicateFrom, log_choices
+from bbedge.cli.options import (
+    AllRows,
+    Blocks,
+    CopiesRule,
+    Filter,
+    Kind,
+    Metric,
+    ModelName,
+    ReplicateFrom,
+    ScoreRange,
+    log_choices,
+    read_table,
+)
 from bbedge.cli.progress import output, reading
 from bbedge.cli.sources import HtmlOut, board_title, write_page
 from bbedge.cli.writing import write_whole
@@ -47,19 +60,55 @@ DesignFile = Annotated[
 @app.command()
 def init(
     place: Place,
-    design: Annotated[Path, typer.Option(help="The design: a TOML file.", show_default=False)],
-    items: Annotated[Path, typer.Option(help="The items: a CSV file with item and block.", show_default=False)],
+    design: Annotated[Path | None, typer.Option(help="The design: a TOML file.", show_default=False)] = None,
+    items: Annotated[
+        Path | None, typer.Option(help="The items: a CSV file with item and block.", show_default=False)
+    ] = None,
     models: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             help="The models: names separated by commas, repeated, or @FILE with a name a line.", show_default=False
         ),
-    ],
+    ] = None,
+    from_scores: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="SCORES",
+            help="Make no board yet: write items, models and a design to edit from scores that are there. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    blocks: Blocks = None,
+    score_range: ScoreRange = (0.0, 1.0),
+    kind: Kind = None,
+    metric: Metric = None,
+    filter_: Filter = None,
+    model_name: ModelName = None,
 ) -> None:
-    """Freeze a design and make the board. Prints a text to publish before the first run."""
+    """Freeze a design and make the board. Prints a text to publish before the first run.
+
+    [cyan]bbedge board init board.bbedge --from run1.csv[/cyan]
+    Write what the board needs from a run that is there, to be checked and edited first.
+
+    [cyan]bbedge board init board.bbedge --design design.toml --items items.csv --models a,b,c[/cyan]
+    Make the board.
+    """
     from bbedge.board import Board
     from bbedge.formats import read_items
 
+    if from_scores:
+        if design is not None or items is not None or models:
+            raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
+        choices = log_choices(kind, metric, filter_, model_name, None)
+        _start(place, from_scores, choices, blocks=blocks, score_range=score_range)
+        return
+    if design is None or items is None or not models:
+        raise DomainError(
+            "a board needs --design, --items and --models; bbedge board init BOARD --from SCORES writes all three from "
+            "scores that are there"
+        )
     benchmark = read_items(items)
     board = Board.create(place, _design(design), models=_names(models), items=benchmark.items, blocks=benchmark.blocks)
     console = output()
@@ -287,6 +336,25 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
                 Path(place + part).unlink(missing_ok=True)
         raise
     _say(output(), f"Imported and verified {done.events} events. Head {done.head}")
+
+
+def _start(
+    place: str, files: Sequence[Path], choices: Choices, *, blocks: str | None, score_range: tuple[float, float]
+) -> None:
+    from bbedge.cli.board_start import start_files
+
+    scores = read_table(
+        files, blocks=blocks, score_range=score_range, incomplete="refuse", column=None, choices=choices
+    )
+    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores))
+    _say(
+        output(),
+        f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
+        f"({len(scores.models)} models) and {design}.\n"
+        "Check the blocks and edit the design. Scores that helped to choose them cannot be evidence: if you looked at "
+        "these runs to decide, add only later ones. Then make the board:\n\n"
+        f"  bbedge board init {shlex.quote(place)} --design {design} --items {items} --models @{models}",
+    )
 
 
 def _open(place: str, design: Path | None) -> Board:
