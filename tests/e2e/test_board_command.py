@@ -102,7 +102,7 @@ def check_document(folder, document, epoch):
     part = document["board"]
     assert part["head"] == board.head
     assert part["events"] == len(board.events)
-    assert (part["design"], part["design_hash"]) == (board.design.content, board.design.hash)
+    assert (part["design"], part["design_hash"]) == (board.design.content, board.registration)
     assert (part["epoch"], part["epochs"]) == (epoch, len(board.state.epochs))
     assert (part["active"], part["retired"]) == (board.state.active, board.state.retired)
     assert part["alpha_spent"] == board.state.spent == sum(claim["level"] for claim in part["claims"])
@@ -139,7 +139,7 @@ def document_of(folder, *options):
 def test_a_whole_life(folder):
     said = folder.init()
     board = Board.open(folder.board)
-    for words in (board.design.hash, board.head, "3 models", "24 items in 12 blocks", "at most 0.1"):
+    for words in (board.registration, board.head, "3 models", "24 items in 12 blocks", "at most 0.1"):
         assert words in said
 
     said = folder("add", folder.board, folder.table("r12.csv", THREE, [1, 2]))
@@ -375,7 +375,7 @@ def test_replicates_that_are_refused(running):
     assert "number them from 4" in running.refuse("add", board, table("x.csv", THREE, [2]))
     lines = (running / "r.csv").read_text(encoding="utf-8").splitlines()
     copied = [lines[0]] + [line.replace(",1,", ",4,") for line in lines if ",1," in line]
-    assert "Add fresh runs" in running.refuse("add", board, running.write("x.csv", "\n".join(copied) + "\n"))
+    assert "--copies allow" in running.refuse("add", board, running.write("x.csv", "\n".join(copied) + "\n"))
     lines = table("x.csv", THREE, [4]).read_text(encoding="utf-8").splitlines()
     lines[7] = lines[7].rsplit(",", 1)[0] + ",3"
     assert "is outside [0, 1]" in running.refuse("add", board, running.write("x.csv", "\n".join(lines) + "\n"))
@@ -709,7 +709,7 @@ def test_a_board_begins_from_scores_that_are_there(bbedge, tmp_path):
     board = Board.open(place)
     frozen = board.events[0].content
     board.close()
-    assert (frozen["models"], frozen["items"], frozen["blocks"]) == (["a", "b"], ["q,2", "q1", "q3"], ["x", "x", "y"])
+    assert (frozen["models"], frozen["items"], frozen["blocks"]) == (["a", "b"], ["q1", "q3", "q,2"], ["x", "y", "x"])
 
     again = bbedge("board", "init", place, "--from", scores)
     assert again.code == 2

@@ -644,7 +644,9 @@ FORGERIES = {
         1,
         lambda c: c.update(
             design={**c["design"], "alpha": 0.5},
-            design_hash=BoardDesign.from_values({**c["design"], "alpha": 0.5}).hash,
+            registration=BoardDesign.from_values({**c["design"], "alpha": 0.5}).registration(
+                c["models"], c["items"], c["blocks"]
+            ),
         ),
         "event 1 (init): claim 0 at level",
     ),
@@ -654,7 +656,8 @@ FORGERIES = {
         lambda c: c["stages"][0].update(level=0.04),
         "event 7 (add-model): claim 1 at level 0.04",
     ),
-    "an item": (1, lambda c: c["items"].__setitem__(0, "other"), "event 1 (init): the design of claim 0 is not"),
+    "an item": (1, lambda c: c["items"].__setitem__(0, "other"), "event 1 (init): the design does not match its hash"),
+    "a block": (1, lambda c: c["blocks"].__setitem__(0, "other"), "event 1 (init): the design does not match its hash"),
     "evidence of a certificate": (None, lambda c: c["certified"][0].update(log_e=99.0), "says log_e 99.0"),
     "a certificate's date": (None, lambda c: c["certified"][0].update(replicate=1), "at replicate 1; the scores give"),
     "a certificate left out": (None, lambda c: c["certified"].pop(), "is missing from the record"),

@@ -179,6 +179,7 @@ class Board:
                 number = stated_number(label) if scores.numbered else None
                 place = known_place(stored, each.stored, number=number)
                 if place is None:
+                    state.check_panel(each.panel)
                     stored.append(each.stored)
                     fresh.append(each)
                 else:
@@ -186,7 +187,6 @@ class Board:
             found = counted_copies(session, state, stored, fresh, copies or state.design.copies)
             added = _Additions()
             for each in fresh:
-                state.check_panel(each.panel)
                 place = epoch.pilots + epoch.replicates
                 content = origin_record(scores, found.get(place, [])) | {
                     "epoch": epoch.number,

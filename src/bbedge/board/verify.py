@@ -205,11 +205,6 @@ def _check_look(event: Event, state: BoardState, edges: Sequence[NewEdge]) -> No
         raise BoardError(f"{event.called}: the claims looked at are not those of the epoch")
     for stage in state.epoch.stages:
         _check_edges(event, stage, content["current"][str(stage.claim)])
-    if len(content["certified"]) != len(edges):
-        raise BoardError(
-            f"{event.called}: {len(content['certified'])} certificates are recorded; {len(edges)} follow from the "
-            "scores"
-        )
     recorded = {(edge["winner"], edge["loser"]): edge for edge in content["certified"]}
     computed = {(edge.winner, edge.loser): edge for edge in edges}
     for pair in sorted(set(recorded) | set(computed)):
@@ -217,6 +212,11 @@ def _check_look(event: Event, state: BoardState, edges: Sequence[NewEdge]) -> No
             where = "recorded but does not follow from the scores" if pair in recorded else "missing from the record"
             raise BoardError(f"{event.called}: the certificate {quoted(pair[0])} > {quoted(pair[1])} is {where}")
         _check_certificate(event, recorded[pair], computed[pair])
+    if len(content["certified"]) != len(edges):
+        raise BoardError(
+            f"{event.called}: {len(content['certified'])} certificates are recorded; {len(edges)} follow from the "
+            "scores"
+        )
     look = state.epoch.looks[-1]
     if content["look"] != {"edges": look.edges, "resolved_pairs": look.resolved_pairs}:
         raise BoardError(f"{event.called}: the counts of the look are not those of its edges")

@@ -171,7 +171,7 @@ def add_model(
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    runs = _read(board, files, choices, least_models=1) if files else None
+    runs = _read(board, files, choices) if files else None
     added = board.add_model(name, runs, copies=copies)
     console = output()
     stage = board.state.stages[-1]
@@ -396,7 +396,7 @@ def _names(given: Sequence[str]) -> list[str]:
     return names
 
 
-def _read(board: Board, files: Sequence[Path], choices: Choices, *, least_models: int = 2) -> Scores:
+def _read(board: Board, files: Sequence[Path], choices: Choices) -> Scores:
     from bbedge.formats import read_scores
 
     with reading() as progress:
@@ -404,7 +404,7 @@ def _read(board: Board, files: Sequence[Path], choices: Choices, *, least_models
             *files,
             score_range=board.design.score_range,
             choices=choices,
-            least_models=min(least_models, len(board.state.active)),
+            least_models=1,  # the board says better what is missing
             identify=True,
             progress=progress,
         )
