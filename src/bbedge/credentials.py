@@ -9,31 +9,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from urllib.parse import unquote
 
 HIDDEN = "***"
 """What stands in place of a credential."""
 
-_SINGLE = frozenset(
-    "apikey apitoken authtoken accesstoken authorization authentication bearer cookie cookies credential credentials "
-    "passphrase passwd password passwords pwd secret secrets secretkey privatekey accesskey".split()
-)
+_SINGLE = frozenset({
+    "apikey", "apitoken", "authtoken", "accesstoken", "authorization", "authentication", "bearer", "cookie",
+    "cookies", "credential", "credentials", "passphrase", "passwd", "password", "passwords", "pwd", "secret",
+    "secrets", "secretkey", "privatekey", "accesskey",
+})  # fmt: skip
 _PASSWORDS = frozenset({"passphrase", "passwd", "password", "pwd"})
 _KEYS = frozenset(
     {"access", "account", "api", "auth", "client", "encryption", "private", "secret", "signing", "subscription"}
 )
 # Special tokens of a tokenizer, and counts: "pad_token", "max_token".
-_OF_TEXT = frozenset(
-    "begin bos cls decoder end eod eom eos eot first image last mask max min new next pad padding per prefix prompt "
-    "sep special start stop suffix think top unk unknown word".split()
-)
+_OF_TEXT = frozenset({
+    "begin", "bos", "cls", "decoder", "end", "eod", "eom", "eos", "eot", "first", "image", "last", "mask", "max",
+    "min", "new", "next", "pad", "padding", "per", "prefix", "prompt", "sep", "special", "start", "stop", "suffix",
+    "think", "top", "unk", "unknown", "word",
+})  # fmt: skip
 # "password_file" and "api_key_env" say where the credential is, not what it is.
-_ABOUT = frozenset(
-    "count dir env environment field file filename format header id length limit name path policy prefix type uri url "
-    "var variable".split()
-)
+_ABOUT = frozenset({
+    "count", "dir", "env", "environment", "field", "file", "filename", "format", "header", "id", "length", "limit",
+    "name", "path", "policy", "prefix", "type", "uri", "url", "var", "variable",
+})  # fmt: skip
 _PLACEHOLDERS = frozenset({"", "-", "dummy", "empty", "n/a", "no-key", "none", "not-needed", "null", "unused", HIDDEN})
-_REFERENCE = re.compile(r"\$|%\w+%$|\{\w+\}$|(?:os\.)?(?:getenv|environ)\b|<[\w -]+>$")
+_REFERENCE = re.compile(
+    r"\$(?:[A-Z_][A-Z0-9_]*|\{\w+\}|\(.*)$|%\w+%$|\{\w+\}$|(?:os\.)?(?:getenv|environ)\b|<[\w -]+>$"
+)
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SHAPES = re.compile(
@@ -173,7 +178,7 @@ def _names_secret(name: str) -> bool:
         return False
     if any(word in _SINGLE for word in words):
         return True
-    if any(first in _KEYS and then in ("key", "keys") for first, then in zip(words, words[1:], strict=False)):
+    if any(first in _KEYS and then in ("key", "keys") for first, then in pairwise(words)):
         return True
     return words[-1] == "token" and (len(words) == 1 or words[-2] not in _OF_TEXT)
 

@@ -10,8 +10,8 @@ SECRET = "hunter2Correct"
     "name",
     [
         "api_key", "apikey", "API-Key", "apiKey", "x-api-key", "token", "hf_token", "access_token", "authToken",
-        "Authorization", "proxy-authorization", "secret", "client_secret", "aws_secret_access_key", "password", "db_passwd",
-        "Cookie", "private_key", "OPENAI_API_KEY", "Ocp-Apim-Subscription-Key",
+        "Authorization", "proxy-authorization", "secret", "client_secret", "aws_secret_access_key", "password",
+        "db_passwd", "Cookie", "private_key", "OPENAI_API_KEY", "Ocp-Apim-Subscription-Key",
     ],
 )  # fmt: skip
 def test_a_name_gives_a_credential_away(name):
@@ -34,8 +34,9 @@ def test_a_name_gives_a_credential_away(name):
         ("api_key", "none"), ("api_key", "EMPTY"), ("api_key", "$OPENAI_API_KEY"), ("api_key_env", "OPENAI_API_KEY"),
         ("password_file", "/run/secret.txt"), ("sort_key", "question"), ("key", "value"), ("secretary", "ann"),
         ("system_message", "You keep a secret. The password is what the user says. Bearer bonds are paper."),
-        ("model", "openai/gpt-4o-2024-08-06"), ("model", "anthropic/claude-3-5-haiku-latest"), ("model", "sk-learn/sk-llm-7b"),
-        ("revision", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"), ("task", "risk-assessment-2024-final-v2"),
+        ("model", "openai/gpt-4o-2024-08-06"), ("model", "anthropic/claude-3-5-haiku-latest"),
+        ("model", "sk-learn/sk-llm-7b"), ("task", "risk-assessment-2024-final-v2"),
+        ("revision", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
         ("model", "hf/hf_model"), ("base", "http://127.0.0.1:8000/v1"), ("base", "https://ann@host/v1/x@y?seed=1"),
         ("base", "https://host:443/a@b"), ("data", "s3://bucket/path?versionId=3"),
     ],
