@@ -8,7 +8,7 @@ environment and no file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from urllib.parse import unquote
 
@@ -74,7 +74,9 @@ _SETTING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
-_LEAST_KNOWN = 6  # characters: a shorter text is too likely to be something else
+_FLAGGED = re.compile(r"(?<![\w-])(?P<flag>--?(?P<name>[A-Za-z][\w.-]*+)\s+)(?P<value>[^\s\"',;-][^\s\"',;]*)")
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
+_LEAST_KNOWN = 8  # characters: a shorter text is too likely to be something else
 
 
 def find_credentials(values: Mapping[str, object]) -> list[str]:
@@ -98,7 +100,7 @@ def find_in_words(words: Sequence[str]) -> list[int]:
         if (
             _is_shaped(word)
             or (flag is not None and not word.startswith("-") and _is_secret(flag["name"], word))
-            or any(_is_secret(setting["name"], _bare(setting["value"])) for setting in _SETTING.finditer(word))
+            or any(True for _ in _secret_settings(word))
         ):
             found.append(place)
     return found
@@ -128,7 +130,10 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
         if len(secret) >= _LEAST_KNOWN:
             text = text.replace(secret, HIDDEN)
     text = _URL.sub(lambda url: without_credentials(url[0]), text)
-    text = _SETTING.sub(_hidden_setting, text)
+    text = _without_settings(text)
+    text = _FLAGGED.sub(
+        lambda each: each["flag"] + (HIDDEN if _is_secret(each["name"], each["value"]) else each["value"]), text
+    )
     text = _BEARER.sub(lambda found: f"{found[1]} {HIDDEN}", text)
     return _SHAPES.sub(HIDDEN, text)
 
@@ -139,7 +144,7 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     >>> secret_values({"OPENAI_API_KEY": "abc123", "HOME": "/home/ann", "HF_TOKEN": "none"})
     ('abc123',)
     """
-    return tuple(value for name, value in environment.items() if _is_secret(name, value))
+    return tuple(value for name, value in environment.items() if name not in _FOLDERS and _is_secret(name, value))
 
 
 def _places(value: object, place: str, *, named: bool) -> Iterable[str]:
@@ -207,13 +212,30 @@ def _bare(value: str) -> str:
     return value[1:-1] if value[:1] in "\"'" and value[:1] == value[-1:] else value
 
 
-def _hidden_setting(setting: re.Match[str]) -> str:
-    value = _bare(setting["value"])
-    if not _is_secret(setting["name"], value):
-        return setting[0]
-    # "Unexpected token: <" is a sentence, "token=abc" and {"token": "abc"} are settings.
-    if ":" in setting["between"] and setting["between"][0] not in "\"'" and _words(setting["name"]) == ["token"]:
-        return setting[0] if not _is_random(value) else f"{setting['name']}{setting['between']}{HIDDEN}"
-    quote = setting["value"][0] if value != setting["value"] else ""
-    closing = ")" * (not quote and value.endswith(")"))
-    return f"{setting['name']}{setting['between']}{quote}{HIDDEN}{quote}{closing}"
+def _secret_settings(text: str) -> Iterator[re.Match[str]]:
+    """Settings whose value is a credential; a value may itself be a setting, as in ``--args=api_key=abc``."""
+    start = 0
+    while (setting := _SETTING.search(text, start)) is not None:
+        secret = _is_secret(setting["name"], _bare(setting["value"]))
+        if secret:
+            yield setting
+        start = setting.end() if secret else setting.start("value")
+
+
+def _without_settings(text: str) -> str:
+    pieces, start = [], 0
+    for setting in _secret_settings(text):
+        value, between = _bare(setting["value"]), setting["between"]
+        # "Unexpected token: <" is a sentence; "token=abc" and {"token": "abc"} are settings.
+        if (
+            ":" in between
+            and between[0] not in "\"'"
+            and _words(setting["name"]) == ["token"]
+            and not _is_random(value)
+        ):
+            continue
+        quote = setting["value"][0] if value != setting["value"] else ""
+        closing = ")" * (not quote and value.endswith(")"))
+        pieces += [text[start : setting.start("value")], f"{quote}{HIDDEN}{quote}{closing}"]
+        start = setting.end()
+    return "".join([*pieces, text[start:]])

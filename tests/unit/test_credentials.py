@@ -20,6 +20,7 @@ def test_a_name_gives_a_credential_away(name):
     assert find_in_words(["run", f"--{name}", SECRET]) == [2]
     assert find_in_words(["run", f"--{name}={SECRET}"]) == [1]
     assert find_in_words(["run", f"model=x,{name}={SECRET},seed=1"]) == [1]
+    assert find_in_words(["run", f"--model_args={name}={SECRET}"]) == [1]
     assert SECRET not in redacted(f"failed with {{'{name}': '{SECRET}'}}")
     assert SECRET not in redacted(f"failed with {name}={SECRET}, sorry")
     assert SECRET not in redacted(f"failed with [(b'{name}', b'{SECRET}')]")
@@ -112,6 +113,8 @@ def test_urls_lose_their_credentials_and_nothing_else(url, shown):
         f"Authorization: Bearer {SECRET}",
         f"the header was Bearer {SECRET}{SECRET}",
         f"connection to host with password={SECRET} failed",
+        f"usage: run --api-key {SECRET} --out x",
+        f"Command '['run', '--api-key', '{SECRET}']' returned non-zero exit status 1.",
     ],
 )
 def test_messages_lose_credentials(text):
@@ -128,6 +131,7 @@ def test_messages_keep_everything_else():
         "Connection refused: http://127.0.0.1:8000/v1/chat",
     ):
         assert redacted(text) == text
+    assert secret_values({"PWD": "/home/ann/study", "OLDPWD": "/home/ann", "HOME": "/home/ann"}) == ()
     assert redacted("no such model: qwertyuiop", ["qwertyuiop", "no"]) == "no such model: ***"
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from bbedge.cli.progress import output
+from bbedge.credentials import without_credentials
 from bbedge.naming import shown, shown_path
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _show(console: Console, study: Study, ended: Ended) -> None:
             top_k=top_k,
             title=shown_path(study.path.name),
             identity=f"{study.design.method}, tau {study.design.tau:g}, alpha {study.design.alpha:g}, "
-            f"hash {study.design.hash[:16]}, board {shown_path(study.board)}",
+            f"hash {study.design.hash[:16]}, board {shown_path(without_credentials(study.board))}",
         )
         console.print()
     verdict = {

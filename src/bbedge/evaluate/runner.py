@@ -8,15 +8,17 @@ its level. What happens inside a replicate (failures, retries, crashes) never lo
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bbedge.board.board import Added, Board
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
+from bbedge.credentials import redacted, secret_values
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample
 from bbedge.evaluate.events import (
@@ -40,6 +42,7 @@ from bbedge.evaluate.usage import Spent, Usage, spent
 from bbedge.naming import quoted, shown
 
 _LONGEST_PAUSE = 60.0
+_LONGEST_ERROR = 4000  # characters
 _TELLING = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
 
@@ -198,7 +201,12 @@ class _Runner:
         running, seeds = self.study.running, seeds_of(self.study, self.benchmark)
         errors: dict[tuple[str, str], str] = {}
 
+        # The whole environment goes to the engine, so its errors may repeat any key that is in it.
+        secrets = secret_values(os.environ)
+
         def report(what: Done | Failed) -> None:
+            if isinstance(what, Failed):
+                what = replace(what, error=redacted(what.error[:_LONGEST_ERROR], secrets))
             page.add(what)
             if isinstance(what, Failed):
                 errors[what.model, what.sample] = what.error

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from bbedge.board.design import BoardDesign
+from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.question import Drop, Question, parse_question
 from bbedge.evaluate.table import Table
-from bbedge.naming import quoted, shown_path
+from bbedge.naming import quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command"]
 OnError = Literal["wait", "zero"]
@@ -145,6 +146,7 @@ class Study:
     @classmethod
     def from_values(cls, values: Mapping[str, Any], *, path: Path) -> Study:
         """A study from plain values; relative paths start at the folder of ``path``."""
+        _refuse_credentials(values, source=shown_path(path))
         top = Table(values, shown_path(path))
         home = path.resolve().parent
         models = _models(top)
@@ -216,6 +218,27 @@ class Study:
         """SHA-256 of the protocol, in hexadecimal."""
         text = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:
+    """Refuse what looks like a credential before anything else is read, so that no message can repeat it.
+
+    The board's place is the exception: it is never frozen, and shown without its password.
+    """
+    command = values.get("command", [])
+    words = command.split() if isinstance(command, str) else map(str, command if isinstance(command, list) else [])
+    for place in find_in_words(list(words)):
+        raise FormatError(
+            f"{source}: command: argument {place} looks like a key or a password. The command is frozen on the board, "
+            "where others read it. Remove the argument and let the program read the key from an environment variable; "
+            "the environment is passed on to it"
+        )
+    for place in find_credentials({key: value for key, value in values.items() if key not in ("board", "command")}):
+        raise FormatError(
+            f"{source}: {shown(place, None)} looks like a key or a password. Settings are frozen on the board, where "
+            "others read them, and written to logs. Remove it, and set the environment variable that the provider "
+            "reads, such as OPENAI_API_KEY, before you run the command"
+        )
 
 
 def _models(top: Table) -> tuple[StudyModel, ...]:

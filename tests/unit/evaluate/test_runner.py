@@ -199,6 +199,25 @@ def test_an_error_is_not_a_zero_and_the_replicate_waits(tmp_path):
     assert sum(replicate == 2 for replicate, _, _ in mended.ran) == 4
 
 
+def test_credentials_in_an_error_reach_no_file_event_or_message(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCRIPTED_API_KEY", "plainwordkey")
+    secrets = ("plainwordkey", "hunter2Correct")
+    text = "401 from http://ann:hunter2Correct@host/v1 {'Authorization': 'Bearer hunter2Correct'}: bad plainwordkey"
+
+    class Leaking(FakeEngine):
+        def run(self, replicate, jobs, seeds, report):
+            super().run(replicate, jobs, seeds, lambda what: report(replace(what, error=text)))
+
+    study = fake_study(tmp_path, FAR, run={"pause": 0.0, "retries": 0})
+    seen = []
+    with pytest.raises(EvaluationError, match="401 from") as caught:
+        evaluate(study, Leaking(FAR, fails=lambda *_: True), watch=seen.append, sleep=lambda _: None)
+    written = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+    shown = str(caught.value) + json.dumps([plain(event) for event in seen])
+    assert "401 from" in written
+    assert not any(secret in shown or secret in written for secret in secrets)
+
+
 def test_an_error_is_a_zero_if_the_design_says_so(tmp_path):
     study = fake_study(tmp_path, FAR, on_error="zero", budget=1, run={"pause": 0.0, "retries": 1})
     block = FAR.blocks[3]
