@@ -20,7 +20,7 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import CopiedReplicateError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample
+from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample, Sent
 from bbedge.evaluate.events import (
     Begun,
     Dropped,
@@ -34,12 +34,12 @@ from bbedge.evaluate.events import (
     Waiting,
     Watcher,
 )
-from bbedge.evaluate.frozen import opened, seeds_of
+from bbedge.evaluate.frozen import journal_of, opened, seeds_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.spec import Study
-from bbedge.evaluate.usage import Spent, Usage, spent
-from bbedge.naming import quoted, shown
+from bbedge.evaluate.usage import Replicate, Spent, spent
+from bbedge.naming import quoted, shown, shown_path
 
 _LONGEST_PAUSE = 60.0
 _LONGEST_ERROR = 4000  # characters
@@ -64,7 +64,7 @@ def evaluate(
     benchmark = engine.benchmark()
     board = opened(study, benchmark)
     try:
-        with Journal(study.folder, root=seeds_of(study, benchmark).root) as journal:
+        with journal_of(study, benchmark, board) as journal:
             runner = _Runner(
                 study, engine, benchmark, board, journal, watch or (lambda event: None), interrupted, sleep
             )
@@ -89,6 +89,7 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._tidy()
+        self._check_usage()
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
         self.watch(
@@ -153,6 +154,7 @@ class _Runner:
         place = self._place
         page = self.journal.page(place)
         try:
+            self._check_page(page)
             jobs = self._jobs(place)
             self.watch(
                 ReplicateBegun(
@@ -204,14 +206,14 @@ class _Runner:
         # The whole environment goes to the engine, so its errors may repeat any key that is in it.
         secrets = secret_values(os.environ)
 
-        def report(what: Done | Failed) -> None:
+        def report(what: Done | Failed | Sent) -> None:
             if isinstance(what, Failed):
                 what = replace(what, error=redacted(what.error[:_LONGEST_ERROR], secrets))
             page.add(what)
             if isinstance(what, Failed):
                 errors[what.model, what.sample] = what.error
                 self.watch(SampleFailed(replicate=place, model=what.model, sample=what.sample, error=what.error))
-            else:
+            elif isinstance(what, Done):
                 self.watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=what.usage))
 
         def seed(job: Job, call: int) -> int:
@@ -225,6 +227,7 @@ class _Runner:
                 pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
                 self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
                 self.sleep(pause)
+            page.settle()
             self.engine.run(place, left, seed, report)
             if self.interrupted():
                 raise KeyboardInterrupt
@@ -241,8 +244,8 @@ class _Runner:
         raise EvaluationError(
             f"replicate {place} is not complete: {len(left)} samples failed {self.study.running.retries + 1} times. "
             f"{quoted(job.sample.name)} of {quoted(job.model.name)}: {shown(error, 400)}\n"
-            "An error is not a zero, so the replicate waits. What is done is kept: run the same command again to go "
-            f"on; logs are in {self.study.folder}"
+            "An error is not a zero, so the replicate stays incomplete until these samples succeed. Finished samples "
+            f"are kept: run the same command again to go on. Logs are in {shown_path(self.study.folder)}"
         )
 
     def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
@@ -314,19 +317,54 @@ class _Runner:
                 page = self.journal.page(place)
                 self.journal.finish(page, traces=self._traces(page))
 
+    def _check_usage(self) -> None:
+        """Refuse a journal that lacks replicates of the board; say so on the board if it was kept without checksums."""
+        known = {each.replicate for each in self.journal.finished()}
+        missing = [place for place in range(1, self._place) if place not in known]
+        if known and missing:
+            raise EvaluationError(
+                f"{shown_path(self.study.folder / 'usage.jsonl')}: replicate {missing[0]} is on the board, but not in "
+                "this file. If lines were removed, restore the file from a copy. If another command has added the "
+                "replicate to the board, make a new board for the study"
+            )
+        if self.journal.without_checksums():
+            self._note(
+                "journal",
+                "The journal was begun by an earlier version of bbedge, which kept no checksums: whether another "
+                "program has changed those lines is not known.",
+            )
+
+    def _check_page(self, page: Page) -> None:
+        """Refuse finished samples that are not of this benchmark, or are not scored on exactly its items."""
+        items = {sample.name: set(sample.items) for sample in self.benchmark.samples}
+        for (model, sample), done in page.done.items():
+            if model not in self.study.names or set(done.scores) != items.get(sample):
+                raise EvaluationError(
+                    f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
+                    "remove the file to run its replicate again"
+                )
+
     def _note(self, about: str, text: str) -> None:
         if all(note["text"] != text for note in self.board.noted):
             self.board.note(about, text)
             self.watch(Noted(text=text))
 
     def _spent(self) -> Spent:
-        unfinished = Usage()
+        """What the journal knows, beside every sample of every model in every replicate of the budget."""
+        finished, per_model = self.journal.finished(), len(self.benchmark.samples)
+        samples = sum(per_model * len(each.usage) if each.samples is None else each.samples for each in finished)
+        unfinished = []
         for place in self.journal.pages():
             page = self.journal.page(place)
-            unfinished += sum(page.usage().values(), Usage())
+            unfinished.append(Replicate(usage=page.usage(), wasted=page.wasted, lost=sum(page.lost.values())))
+            samples += len(page.done)
             page.close()
         return spent(
-            (each.usage for each in self.journal.finished()),
+            (each.cost for each in finished),
+            models=self.study.names,
+            replicates=self._place - 1,
+            samples=samples,
+            full_samples=per_model * len(self.study.names) * self.study.budget,
             budget=self.study.budget,
             prices=self.study.prices,
             unfinished=unfinished,
