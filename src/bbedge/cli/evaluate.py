@@ -49,8 +49,9 @@ def evaluate(
     """Run models on a benchmark, look after every replicate, and stop when the question is answered.
 
     The design is frozen before the first request. After Ctrl-C, a crash or a lost server the same command goes on.
-    A sample that is in the journal is not run again; samples in flight at the interruption are run again. Exit codes: 0 answered (or stopped by --replicates), 2 something is
-    in the way, 3 the budget is spent and the question open, 130 interrupted.
+    A sample that is in the journal is not run again; samples in flight at the interruption are run again. Exit
+    codes: 0 answered (or stopped by --replicates), 2 something is in the way, 3 the budget is spent and the question
+    open, 130 interrupted.
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
@@ -73,8 +74,8 @@ def evaluate(
             ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates, interrupted=asked.is_set)
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. Finished samples are kept: bbedge evaluate {shown_path(study)} goes on from here; samples in "
-            "flight are run again.",
+            f"Interrupted. Finished samples are kept: bbedge evaluate {shown_path(study)} goes on from here, and runs "
+            "samples that were in flight again.",
             err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None

@@ -7,7 +7,9 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.board.verify import verify
+from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
+from bbedge.evaluate.engine import Sent
 from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import Study
@@ -181,6 +183,52 @@ def test_failed_samples_are_tried_again_and_cost_what_they_cost(tmp_path):
     assert any(isinstance(event, SampleFailed) for event in seen)
     assert any(isinstance(event, Waiting) for event in seen)
     assert ended.spent.used.calls > expected.spent.used.calls
+
+
+def test_counts_stay_true_over_crashes_and_failures(tmp_path):
+    """What was asked for is compared with what the engine saw, and the full budget with what it is."""
+
+    class Crash(BaseException):
+        pass
+
+    class Dying(FakeEngine):
+        """Every request is answered; a call dies before the answer of its 20th reaches the journal."""
+
+        def run(self, replicate, jobs, seeds, report):
+            asked = 0
+
+            def count(what):
+                nonlocal asked
+                asked += isinstance(what, Sent)
+                self.asked += isinstance(what, Sent)
+                if asked == 20 and not isinstance(what, Sent):
+                    raise Crash
+                report(what)
+
+            super().run(replicate, jobs, seeds, count)
+
+    study = fake_study(tmp_path, TIED, budget=5)
+    engine = Dying(TIED, announces=True, fails=lambda r, model, sample, attempt: attempt == 1 and r == 2)
+    engine.asked, crashes = 0, 0
+    for _ in range(100):
+        try:
+            ended, _ = run(study, engine, at_most=1)
+        except Crash:
+            crashes += 1
+        else:
+            if ended.spent.replicates == 3:
+                break
+    assert crashes >= 3
+    spent, samples = ended.spent, 3 * 12  # models x samples
+    assert spent.used.calls == engine.asked > 3 * samples
+    assert spent.lost == crashes
+    assert (spent.samples, spent.full_samples) == (3 * samples, 5 * samples)
+    assert spent.full.calls == 5 * samples
+    assert spent.full.total_tokens == 5 * samples * 12
+    lines = "\n".join(saving_lines(spent, study))
+    assert "Samples     108 of at most 180 (40% saved)" in lines
+    assert f"{crashes} of these were in flight at an interruption and were run again" in lines
+    assert plain(ended)["spent"]["lost_queries"] == crashes
 
 
 def test_an_error_is_not_a_zero_and_the_replicate_waits(tmp_path):
