@@ -64,6 +64,8 @@ def evaluate(
 
     def interrupt(_number: int, _frame: object) -> None:
         asked.set()
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background by a script
+            raise KeyboardInterrupt
         os.kill(os.getpid(), signal.SIGINT)  # one way out, whoever asks
 
     signal.signal(signal.SIGTERM, interrupt)
