@@ -146,10 +146,19 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
 def test_it_survives_being_killed_with_the_server(server, tmp_path):
     whole = inspect_study(tmp_path / "whole", more='question = "best"')
     assert run(whole, server, "--quiet").returncode == 0
+    before = server.asked()
     study = inspect_study(tmp_path / "killed", more='question = "best"')
     server.faults(delay=0.05)
-    killed_runs(study, server, after=(0, 20, 40), seed=1)
+    spent = killed_runs(study, server, after=(0, 20, 40), seed=1)
     assert contents(study) == contents(whole)
+    # Both studies ask the same. What the killed one asked more than once is counted; a request that was announced
+    # when the kill came may not have reached the server.
+    asked = server.asked()
+    assert asked.keys() == before.keys()
+    answered = sum(asked.values()) - sum(before.values())
+    assert spent["queries"] >= answered > len(before)
+    assert spent["queries"] - spent["lost_queries"] == spent["samples"] == len(before)
+    assert spent["full_queries"] == spent["full_samples"] == 30 * 3 * 12
 
 
 def test_it_survives_being_killed_with_a_harness(tmp_path):
@@ -297,8 +306,8 @@ def test_the_password_of_a_board_is_not_shown(tmp_path):
     assert "hunter2" not in out.getvalue()
 
 
-def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], seed: int) -> None:
-    """Run and kill a moment after so many samples, again and again, and at last run to the end.
+def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], seed: int) -> dict:
+    """Run and kill a moment after so many samples, again and again, and at last run to the end; what that has spent.
 
     No sample is finished twice.
     """
@@ -323,6 +332,9 @@ def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], s
     assert process.returncode == 0
     assert len(finished) > sum(after)
     assert set(finished.values()) == {1}
+    spent = events(told)[-1]["spent"]
+    assert spent["samples"] >= len(finished)  # one may be journaled when the kill comes before its line
+    return spent
 
 
 def test_ctrl_c_keeps_what_is_done(server, tmp_path):
