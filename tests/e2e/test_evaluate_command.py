@@ -266,6 +266,17 @@ def test_a_program_that_changes_while_the_study_runs_is_refused(bbedge, tmp_path
     assert "'harness.py' changed while the study ran" in done.err
 
 
+@pytest.mark.parametrize("content", [b"[" * 100_000 + b"\n", b"3\n", b"\0\n", b'{"root": 1, "sum": []}\n', b"\xff\n"])
+@pytest.mark.parametrize("name", ["usage.jsonl", "replicate-00002.jsonl"])
+def test_a_damaged_journal_is_named_and_has_an_exit_code(bbedge, tmp_path, name, content):
+    study = command_study(tmp_path)
+    assert bbedge("evaluate", study, "--replicates", 1).code == 0
+    (tmp_path / "study.run" / name).write_bytes(content)
+    done = bbedge("evaluate", study)
+    assert done.code == 2
+    assert f"{name}:1: the line is damaged" in done.err or f"{name}:1: the checksum does not fit" in done.err
+
+
 def test_a_study_begun_before_programs_were_frozen_goes_on(bbedge, tmp_path, monkeypatch):
     from bbedge.evaluate.spec import hash_of
 

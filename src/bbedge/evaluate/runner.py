@@ -37,6 +37,7 @@ from bbedge.evaluate.events import (
 from bbedge.evaluate.frozen import journal_of, opened, seeds_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.question import Answer
+from bbedge.evaluate.resuming import check_page, check_usage
 from bbedge.evaluate.spec import Study
 from bbedge.evaluate.usage import Replicate, Spent, spent
 from bbedge.naming import quoted, shown, shown_path
@@ -89,7 +90,8 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._tidy()
-        self._check_usage()
+        check_usage(self.journal, replicates=self._place - 1)
+        self._note_missing_checksums()
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
         self.watch(
@@ -154,7 +156,7 @@ class _Runner:
         place = self._place
         page = self.journal.page(place)
         try:
-            self._check_page(page)
+            check_page(page, self.benchmark, self.study.names)
             jobs = self._jobs(place)
             self.watch(
                 ReplicateBegun(
@@ -317,32 +319,13 @@ class _Runner:
                 page = self.journal.page(place)
                 self.journal.finish(page, traces=self._traces(page))
 
-    def _check_usage(self) -> None:
-        """Refuse a journal that lacks replicates of the board; say so on the board if it was kept without checksums."""
-        known = {each.replicate for each in self.journal.finished()}
-        missing = [place for place in range(1, self._place) if place not in known]
-        if known and missing:
-            raise EvaluationError(
-                f"{shown_path(self.study.folder / 'usage.jsonl')}: replicate {missing[0]} is on the board, but not in "
-                "this file. If lines were removed, restore the file from a copy. If another command has added the "
-                "replicate to the board, make a new board for the study"
-            )
+    def _note_missing_checksums(self) -> None:
         if self.journal.without_checksums():
             self._note(
                 "journal",
                 "The journal was begun by an earlier version of bbedge, which kept no checksums: whether another "
                 "program has changed those lines is not known.",
             )
-
-    def _check_page(self, page: Page) -> None:
-        """Refuse finished samples that are not of this benchmark, or are not scored on exactly its items."""
-        items = {sample.name: set(sample.items) for sample in self.benchmark.samples}
-        for (model, sample), done in page.done.items():
-            if model not in self.study.names or set(done.scores) != items.get(sample):
-                raise EvaluationError(
-                    f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
-                    "remove the file to run its replicate again"
-                )
 
     def _note(self, about: str, text: str) -> None:
         if all(note["text"] != text for note in self.board.noted):
