@@ -258,7 +258,7 @@ def test_a_program_that_changes_is_refused(bbedge, tmp_path, monkeypatch):
 def test_a_program_that_changes_while_the_study_runs_is_refused(bbedge, tmp_path):
     study = command_study(tmp_path)
     harness = tmp_path / "harness.py"
-    # It changes itself, as somebody might who edits it in the meantime.
+    # It changes itself, as an edit in the meantime would.
     harness.write_text((SERVERS / "harness.py").read_text() + "\nopen(__file__, 'a').write('#')\n")
     study.write_text(study.read_text().replace(str(SERVERS / "harness.py"), "harness.py"))
     done = bbedge("evaluate", study)
