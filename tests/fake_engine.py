@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Sample
+from bbedge.evaluate.engine import Benchmark, Done, Failed, Sample, Sent
 from bbedge.evaluate.spec import Study
 from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -26,9 +26,11 @@ class FakeEngine:
         caveats: Iterable[str] = (),
         traced: bool = True,
         unseeded: tuple[str, ...] = (),
+        announces: bool = False,
     ) -> None:
         self.synthetic, self.seed, self.fails = synthetic, seed, fails
         self.notes, self.traced, self.unseeded = tuple(caveats), traced, unseeded
+        self.announces = announces
         self.ran: list[tuple[int, str, str]] = []
         self.tries: dict[tuple[int, str, str], int] = {}
 
@@ -51,6 +53,8 @@ class FakeEngine:
         for job in jobs:
             key = (replicate, job.model.name, job.sample.name)
             self.tries[key] = self.tries.get(key, 0) + 1
+            if self.announces:
+                report(Sent(model=job.model.name, sample=job.sample.name))
             usage = Usage(calls=1, tokens={job.model.model: (10, 2)}, seconds=0.1)
             if self.fails(*key, self.tries[key]):
                 report(Failed(model=job.model.name, sample=job.sample.name, error="as told", usage=usage))

@@ -146,10 +146,19 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
 def test_it_survives_being_killed_with_the_server(server, tmp_path):
     whole = inspect_study(tmp_path / "whole", more='question = "best"')
     assert run(whole, server, "--quiet").returncode == 0
+    before = server.asked()
     study = inspect_study(tmp_path / "killed", more='question = "best"')
     server.faults(delay=0.05)
-    killed_runs(study, server, after=(0, 20, 40), seed=1)
+    spent = killed_runs(study, server, after=(0, 20, 40), seed=1)
     assert contents(study) == contents(whole)
+    # Both studies ask the same. What the killed one asked more than once is counted; a request that was announced
+    # when the kill came may not have reached the server.
+    asked = server.asked()
+    assert asked.keys() == before.keys()
+    answered = sum(asked.values()) - sum(before.values())
+    assert spent["queries"] >= answered > len(before)
+    assert spent["queries"] - spent["lost_queries"] == spent["samples"] == len(before)
+    assert spent["full_queries"] == spent["full_samples"] == 30 * 3 * 12
 
 
 def test_it_survives_being_killed_with_a_harness(tmp_path):
@@ -160,8 +169,156 @@ def test_it_survives_being_killed_with_a_harness(tmp_path):
     assert contents(study) == contents(whole)
 
 
-def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], seed: int) -> None:
-    """Run and kill a moment after so many samples, again and again, and at last run to the end.
+def gated_study(folder: Path) -> Path:
+    """A study whose calls do not end before the file called gate is removed."""
+    study = command_study(folder, models='["a", "b"]')
+    (folder / "gate").touch()
+    study.write_text(study.read_text().replace("harness.py", "gated.py").replace("budget = 30", "budget = 1"))
+    return study
+
+
+def started(folder: Path) -> list[int]:
+    """The numbers of the processes of the one call that runs."""
+    for _ in range(6000):
+        found = [path for path in folder.glob("pids-*") if path.suffix != ".new"]
+        if found:
+            pids = [int(pid) for pid in found[0].read_text().split()]
+            found[0].unlink()
+            return pids
+        time.sleep(0.005)
+    pytest.fail("the harness did not start")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_what_a_killed_runner_leaves_does_not_reach_the_next_one(tmp_path):
+    whole = gated_study(tmp_path / "whole")
+    (whole.parent / "gate").unlink()
+    assert run(whole).returncode == 3
+    study = gated_study(tmp_path / "killed")
+    with subprocess.Popen(command(study, "--quiet")) as first:
+        survivors = started(study.parent)
+        first.kill()
+    assert all(map(is_running, survivors))
+    with subprocess.Popen(command(study, "--json"), stdout=subprocess.PIPE, text=True) as second:
+        assert second.stdout is not None
+        started(study.parent)
+        alive = [pid for pid in survivors if is_running(pid)]
+        (study.parent / "gate").unlink()
+        said = events(second.stdout.read())
+    assert alive == []
+    assert second.returncode == 3
+    assert contents(study) == contents(whole)
+    attempts = sorted((study.parent / "study.run" / "replicate-00001" / "model-001").iterdir())
+    assert [path.name for path in attempts] == ["attempt-00001", "attempt-00002"]
+    assert [(path / "scores.csv").exists() for path in attempts] == [False, True]
+    # 12 items of the call that was in flight were run for nothing.
+    spent = said[-1]["spent"]
+    assert (spent["queries"], spent["lost_queries"], spent["full_queries"]) == (36, 12, 24)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_the_call_with_its_helpers(tmp_path, number):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("these tests were started so that they ignore the signal, and so is what they start")
+    study = gated_study(tmp_path)
+    with subprocess.Popen(command(study, "--quiet"), stderr=subprocess.PIPE, text=True) as process:
+        pids = started(tmp_path)
+        process.send_signal(number)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert "runs samples that were in flight again" in said
+    assert not any(map(is_running, pids))
+
+
+def test_a_program_that_changes_is_refused(bbedge, tmp_path, monkeypatch):
+    study = command_study(tmp_path)
+    harness = tmp_path / "harness.py"
+    harness.write_text((SERVERS / "harness.py").read_text())
+    study.write_text(study.read_text().replace(str(SERVERS / "harness.py"), "harness.py"))
+    assert bbedge("evaluate", study, "--replicates", 1).code == 0
+    original = harness.read_text()
+    harness.write_text(original + "# changed\n")
+    done = bbedge("evaluate", study)
+    assert done.code == 2
+    assert "study.toml: 'harness.py' changed after the study had begun" in done.err
+    harness.write_text(original)
+    (tmp_path / "{seed}").write_text("a word of the command that is a file only now")
+    assert bbedge("evaluate", study, "--replicates", 1).code == 0
+
+
+def test_a_program_that_changes_while_the_study_runs_is_refused(bbedge, tmp_path):
+    study = command_study(tmp_path)
+    harness = tmp_path / "harness.py"
+    # It changes itself, as an edit in the meantime would.
+    harness.write_text((SERVERS / "harness.py").read_text() + "\nopen(__file__, 'a').write('#')\n")
+    study.write_text(study.read_text().replace(str(SERVERS / "harness.py"), "harness.py"))
+    done = bbedge("evaluate", study)
+    assert done.code == 2
+    assert "'harness.py' changed while the study ran" in done.err
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000 + b"\n", b"3\n", b"\0\n", b'{"root": 1, "sum": []}\n', b"\xff\n"])
+@pytest.mark.parametrize("name", ["usage.jsonl", "replicate-00002.jsonl"])
+def test_a_damaged_journal_is_named_and_has_an_exit_code(bbedge, tmp_path, name, content):
+    study = command_study(tmp_path)
+    assert bbedge("evaluate", study, "--replicates", 1).code == 0
+    (tmp_path / "study.run" / name).write_bytes(content)
+    done = bbedge("evaluate", study)
+    assert done.code == 2
+    assert f"{name}:1: the line is damaged" in done.err or f"{name}:1: the checksum does not fit" in done.err
+
+
+def test_a_study_begun_before_programs_were_frozen_goes_on(bbedge, tmp_path, monkeypatch):
+    from bbedge.evaluate.spec import hash_of
+
+    honest = Board.note
+
+    def as_before(self, about, text, **particulars):
+        if about == "protocol":
+            del particulars["content"]["programs"], particulars["journal"]
+            particulars["protocol"] = hash_of(particulars["content"])
+        honest(self, about, text, **particulars)
+
+    study = command_study(tmp_path)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Board, "note", as_before)
+        assert bbedge("evaluate", study, "--replicates", 1).code == 0
+    assert bbedge("evaluate", study, "--replicates", 1).code == 0
+    study.write_text(study.read_text().replace("budget", "seed = 4\nbudget"))
+    assert "'seed' changed" in bbedge("evaluate", study).err
+
+
+def test_the_password_of_a_board_is_not_shown(tmp_path):
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from bbedge.cli.evaluate import _show
+    from bbedge.evaluate.runner import evaluate
+    from bbedge.study.synthetic import SyntheticBenchmark
+    from fake_engine import FakeEngine, fake_study
+
+    far = SyntheticBenchmark(means=(0.9, 0.1), n_items=20, offset=0.0)
+    study = fake_study(tmp_path, far)
+    ended = evaluate(study, FakeEngine(far), sleep=lambda _: None)
+    out = io.StringIO()
+    secret = replace(study, board="postgresql://ann:hunter2@host/db?password=hunter2")
+    _show(Console(file=out, width=200), secret, ended)
+    assert "board postgresql://ann:***@host/db?password=***" in out.getvalue()
+    assert "hunter2" not in out.getvalue()
+
+
+def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], seed: int) -> dict:
+    """Run and kill a moment after so many samples, again and again, and at last run to the end; what that has spent.
 
     No sample is finished twice.
     """
@@ -186,6 +343,9 @@ def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], s
     assert process.returncode == 0
     assert len(finished) > sum(after)
     assert set(finished.values()) == {1}
+    spent = events(told)[-1]["spent"]
+    assert spent["samples"] >= len(finished)  # one may be journaled when the kill comes before its line
+    return spent
 
 
 def test_ctrl_c_keeps_what_is_done(server, tmp_path):

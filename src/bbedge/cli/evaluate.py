@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from bbedge.cli.progress import output
+from bbedge.credentials import without_credentials
 from bbedge.naming import shown, shown_path
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ def evaluate(
 ) -> None:
     """Run models on a benchmark, look after every replicate, and stop when the question is answered.
 
-    The design is frozen before the first request. After Ctrl-C, a crash or a lost server the same command goes on
-    where it was; no finished sample is run again. Exit codes: 0 answered (or stopped by --replicates), 2 something is
-    in the way, 3 the budget is spent and the question open, 130 interrupted.
+    The design is frozen before the first request. After Ctrl-C, a crash or a lost server the same command goes on.
+    A sample that is in the journal is not run again; samples in flight at the interruption are run again. Exit
+    codes: 0 answered (or stopped by --replicates), 2 something is in the way, 3 the budget is spent and the question
+    open, 130 interrupted.
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
@@ -62,15 +64,21 @@ def evaluate(
 
     def interrupt(_number: int, _frame: object) -> None:
         asked.set()
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background by a script
+            raise KeyboardInterrupt
         os.kill(os.getpid(), signal.SIGINT)  # one way out, whoever asks
 
     signal.signal(signal.SIGTERM, interrupt)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # unless run with nohup
+        signal.signal(signal.SIGHUP, interrupt)
     try:
         with _watching(chosen, quiet=quiet, json_lines=json_lines) as watch:
             ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates, interrupted=asked.is_set)
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. What is done is kept: bbedge evaluate {shown_path(study)} goes on from here.", err=True
+            f"Interrupted. Finished samples are kept: bbedge evaluate {shown_path(study)} goes on from here, and runs "
+            "samples that were in flight again.",
+            err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None
     if not json_lines:
@@ -121,7 +129,7 @@ def _show(console: Console, study: Study, ended: Ended) -> None:
             top_k=top_k,
             title=shown_path(study.path.name),
             identity=f"{study.design.method}, tau {study.design.tau:g}, alpha {study.design.alpha:g}, "
-            f"hash {study.design.hash[:16]}, board {shown_path(study.board)}",
+            f"hash {study.design.hash[:16]}, board {shown_path(without_credentials(study.board))}",
         )
         console.print()
     verdict = {
@@ -133,5 +141,5 @@ def _show(console: Console, study: Study, ended: Ended) -> None:
     }
     word, style = verdict[ended.reason]
     console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
-    for line in saving_lines(ended.spent, currency=study.currency):
+    for line in saving_lines(ended.spent, study):
         console.print(Text(line), highlight=False)

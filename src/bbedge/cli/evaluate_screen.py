@@ -38,21 +38,34 @@ _MOST_OPEN = 4
 _WINDOW = 20.0  # seconds over which speed is measured
 
 
-def saving_lines(spent: Spent, *, currency: str) -> list[str]:
-    """What was used, beside the full budget."""
+def saving_lines(spent: Spent, study: Study) -> list[str]:
+    """What was used, beside the full budget: samples exactly, all else as projected from what samples took so far."""
     lines = [f"Replicates  {spent.replicates:,} of at most {spent.budget:,}"]
-    if spent.used.calls:
-        lines.append(f"Queries     {_against(spent.used.calls, spent.full.calls)}")
+    if spent.unknown:
+        lines.append(f"            what {spent.unknown:,} of them used is not known: usage.jsonl lacks them")
+    if study.engine == "command":  # a sample is the whole benchmark there, and a call is counted by its items
+        lines.append(f"Item runs   {_against(spent.used.calls, spent.full.calls, 'instead of')}")
+    else:
+        lines.append(f"Samples     {_against(spent.samples, spent.full_samples, 'of at most')}")
+        if spent.used.calls:
+            lines.append(f"Requests    {_against(spent.used.calls, spent.full.calls)}")
+    if spent.lost:
+        lines.append(
+            f"            {spent.lost:,} of these were in flight at an interruption and were run again"
+            + ("; their tokens are not counted" if spent.used.total_tokens else "")
+        )
     if spent.used.total_tokens:
         lines.append(f"Tokens      {_against(spent.used.total_tokens, spent.full.total_tokens)}")
-    if spent.cost is not None and spent.full_cost is not None:
-        saved = f" ({1 - spent.cost / spent.full_cost:.0%} saved)" if spent.full_cost > spent.cost else ""
-        lines.append(f"Cost        {currency}{spent.cost:,.2f} instead of {currency}{spent.full_cost:,.2f}{saved}")
+    if spent.cost is not None:
+        full = spent.full_cost or 0.0
+        lines.append(f"Cost        {_against(spent.cost, full, currency=study.currency)}")
     return lines
 
 
-def _against(used: int, full: int) -> str:
-    return f"{used:,} instead of {full:,} ({1 - used / full:.0%} saved)" if full > used else f"{used:,}"
+def _against(used: float, full: float, words: str = "instead of about", *, currency: str = "") -> str:
+    form = ",.2f" if currency else ",.0f"
+    text = f"{currency}{used:{form}}"
+    return f"{text} {words} {currency}{full:{form}} ({1 - used / full:.0%} saved)" if full > used else text
 
 
 class Lines:
@@ -214,7 +227,7 @@ class Screen:
         rate = self._finished / max(moment - self._since, 1e-3)
         here = sum(now.samples - self._done.get(model, 0) for model in now.models)
         later = (begun.budget - now.replicate) * len(now.models) * now.samples
-        parts = [f"{self._calls:,} queries"]
+        parts = [f"{self._calls:,} {'item runs' if self._study.engine == 'command' else 'requests'} by this command"]
         if self._tokens:
             parts += [f"{self._tokens:,} tokens", f"{tokens:,.0f} tokens/s"]
         parts += [f"{_time(here / rate)} left here", f"{_time((here + later) / rate)} at most in all"]

@@ -98,7 +98,19 @@ class Failed:
     """What the attempt cost all the same."""
 
 
-Report = Callable[[Done | Failed], None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A sample's requests are on their way: if the sample does not end, they were for nothing and are counted."""
+
+    model: str
+    """The model's name on the board."""
+    sample: str
+    """The sample."""
+    calls: int = 1
+    """Requests; for a command, items."""
+
+
+Report = Callable[[Done | Failed | Sent], None]
 SeedOf = Callable[[int], int]
 """From the number of a call in its sample to its seed."""
 
@@ -115,5 +127,6 @@ class Engine(Protocol):
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Run the jobs, in their order as far as order goes, and report each as soon as it has ended.
 
-        ``seeds`` gives the seed of a job's n-th call, from 0. A job that is not reported counts as failed.
+        ``seeds`` gives the seed of a job's n-th call, from 0. A job that is not reported as done counts as failed.
+        All reports come from the thread that called.
         """

@@ -184,7 +184,11 @@ def _spent(spent: Spent) -> dict[str, Any]:
     return {
         "replicates": spent.replicates,
         "budget": spent.budget,
+        "unknown_replicates": spent.unknown,
+        "samples": spent.samples,
+        "full_samples": spent.full_samples,
         "queries": spent.used.calls,
+        "lost_queries": spent.lost,
         "full_queries": spent.full.calls,
         "tokens": spent.used.total_tokens,
         "full_tokens": spent.full.total_tokens,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bbedge.board.board import Board
 from bbedge.errors import BoardError, DesignError
 from bbedge.evaluate.engine import Benchmark
+from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.seeds import Seeds
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import Study, hash_of
 from bbedge.naming import listed, shown_path
 
 
@@ -16,6 +19,23 @@ def seeds_of(study: Study, benchmark: Benchmark) -> Seeds:
     """The seeds of a study: those of its design, models, benchmark and seed."""
     items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
     return Seeds.of(study.design.hash, study.names, items, study.seed)
+
+
+def journal_of(study: Study, benchmark: Benchmark, board: Board) -> Journal:
+    """The journal of a study whose board is open; its lines are bound to what the board has frozen."""
+    (note, *_) = _notes(board)
+    return Journal(
+        study.folder,
+        root=seeds_of(study, benchmark).root,
+        protocol=Seeds.of(note["protocol"], note["benchmark"]).root,
+        unchained="journal" not in note,
+    )
+
+
+def _notes(board: Board) -> list[dict[str, Any]]:
+    """The protocols that are frozen on the board for its present epoch."""
+    epoch = board.state.epoch.number
+    return [note for note in board.noted if note["about"] == "protocol" and note["epoch"] == epoch]
 
 
 def opened(study: Study, benchmark: Benchmark) -> Board:
@@ -53,8 +73,8 @@ def _check_same(study: Study, benchmark: Benchmark, board: Board) -> None:
         raise BoardError(
             f"{board.name}: its items and blocks are not those of the benchmark: {listed(other)} differ; {another}"
         )
-    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint}
-    known = [note for note in board.noted if note["about"] == "protocol" and note["epoch"] == epoch.number]
+    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint, "journal": "checksums"}
+    known = _notes(board)
     if not known:
         if epoch.replicates or epoch.pilots:
             raise BoardError(
@@ -64,15 +84,35 @@ def _check_same(study: Study, benchmark: Benchmark, board: Board) -> None:
         if study.on_error == "zero":
             text += " A sample that goes on failing scores zero, as decided before the first run."
         board.note("protocol", text, content=study.protocol, **frozen)
-    elif known[0]["protocol"] != study.protocol_hash:
-        was, now = known[0]["content"], study.protocol
+        return
+    was = known[0]["content"]
+    now = _comparable(study.protocol, was)
+    if known[0]["protocol"] != hash_of(now):
         keys = [key for key in now if was.get(key) != now[key]]
+        if keys == ["programs"]:
+            keys = [word for word, digest in was["programs"].items() if now["programs"].get(word) != digest]
         raise DesignError(
             f"{shown_path(study.path)}: {listed(keys)} changed after the study had begun; what is measured is frozen "
             f"with the design. Restore it, or {another}"
         )
-    elif known[0]["benchmark"] != benchmark.fingerprint:
+    if known[0]["benchmark"] != benchmark.fingerprint:
         raise DesignError(
             f"{shown_path(study.path)}: the benchmark asks something else than when the study began, under the same "
             f"item names. Restore it, or {another}"
         )
+
+
+def _comparable(now: Mapping[str, Any], was: Mapping[str, Any]) -> dict[str, Any]:
+    """The protocol as it is now, reduced to what was known when it was frozen.
+
+    Earlier versions froze no hashes of program files, and a word of the command may name a file only since the
+    program has written it.
+    """
+    reduced = dict(now)
+    if "programs" in reduced:
+        known = was.get("programs")
+        if known is None:
+            del reduced["programs"]
+        else:
+            reduced["programs"] = {word: digest for word, digest in now["programs"].items() if word in known}
+    return reduced

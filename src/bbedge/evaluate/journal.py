@@ -1,13 +1,13 @@
 """The memory of a run: every finished sample on disk before it counts, so that a crash loses only what was in flight.
 
-A replicate in progress has a file of lines, one per finished sample (or failed attempt), each flushed to the disk.
-When the board has taken the replicate, what it cost goes into ``usage.jsonl`` as one line and its file is removed.
+A replicate in progress has a file of lines: a finished sample, a failed attempt, a request that was sent. When the
+board has taken the replicate, what it cost goes into ``usage.jsonl`` as one line and its file is removed.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,17 @@ from types import TracebackType
 from typing import IO, Any
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed
-from bbedge.evaluate.usage import Usage
+from bbedge.evaluate.chain import append, damaged, read_chain
+from bbedge.evaluate.engine import Done, Failed, Sent
+from bbedge.evaluate.usage import Replicate, Usage
 from bbedge.naming import quoted, shown_path
 
 _USAGE = "usage.jsonl"
 _LOCK = "lock"
+_PAGE = re.compile(r"replicate-(\d{5,9})\.jsonl")
+_RUN_AGAIN = "remove the file to run its replicate again"
+_RESTORE = "restore the file from a copy"
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what a value of another type raises
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +35,32 @@ class Finished:
     replicate: int
     """Its number, pilots counted."""
     usage: Mapping[str, Usage]
-    """What each model used."""
+    """What each model used, failed and repeated attempts included."""
+    wasted: Mapping[str, Usage] | None
+    """The part of it that was failed and repeated attempts; ``None`` if an earlier version did not keep it apart."""
+    samples: int | None
+    """Samples that were run and scored; ``None`` if an earlier version did not count them: all of every model."""
+    lost: int
+    """Requests that were in flight at interruptions and were sent again; they are part of both."""
     traces: Mapping[str, str]
     """A hash of all answers of each model whose answers the engine sees."""
 
+    @property
+    def cost(self) -> Replicate:
+        """What it cost."""
+        return Replicate(usage=self.usage, wasted=self.wasted, lost=self.lost)
+
 
 class Journal:
-    """The folder of a run. Only one process at a time may use it: a context manager."""
+    """The folder of a run. Only one process at a time may use it: a context manager.
 
-    def __init__(self, folder: Path, *, root: str) -> None:
-        self._folder, self._root = folder, root
+    ``root`` and ``protocol`` say which study the files belong to. ``unchained`` allows lines without checksums, for
+    a study that was begun by a version that wrote none.
+    """
+
+    def __init__(self, folder: Path, *, root: str, protocol: str = "", unchained: bool = False) -> None:
+        self._folder, self._unchained = folder, unchained
+        self._study = {"root": root, "protocol": protocol}
         self._lock: IO[bytes] | None = None
         self._finished: list[Finished] | None = None
 
@@ -65,37 +86,58 @@ class Journal:
 
     def pages(self) -> tuple[int, ...]:
         """The replicates that have a file."""
-        return tuple(sorted(int(path.stem.rpartition("-")[2]) for path in self._folder.glob("replicate-*.jsonl")))
+        found = []
+        for path in self._folder.glob("replicate-*.jsonl"):
+            name = _PAGE.fullmatch(path.name)
+            if name is None:
+                raise EvaluationError(f"{shown_path(path)}: not a file of the journal; move it to another folder")
+            found.append(int(name[1]))
+        return tuple(sorted(found))
 
     def page(self, replicate: int) -> Page:
         """The file of a replicate in progress."""
-        return Page(self._folder / f"replicate-{replicate:05d}.jsonl", root=self._root, replicate=replicate)
+        path = self._folder / f"replicate-{replicate:05d}.jsonl"
+        return Page(path, study=self._study, replicate=replicate, unchained=self._unchained)
+
+    def without_checksums(self) -> int:
+        """How many lines an earlier version wrote, in all files."""
+        count = read_chain(self._folder / _USAGE, unchained=self._unchained, remedy=_RESTORE).unchained
+        for replicate in self.pages():
+            page = self.page(replicate)
+            count += page.unchained
+            page.close()
+        return count
 
     def finished(self) -> list[Finished]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
-            lines, _ = _lines(self._folder / _USAGE)
-            self._finished = [_finished(line) for line in lines if line["root"] == self._root]
+            path = self._folder / _USAGE
+            chain = read_chain(path, unchained=self._unchained, remedy=_RESTORE)
+            self._finished = []
+            for place, line in enumerate(chain.lines, start=1):
+                try:
+                    if _belongs(line, self._study):
+                        self._finished.append(_finished(line))
+                except _WRONG as error:
+                    raise damaged(path, place, _RESTORE) from error
         return self._finished
 
     def finish(self, page: Page, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm."""
         done = self.finished()
         if all(each.replicate != page.replicate for each in done):
-            record = Finished(replicate=page.replicate, usage=page.usage(), traces=traces)
+            record = Finished(
+                replicate=page.replicate,
+                usage=page.usage(),
+                wasted=page.wasted,
+                samples=len(page.done),
+                lost=sum(page.lost.values()),
+                traces=traces,
+            )
             path = self._folder / _USAGE
-            _, end = _lines(path)
-            with path.open("ab") as file:
-                file.truncate(end)
-                _write(
-                    file,
-                    {
-                        "root": self._root,
-                        "replicate": record.replicate,
-                        "usage": {model: usage.content for model, usage in record.usage.items()},
-                        "traces": dict(record.traces),
-                    },
-                )
+            chain = read_chain(path, unchained=self._unchained, remedy=_RESTORE)
+            with _opened(path, chain.end) as file:
+                append(file, chain.head, self._study | _content(record), durable=True)
             done.append(record)
         page.remove()
 
@@ -103,54 +145,60 @@ class Journal:
 class Page:
     """The file of one replicate in progress."""
 
-    def __init__(self, path: Path, *, root: str, replicate: int) -> None:
-        self._path, self.replicate = path, replicate
+    def __init__(self, path: Path, *, study: Mapping[str, str], replicate: int, unchained: bool) -> None:
+        self.path, self.replicate = path, replicate
         self.done: dict[tuple[str, str], Done] = {}
         self.wasted: dict[str, Usage] = {}
-        lines, end = _lines(path)
-        for place, line in enumerate(lines, start=1):
+        """What failed attempts and requests that were lost have used, by model."""
+        self.lost: dict[str, int] = {}
+        """Requests in flight at an interruption, by model."""
+        self._sent: dict[tuple[str, str], int] = {}
+        chain = read_chain(path, unchained=unchained, remedy=_RUN_AGAIN)
+        self.unchained, self._head = chain.unchained, chain.head
+        for place, line in enumerate(chain.lines, start=1):
             if place == 1:
-                if line != _header(root, replicate):
+                if not _belongs(line, study) or line.get("replicate") != replicate:
                     raise EvaluationError(
                         f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
                     )
                 continue
             try:
-                if "error" in line:
-                    self._waste(line["model"], Usage.from_content(line["usage"]))
-                else:
-                    self.done[line["model"], line["sample"]] = _done(line)
-            except (KeyError, TypeError, ValueError) as error:
-                raise _damaged(path, place) from error
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab")
-        self._file.truncate(end)  # a line that was being written when the power went
-        if not lines:
-            _write(self._file, _header(root, replicate))
+                self._take(line)
+            except _WRONG as error:
+                raise damaged(path, place, _RUN_AGAIN) from error
+        self._file = _opened(path, chain.end)
+        if not chain.lines:
+            self._write({**study, "replicate": replicate})
 
-    def add(self, what: Done | Failed) -> None:
-        """Write a finished sample, or what a failed attempt cost; when this returns it is on the disk."""
-        usage = {"usage": what.usage.content}
-        if isinstance(what, Failed):
-            self._waste(what.model, what.usage)
-            _write(self._file, {"model": what.model, "sample": what.sample, "error": what.error[:2000]} | usage)
-            return
-        self.done[what.model, what.sample] = what
-        _write(
-            self._file,
-            {
-                "model": what.model,
-                "sample": what.sample,
+    def add(self, what: Done | Failed | Sent) -> None:
+        """Write what happened. When this returns, a finished sample or failed attempt is on the disk."""
+        line: dict[str, Any] = {"model": what.model, "sample": what.sample}
+        if isinstance(what, Sent):
+            line |= {"sent": what.calls}
+        elif isinstance(what, Failed):
+            line |= {"error": what.error[:2000], "usage": what.usage.content}
+        else:
+            line |= {
                 "scores": dict(what.scores),
                 "trace": what.trace,
                 "length": what.length,
                 "unseeded": list(what.unseeded),
+                "usage": what.usage.content,
             }
-            | usage,
-        )
+        self._take(line)
+        self._write(line, durable=not isinstance(what, Sent))
+
+    def settle(self) -> None:
+        """Count requests of samples that did not end as lost: those samples are about to be run again."""
+        lost: dict[str, int] = {}
+        for (model, _), calls in self._sent.items():
+            lost[model] = lost.get(model, 0) + calls
+        if lost:
+            self._take({"lost": lost})
+            self._write({"lost": lost})
 
     def usage(self) -> dict[str, Usage]:
-        """What each model has used so far, failed attempts included."""
+        """What each model has used so far, failed and lost attempts included."""
         total = dict(self.wasted)
         for (model, _), done in self.done.items():
             total[model] = total.get(model, Usage()) + done.usage
@@ -159,74 +207,104 @@ class Page:
     def remove(self) -> None:
         """Close and delete the file."""
         self._file.close()
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
+    def _take(self, line: Mapping[str, Any]) -> None:
+        """Change the state as a line says."""
+        if "lost" in line:
+            for model, calls in line["lost"].items():
+                self.lost[model] = self.lost.get(model, 0) + _whole(calls)
+                self._waste(model, Usage(calls=_whole(calls)))
+            self._sent.clear()
+            return
+        key = _text(line["model"]), _text(line["sample"])
+        if "sent" in line:
+            self._sent[key] = self._sent.get(key, 0) + _whole(line["sent"])
+            return
+        if "error" in line:
+            self._waste(key[0], Usage.from_content(line["usage"]))
+        else:
+            self.done[key] = _done(line)
+        self._sent.pop(key, None)
+
     def _waste(self, model: str, usage: Usage) -> None:
         self.wasted[model] = self.wasted.get(model, Usage()) + usage
 
+    def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
+        self._head = append(self._file, self._head, line, durable=durable)
 
-def _header(root: str, replicate: int) -> dict[str, Any]:
-    return {"root": root, "replicate": replicate}
 
-
-def _write(file: IO[bytes], line: Mapping[str, Any]) -> None:
+def _opened(path: Path, end: int) -> IO[bytes]:
+    """The file for appending, without the line that was being written at a crash."""
     try:
-        file.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+        file.truncate(end)
     except OSError as error:
-        raise EvaluationError(
-            f"{shown_path(file.name)}: cannot be written ({error.strerror}); make room and run the same command again"
-        ) from error
+        raise EvaluationError(f"{shown_path(path)}: cannot be written ({error.strerror})") from error
+    return file
 
 
-def _lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The complete lines of a file and where they end; a torn last line is left out, any other damage is an error."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return [], 0
-    except OSError as error:
-        raise EvaluationError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
-    end = data.rfind(b"\n") + 1
-    lines = []
-    for place, text in enumerate(data[:end].splitlines(), start=1):
-        try:
-            line = json.loads(text)
-        except ValueError as error:
-            raise _damaged(path, place) from error
-        lines.append(line)
-    return lines, end
-
-
-def _damaged(path: Path, place: int) -> EvaluationError:
-    return EvaluationError(
-        f"{shown_path(path)}:{place}: the line is damaged; remove the file to run its replicate again"
-    )
+def _belongs(line: Mapping[str, Any], study: Mapping[str, str]) -> bool:
+    """Whether a line is of this study; earlier versions did not write the protocol."""
+    return line.get("root") == study["root"] and line.get("protocol", study["protocol"]) == study["protocol"]
 
 
 def _done(line: Mapping[str, Any]) -> Done:
     return Done(
-        model=line["model"],
-        sample=line["sample"],
-        scores=line["scores"],
+        model=_text(line["model"]),
+        sample=_text(line["sample"]),
+        scores={item: _score(score) for item, score in line["scores"].items()},
         usage=Usage.from_content(line["usage"]),
-        trace=line["trace"],
-        length=int(line["length"]),
-        unseeded=tuple(line["unseeded"]),
+        trace=None if line["trace"] is None else _text(line["trace"]),
+        length=_whole(line["length"]),
+        unseeded=tuple(_text(model) for model in line["unseeded"]),
     )
+
+
+def _content(record: Finished) -> dict[str, Any]:
+    return {
+        "replicate": record.replicate,
+        "usage": {model: usage.content for model, usage in record.usage.items()},
+        "wasted": None if record.wasted is None else {model: used.content for model, used in record.wasted.items()},
+        "samples": record.samples,
+        "lost": record.lost,
+        "traces": dict(record.traces),
+    }
 
 
 def _finished(line: Mapping[str, Any]) -> Finished:
+    wasted = line.get("wasted")
     return Finished(
-        replicate=line["replicate"],
+        replicate=_whole(line["replicate"]),
         usage={model: Usage.from_content(usage) for model, usage in line["usage"].items()},
-        traces=line["traces"],
+        wasted=None if wasted is None else {model: Usage.from_content(usage) for model, usage in wasted.items()},
+        samples=None if line.get("samples") is None else _whole(line["samples"]),
+        lost=_whole(line.get("lost", 0)),
+        traces={model: _text(trace) for model, trace in line["traces"].items()},
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of a text")
+    return value
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{type(value).__name__} in place of a whole number")
+    return value
+
+
+def _score(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"{type(value).__name__} in place of a score")
+    return float(value)
 
 
 def _claim(lock: IO[bytes], folder: Path) -> None:

@@ -8,17 +8,19 @@ its level. What happens inside a replicate (failures, retries, crashes) never lo
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bbedge.board.board import Added, Board
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
+from bbedge.credentials import redacted, secret_values
 from bbedge.errors import CopiedReplicateError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample
+from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample, Sent
 from bbedge.evaluate.events import (
     Begun,
     Dropped,
@@ -32,14 +34,16 @@ from bbedge.evaluate.events import (
     Waiting,
     Watcher,
 )
-from bbedge.evaluate.frozen import opened, seeds_of
+from bbedge.evaluate.frozen import journal_of, opened, seeds_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.question import Answer
+from bbedge.evaluate.resuming import check_page, check_usage
 from bbedge.evaluate.spec import Study
-from bbedge.evaluate.usage import Spent, Usage, spent
-from bbedge.naming import quoted, shown
+from bbedge.evaluate.usage import Replicate, Spent, spent
+from bbedge.naming import quoted, shown, shown_path
 
 _LONGEST_PAUSE = 60.0
+_LONGEST_ERROR = 4000  # characters
 _TELLING = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
 
@@ -61,7 +65,7 @@ def evaluate(
     benchmark = engine.benchmark()
     board = opened(study, benchmark)
     try:
-        with Journal(study.folder, root=seeds_of(study, benchmark).root) as journal:
+        with journal_of(study, benchmark, board) as journal:
             runner = _Runner(
                 study, engine, benchmark, board, journal, watch or (lambda event: None), interrupted, sleep
             )
@@ -86,6 +90,8 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._tidy()
+        check_usage(self.journal, replicates=self._place - 1)
+        self._note_missing_checksums()
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
         self.watch(
@@ -150,6 +156,7 @@ class _Runner:
         place = self._place
         page = self.journal.page(place)
         try:
+            check_page(page, self.benchmark, self.study.names)
             jobs = self._jobs(place)
             self.watch(
                 ReplicateBegun(
@@ -198,12 +205,17 @@ class _Runner:
         running, seeds = self.study.running, seeds_of(self.study, self.benchmark)
         errors: dict[tuple[str, str], str] = {}
 
-        def report(what: Done | Failed) -> None:
+        # The whole environment goes to the engine, so its errors may repeat any key that is in it.
+        secrets = secret_values(os.environ)
+
+        def report(what: Done | Failed | Sent) -> None:
+            if isinstance(what, Failed):
+                what = replace(what, error=redacted(what.error[:_LONGEST_ERROR], secrets))
             page.add(what)
             if isinstance(what, Failed):
                 errors[what.model, what.sample] = what.error
                 self.watch(SampleFailed(replicate=place, model=what.model, sample=what.sample, error=what.error))
-            else:
+            elif isinstance(what, Done):
                 self.watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=what.usage))
 
         def seed(job: Job, call: int) -> int:
@@ -217,6 +229,7 @@ class _Runner:
                 pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
                 self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
                 self.sleep(pause)
+            page.settle()
             self.engine.run(place, left, seed, report)
             if self.interrupted():
                 raise KeyboardInterrupt
@@ -233,8 +246,8 @@ class _Runner:
         raise EvaluationError(
             f"replicate {place} is not complete: {len(left)} samples failed {self.study.running.retries + 1} times. "
             f"{quoted(job.sample.name)} of {quoted(job.model.name)}: {shown(error, 400)}\n"
-            "An error is not a zero, so the replicate waits. What is done is kept: run the same command again to go "
-            f"on; logs are in {self.study.folder}"
+            "An error is not a zero, so the replicate stays incomplete until these samples succeed. Finished samples "
+            f"are kept: run the same command again to go on. Logs are in {shown_path(self.study.folder)}"
         )
 
     def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
@@ -306,19 +319,35 @@ class _Runner:
                 page = self.journal.page(place)
                 self.journal.finish(page, traces=self._traces(page))
 
+    def _note_missing_checksums(self) -> None:
+        if self.journal.without_checksums():
+            self._note(
+                "journal",
+                "The journal was begun by an earlier version of bbedge, which kept no checksums: whether another "
+                "program has changed those lines is not known.",
+            )
+
     def _note(self, about: str, text: str) -> None:
         if all(note["text"] != text for note in self.board.noted):
             self.board.note(about, text)
             self.watch(Noted(text=text))
 
     def _spent(self) -> Spent:
-        unfinished = Usage()
+        """What the journal knows, beside every sample of every model in every replicate of the budget."""
+        finished, per_model = self.journal.finished(), len(self.benchmark.samples)
+        samples = sum(per_model * len(each.usage) if each.samples is None else each.samples for each in finished)
+        unfinished = []
         for place in self.journal.pages():
             page = self.journal.page(place)
-            unfinished += sum(page.usage().values(), Usage())
+            unfinished.append(Replicate(usage=page.usage(), wasted=page.wasted, lost=sum(page.lost.values())))
+            samples += len(page.done)
             page.close()
         return spent(
-            (each.usage for each in self.journal.finished()),
+            (each.cost for each in finished),
+            models=self.study.names,
+            replicates=self._place - 1,
+            samples=samples,
+            full_samples=per_model * len(self.study.names) * self.study.budget,
             budget=self.study.budget,
             prices=self.study.prices,
             unfinished=unfinished,

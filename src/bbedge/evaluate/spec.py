@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from bbedge.board.design import BoardDesign
+from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
+from bbedge.evaluate.programs import hashes, program_files
 from bbedge.evaluate.question import Drop, Question, parse_question
 from bbedge.evaluate.table import Table
-from bbedge.naming import quoted, shown_path
+from bbedge.naming import quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command"]
 OnError = Literal["wait", "zero"]
@@ -112,6 +114,8 @@ class Study:
     """The list of items of a command."""
     command: tuple[str, ...] = ()
     """The command, argument by argument."""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the files among the words of the command, by word."""
     out: str = "scores.csv"
     """The name of the file, or folder, that the command writes."""
     seed: int = 0
@@ -145,6 +149,7 @@ class Study:
     @classmethod
     def from_values(cls, values: Mapping[str, Any], *, path: Path) -> Study:
         """A study from plain values; relative paths start at the folder of ``path``."""
+        _refuse_credentials(values, source=shown_path(path))
         top = Table(values, shown_path(path))
         home = path.resolve().parent
         models = _models(top)
@@ -158,7 +163,7 @@ class Study:
         seed = top.whole("seed", 0, least=0)
         folder = home / top.text("folder", path.stem + ".run")
         design = _design(top.mapping("design"), question, source=top.at("[design]"))
-        options = _benchmark(top.table("benchmark"), home, engine) | _command(top, engine)
+        options = _benchmark(top.table("benchmark"), home, engine) | _command(top, home, engine)
         prices, currency = _prices(top.table("prices"))
         running = _running(top.table("run"))
         top.finish()
@@ -208,14 +213,42 @@ class Study:
             "seed": self.seed,
             "on_error": self.on_error,
         }
+        if self.command:
+            content["programs"] = dict(self.programs)
         plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
         return plain
 
     @property
     def protocol_hash(self) -> str:
         """SHA-256 of the protocol, in hexadecimal."""
-        text = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hash_of(self.protocol)
+
+
+def hash_of(protocol: Mapping[str, Any]) -> str:
+    """SHA-256 of a protocol, in hexadecimal."""
+    text = json.dumps(protocol, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:
+    """Refuse what looks like a credential before anything else is read, so that no message can repeat it.
+
+    The board's place is the exception: it is never frozen, and shown without its password.
+    """
+    command = values.get("command", [])
+    words = command.split() if isinstance(command, str) else map(str, command if isinstance(command, list) else [])
+    for place in find_in_words(list(words)):
+        raise FormatError(
+            f"{source}: command: argument {place} looks like a key or a password. The command is frozen on the board, "
+            "where others read it. Remove the argument and let the program read the key from an environment variable; "
+            "the environment is passed on to it"
+        )
+    for setting in find_credentials({key: value for key, value in values.items() if key not in ("board", "command")}):
+        raise FormatError(
+            f"{source}: {shown(setting, None)} looks like a key or a password. Settings are frozen on the board, where "
+            "others read them, and written to logs. Remove it, and set the environment variable that the provider "
+            "reads, such as OPENAI_API_KEY, before you run the command"
+        )
 
 
 def _models(top: Table) -> tuple[StudyModel, ...]:
@@ -268,7 +301,7 @@ def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
     return values
 
 
-def _command(top: Table, engine: str) -> dict[str, Any]:
+def _command(top: Table, home: Path, engine: str) -> dict[str, Any]:
     if engine != "command":
         return {}
     words = top.words("command")
@@ -281,7 +314,7 @@ def _command(top: Table, engine: str) -> dict[str, Any]:
         )
     if Path(out).name != out:
         raise FormatError(f"{top.at('out')}: {quoted(out)} is a path; give a name without folders")
-    return {"command": words, "out": out}
+    return {"command": words, "out": out, "programs": hashes(program_files(words, home))}
 
 
 def _prices(table: Table) -> tuple[dict[str, Price], str]:

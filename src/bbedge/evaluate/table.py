@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bbedge.credentials import redacted
 from bbedge.errors import FormatError
 from bbedge.naming import quoted, shown
 
@@ -45,7 +46,7 @@ class Table:
         """A text that is not empty; a default may be."""
         value = self._take(key, default)
         if not isinstance(value, str) or (not value.strip() and value is not default):
-            raise FormatError(f"{self.at(key)} = {shown(repr(value))} is not a text; put it in quotes")
+            raise FormatError(f"{self.at(key)} = {_given(value)} is not a text; put it in quotes")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
@@ -59,14 +60,14 @@ class Table:
         """A whole number."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise FormatError(f"{self.at(key)} = {shown(repr(value))}; give a whole number of at least {least}")
+            raise FormatError(f"{self.at(key)} = {_given(value)}; give a whole number of at least {least}")
         return value
 
     def number(self, key: str, default: float | None = None, *, least: float) -> float:
         """A number."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
-            raise FormatError(f"{self.at(key)} = {shown(repr(value))}; give a number of at least {least:g}")
+            raise FormatError(f"{self.at(key)} = {_given(value)}; give a number of at least {least:g}")
         return float(value)
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ class Table:
         value = self._take(key, None)
         if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
             raise FormatError(
-                f"{self.at(key)} = {shown(repr(value))}; give a list of texts, for instance "
+                f"{self.at(key)} = {_given(value)}; give a list of texts, for instance "
                 '["./harness", "--seed", "{seed}"]'
             )
         return tuple(value)
@@ -83,7 +84,7 @@ class Table:
         """A table of anything, or an empty one."""
         value = self._take(key, {})
         if not isinstance(value, dict):
-            raise FormatError(f"{self.at(key)} = {shown(repr(value))} is not a table")
+            raise FormatError(f"{self.at(key)} = {_given(value)} is not a table")
         return value
 
     def table(self, key: str) -> Table:
@@ -105,3 +106,7 @@ class Table:
         if self._values:
             known = ", ".join(dict.fromkeys(self._known))
             raise FormatError(f"{self._source}: unknown key {quoted(next(iter(self._values)))}; allowed are {known}")
+
+
+def _given(value: object) -> str:
+    return shown(redacted(repr(value)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,9 @@ class Usage:
             before = tokens.get(model, (0, 0))
             tokens[model] = (before[0] + read, before[1] + written)
         return Usage(calls=self.calls + other.calls, tokens=tokens, seconds=self.seconds + other.seconds)
+
+    def __sub__(self, other: Usage) -> Usage:
+        return self + other.scaled(-1)
 
     @property
     def total_tokens(self) -> int:
@@ -62,8 +65,20 @@ class Usage:
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Usage:
         """The reverse of :attr:`content`."""
-        tokens = {str(model): (int(pair[0]), int(pair[1])) for model, pair in content["tokens"].items()}
+        tokens = {str(model): (int(read), int(written)) for model, (read, written) in content["tokens"].items()}
         return cls(calls=int(content["calls"]), tokens=tokens, seconds=float(content["seconds"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicate:
+    """What one replicate has used, finished or not."""
+
+    usage: Mapping[str, Usage]
+    """By model, failed and repeated attempts included."""
+    wasted: Mapping[str, Usage] | None
+    """The part of it that was failed and repeated attempts; ``None`` if it is not known."""
+    lost: int = 0
+    """Requests that were in flight at interruptions; they are part of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +89,23 @@ class Spent:
     """Replicates that were run."""
     budget: int
     """Replicates that could have been run."""
+    samples: int
+    """Samples that were run and scored, in replicates whose usage is known."""
+    full_samples: int
+    """Samples of the full budget: every sample for every model in every replicate."""
     used: Usage
-    """What was used, failed attempts included."""
+    """What was used, failed and repeated attempts included."""
+    lost: int
+    """The part of the calls that was in flight at interruptions and was made again; their tokens are not known."""
     full: Usage
-    """What the full budget of all models would have used: each model's mean replicate, as often as there are any."""
+    """What the full budget of all models would use without failures: each model's mean replicate, as often as there
+    are any. Nothing where that is not known of every model."""
     cost: float | None
     """Price of what was used; ``None`` without all prices."""
     full_cost: float | None
     """Price of the full budget."""
+    unknown: int = 0
+    """Replicates on the board whose usage was not found; they are in no figure but ``replicates``."""
 
     @property
     def saved(self) -> float:
@@ -90,25 +114,43 @@ class Spent:
 
 
 def spent(
-    replicates: Iterable[Mapping[str, Usage]], *, budget: int, prices: Mapping[str, Price], unfinished: Usage
+    finished: Iterable[Replicate],
+    *,
+    models: Collection[str],
+    replicates: int,
+    samples: int,
+    full_samples: int,
+    budget: int,
+    prices: Mapping[str, Price],
+    unfinished: Iterable[Replicate] = (),
 ) -> Spent:
-    """Add up the usage of every replicate and model; ``unfinished`` is what the replicate in progress has used."""
+    """Add up the usage of every replicate and model.
+
+    What the full budget would use is projected from finished replicates alone, and from what their samples took when
+    they succeeded: an attempt that failed once does not fail in every replicate.
+    """
     by_model: dict[str, list[Usage]] = {}
-    count = 0
-    for replicate in replicates:
+    used, lost, count = Usage(), 0, 0
+    for replicate in finished:
         count += 1
-        for model, usage in replicate.items():
-            by_model.setdefault(model, []).append(usage)
-    used, full = unfinished, Usage()
-    for usages in by_model.values():
-        total = sum(usages, Usage())
-        used += total
-        full += total.scaled(budget / len(usages))
+        used, lost = used + sum(replicate.usage.values(), Usage()), lost + replicate.lost
+        if replicate.wasted is not None:
+            for model, usage in replicate.usage.items():
+                by_model.setdefault(model, []).append(usage - replicate.wasted.get(model, Usage()))
+    for replicate in unfinished:
+        used, lost = used + sum(replicate.usage.values(), Usage()), lost + replicate.lost
+    full = Usage()
+    if all(model in by_model for model in models):
+        full = sum((sum(each, Usage()).scaled(budget / len(each)) for each in by_model.values()), Usage())
     return Spent(
-        replicates=count,
+        replicates=replicates,
         budget=budget,
+        samples=samples,
+        full_samples=full_samples,
         used=used,
+        lost=lost,
         full=full,
         cost=used.cost(prices),
         full_cost=full.cost(prices),
+        unknown=replicates - count,
     )

@@ -7,7 +7,9 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.board.verify import verify
+from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
+from bbedge.evaluate.engine import Sent
 from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import Study
@@ -183,6 +185,52 @@ def test_failed_samples_are_tried_again_and_cost_what_they_cost(tmp_path):
     assert ended.spent.used.calls > expected.spent.used.calls
 
 
+def test_counts_stay_true_over_crashes_and_failures(tmp_path):
+    """What was asked for is compared with what the engine saw, and the full budget with what it is."""
+
+    class Crash(BaseException):
+        pass
+
+    class Dying(FakeEngine):
+        """Every request is answered; a call dies before the answer of its 20th reaches the journal."""
+
+        def run(self, replicate, jobs, seeds, report):
+            asked = 0
+
+            def count(what):
+                nonlocal asked
+                asked += isinstance(what, Sent)
+                self.asked += isinstance(what, Sent)
+                if asked == 20 and not isinstance(what, Sent):
+                    raise Crash
+                report(what)
+
+            super().run(replicate, jobs, seeds, count)
+
+    study = fake_study(tmp_path, TIED, budget=5)
+    engine = Dying(TIED, announces=True, fails=lambda r, model, sample, attempt: attempt == 1 and r == 2)
+    engine.asked, crashes = 0, 0
+    for _ in range(100):
+        try:
+            ended, _ = run(study, engine, at_most=1)
+        except Crash:
+            crashes += 1
+        else:
+            if ended.spent.replicates == 3:
+                break
+    assert crashes >= 3
+    spent, samples = ended.spent, 3 * 12  # models x samples
+    assert spent.used.calls == engine.asked > 3 * samples
+    assert spent.lost == crashes
+    assert (spent.samples, spent.full_samples) == (3 * samples, 5 * samples)
+    assert spent.full.calls == 5 * samples
+    assert spent.full.total_tokens == 5 * samples * 12
+    lines = "\n".join(saving_lines(spent, study))
+    assert "Samples     108 of at most 180 (40% saved)" in lines
+    assert f"{crashes} of these were in flight at an interruption and were run again" in lines
+    assert plain(ended)["spent"]["lost_queries"] == crashes
+
+
 def test_an_error_is_not_a_zero_and_the_replicate_waits(tmp_path):
     study = fake_study(tmp_path, FAR, run={"pause": 0.0, "retries": 2})
     block = FAR.blocks[3]
@@ -197,6 +245,25 @@ def test_an_error_is_not_a_zero_and_the_replicate_waits(tmp_path):
     first = next(event for event in seen if isinstance(event, ReplicateBegun))
     assert (first.replicate, dict(first.done)[FAR.models[0]]) == (2, 11)
     assert sum(replicate == 2 for replicate, _, _ in mended.ran) == 4
+
+
+def test_credentials_in_an_error_reach_no_file_event_or_message(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCRIPTED_API_KEY", "plainwordkey")
+    secrets = ("plainwordkey", "hunter2Correct")
+    text = "401 from http://ann:hunter2Correct@host/v1 {'Authorization': 'Bearer hunter2Correct'}: bad plainwordkey"
+
+    class Leaking(FakeEngine):
+        def run(self, replicate, jobs, seeds, report):
+            super().run(replicate, jobs, seeds, lambda what: report(replace(what, error=text)))
+
+    study = fake_study(tmp_path, FAR, run={"pause": 0.0, "retries": 0})
+    seen = []
+    with pytest.raises(EvaluationError, match="401 from") as caught:
+        evaluate(study, Leaking(FAR, fails=lambda *_: True), watch=seen.append, sleep=lambda _: None)
+    written = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+    shown = str(caught.value) + json.dumps([plain(event) for event in seen])
+    assert "401 from" in written
+    assert not any(secret in shown or secret in written for secret in secrets)
 
 
 def test_an_error_is_a_zero_if_the_design_says_so(tmp_path):
@@ -232,7 +299,7 @@ def test_equal_scores_are_a_coincidence_if_the_answers_differ(tmp_path):
     assert ended.spent.replicates == 30
     blind = FakeEngine(easy, seed=3, traced=False)
     study = fake_study(tmp_path / "blind", easy, budget=30)
-    with pytest.raises(EvaluationError, match="repeats an earlier one answer by answer"):
+    with pytest.raises(EvaluationError, match="repeats an earlier one"):
         run(study, blind)
     allowed, _ = run(replace(study, running=replace(study.running, copies="allow")), blind)
     assert allowed.spent.replicates == 30

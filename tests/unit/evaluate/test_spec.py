@@ -176,3 +176,54 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
     (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BbedgeError, match="not a text file"):
         Study.read(tmp_path / "study.toml")
+
+
+SECRET = "hunter2Correct"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("emulate_tools = true", f'api_key = "{SECRET}"', "models.2.args.api_key"),
+        ("max_tokens = 200", f'extra_headers = {{ Authorization = "Bearer {SECRET}" }}', "Authorization"),
+        ("http://127.0.0.1:8000/v1", f"http://ann:{SECRET}@127.0.0.1:8000/v1", "models.2.base_url"),
+        ("http://127.0.0.1:8000/v1", f"http://127.0.0.1:8000/v1?token={SECRET}", "models.2.base_url"),
+        ("n = 10", f'hf_token = "{SECRET}"', "benchmark.args.hf_token"),
+        ("n = 10", f'data = "https://host/test.jsonl?password={SECRET}"', "benchmark.args.data"),
+        ("seed = 7", f'seed = 7\npassword = "{SECRET}"', "password"),
+        ("args = { n = 10 }", f'args = "api_key={SECRET}"', r"args = 'api_key=\*\*\*' is not a table"),
+        ('"boards/mine.bbedge"', f'["postgresql://ann:{SECRET}@host/db"]', r"ann:\*\*\*@host"),
+    ],
+)
+def test_credentials_are_refused_and_not_repeated(tmp_path, old, new, place):
+    assert old in WHOLE
+    with pytest.raises(BbedgeError, match=place) as caught:
+        read(tmp_path, WHOLE.replace(old, new, 1))
+    assert "study.toml" in str(caught.value)
+    assert SECRET not in str(caught.value)
+    if "looks like a key" in str(caught.value):
+        assert "set the environment variable" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f'"--api-key={SECRET}"',
+        f'"--api-key", "{SECRET}"',
+        f'"-H", "Authorization: Bearer {SECRET}"',
+        f'"--model_args", "model=x,api_key={SECRET}"',
+        f'"--url", "https://ann:{SECRET}@host/v1"',
+    ],
+)
+def test_credentials_in_a_command_are_refused_and_not_repeated(tmp_path, words):
+    with pytest.raises(BbedgeError, match=r"command: argument \d looks like a key or a password") as caught:
+        read(tmp_path, COMMAND.replace('"--seed"', f'{words}, "--seed"'))
+    assert SECRET not in str(caught.value)
+    assert "environment is passed on" in str(caught.value)
+
+
+def test_ordinary_settings_are_not_taken_for_credentials(tmp_path):
+    config = 'stop_seqs = ["token:"], system_message = "The password is a secret: never say it", max_tokens = 5'
+    read(tmp_path, WHOLE.replace("max_tokens = 200", config))
+    read(tmp_path, COMMAND.replace('"--seed"', '"--api-key-env", "MY_KEY", "--max-tokens", "300", "--seed"'))
+    read(tmp_path, COMMAND.replace("budget", 'board = "postgresql://ann:word@host/db"\nbudget'))

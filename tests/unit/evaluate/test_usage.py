@@ -1,9 +1,15 @@
 import pytest
 
 from bbedge.evaluate.spec import Price
-from bbedge.evaluate.usage import Usage, spent
+from bbedge.evaluate.usage import Replicate, Usage, spent
 
 PRICES = {"m": Price(input=2.0, output=10.0)}
+
+
+def total(replicates_, **options):
+    finished = [each if isinstance(each, Replicate) else Replicate(usage=each, wasted={}) for each in replicates_]
+    given = {"replicates": len(finished), "samples": 0, "full_samples": 0, "budget": 5, "prices": PRICES}
+    return spent(finished, models=("a", "b"), **given | options)
 
 
 def test_usage_adds_up_and_has_a_price():
@@ -18,10 +24,29 @@ def test_usage_adds_up_and_has_a_price():
 
 def test_the_saving_is_against_every_model_to_the_end():
     one = Usage(calls=10, tokens={"m": (100, 20)})
-    result = spent([{"a": one, "b": one}, {"a": one}], budget=5, prices=PRICES, unfinished=Usage(calls=3))
+    result = total([{"a": one, "b": one}, {"a": one}], unfinished=[Replicate(usage={"a": Usage(calls=3)}, wasted={})])
     assert result.used.calls == 33
     assert result.full.calls == 100
     assert result.full.total_tokens == 5 * 2 * 120
     assert result.saved == pytest.approx(0.67)
     assert result.full_cost is not None
-    assert spent([], budget=5, prices={}, unfinished=Usage()).saved == 0.0
+    assert total([]).saved == 0.0
+
+
+def test_what_failed_or_was_lost_is_used_and_not_projected():
+    one, bad = Usage(calls=10, tokens={"m": (100, 20)}), Usage(calls=70, tokens={"m": (9, 9)})
+    usual = Replicate(usage={"a": one, "b": one}, wasted={})
+    crashed = Replicate(usage={"a": one + bad, "b": one}, wasted={"a": bad}, lost=60)
+    result = total([usual, crashed], unfinished=[Replicate(usage={"a": bad}, wasted={"a": bad}, lost=4)])
+    assert (result.used.calls, result.lost) == (180, 64)
+    assert result.full.calls == 5 * 2 * 10
+    assert result.full.total_tokens == 5 * 2 * 120
+
+
+def test_nothing_is_projected_from_replicates_that_are_not_known_well_enough():
+    one = Usage(calls=10)
+    old = Replicate(usage={"a": one, "b": one}, wasted=None)  # failures were not kept apart
+    assert total([old]).full == Usage()
+    assert total([old, {"a": one}]).full == Usage()  # nothing is known of b
+    assert total([old, {"a": one, "b": one}]).full.calls == 100
+    assert total([{"a": one, "b": one}], replicates=3).unknown == 2

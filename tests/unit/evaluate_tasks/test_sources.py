@@ -51,6 +51,45 @@ def test_rows_from_the_web(files):
         read_rows(f"{folder}/lines.jsonl")
 
 
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("sent", [0, 1, 2])
+def test_a_download_that_ends_early_is_refused(chunked, sent):
+    """Whole lines came, so nothing but their number shows that some are missing."""
+    lines = [json.dumps(row).encode() + b"\n" for row in [*ROWS, {"question": "Three?", "n": 3}]]
+
+    class ClosesEarly(Quiet):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            self.send_response(200)
+            if chunked:
+                self.send_header("Transfer-Encoding", "chunked")
+            else:
+                self.send_header("Content-Length", str(sum(map(len, lines))))
+            self.end_headers()
+            for line in lines[:sent]:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line) if chunked else line)
+            self.close_connection = True
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ClosesEarly)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with pytest.raises(FormatError, match=r"closed after [\d,]+ of 99 bytes|cannot be fetched") as caught:
+            read_rows(f"http://127.0.0.1:{server.server_port}/rows.jsonl")
+        assert "give its path" in str(caught.value)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_an_address_is_named_without_its_credentials():
+    with pytest.raises(FormatError, match=r"token=\*\*\*: cannot be fetched") as caught:
+        read_rows("http://127.0.0.1:9/rows.jsonl?token=hunter2")
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

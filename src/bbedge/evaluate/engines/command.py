@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import signal
-import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Sent
+from bbedge.evaluate.engines.process import Stopped, TimeUp, call, end_leftovers
+from bbedge.evaluate.programs import hashes, program_file, program_files, stamps
 from bbedge.evaluate.seeds import Seeds
 from bbedge.evaluate.spec import Study
 from bbedge.evaluate.usage import Usage
@@ -32,12 +33,15 @@ class CommandEngine:
         self._study = study
         self._items = read_items(study.items)
         self._home = study.path.resolve().parent
-        self._children: set[subprocess.Popen[bytes]] = set()
+        self._files = program_files(study.command, self._home)
+        self._stamps = stamps(self._files)
+        self._cleaned = False
+        self._stop = threading.Event()
 
     def benchmark(self) -> Benchmark:
         """The listed items, as one sample: a call runs them all."""
         program = self._study.command[0]
-        if shutil.which(program, path=None) is None and not (self._home / program).exists():
+        if program_file(program, self._home) is None:
             raise EvaluationError(
                 f"{shown_path(self._study.path)}: command: there is no program {shown(program, None)}; give a path "
                 "that starts at the study's folder, or the name of a program that is installed"
@@ -58,32 +62,51 @@ class CommandEngine:
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Call the program for every job, a few at a time."""
-        with ThreadPoolExecutor(max_workers=self._study.running.workers) as pool:
-            waiting: dict[Future[Done | Failed], Job] = {
-                pool.submit(self._call, replicate, job, seeds(job, 0)): job for job in jobs
-            }
+        self._check_programs()
+        if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
+            end_leftovers(self._study.folder)
+            self._cleaned = True
+        self._stop.clear()
+        workers, left = self._study.running.workers, list(reversed(jobs))
+        with ThreadPoolExecutor(max_workers=workers) as pool:
+            waiting: set[Future[Done | Failed]] = set()
             try:
-                while waiting:
-                    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                while left or waiting:
+                    while left and len(waiting) < workers:
+                        job = left.pop()
+                        report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
+                        waiting.add(pool.submit(self._call, replicate, job, seeds(job, 0)))
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     for future in done:
-                        waiting.pop(future)
                         report(future.result())
             except BaseException:
-                for future in waiting:
-                    future.cancel()
-                for child in tuple(self._children):
-                    child.terminate()
+                self._stop.set()
                 raise
+
+    def _check_programs(self) -> None:
+        """Refuse to go on with a program that was changed while the study ran."""
+        if stamps(self._files) == self._stamps:
+            return
+        self._files = program_files(self._study.command, self._home)
+        now = hashes(self._files)
+        changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
+        if changed:
+            raise EvaluationError(
+                f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
+                "measured is frozen with the design. Restore it and run the same command again"
+            )
+        self._stamps = stamps(self._files)
 
     def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
         model = job.model
         number = self._study.names.index(model.name) + 1
-        folder = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
-        if folder.exists():
-            shutil.rmtree(folder)  # what a call that was interrupted has left
-        folder.mkdir(parents=True)
-        items, out, log = folder / "items.txt", folder / self._study.out, folder / "log.txt"
-        items.write_text("".join(f"{item}\n" for item in self._order(job, seed)), encoding="utf-8")
+        parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
+        try:
+            folder = _new_attempt(parent)
+            items, out, log = folder / "items.txt", folder / self._study.out, folder / "log.txt"
+            items.write_text("".join(f"{item}\n" for item in self._order(job, seed)), encoding="utf-8")
+        except OSError as error:
+            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
         filled = {
             "{model}": model.model,
             "{name}": model.name,
@@ -94,7 +117,7 @@ class CommandEngine:
         }
         words = [_filled(word, filled) for word in self._study.command]
         began = time.monotonic()
-        problem = self._execute(words, log)
+        problem = self._execute(words, folder, log)
         usage = Usage(calls=len(job.sample.items), seconds=time.monotonic() - began)
         if problem is None:
             try:
@@ -118,25 +141,18 @@ class CommandEngine:
         order = Seeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
         return [item for block in order for item in by_block[block]]
 
-    def _execute(self, words: Sequence[str], log: Path) -> str | None:
+    def _execute(self, words: Sequence[str], folder: Path, log: Path) -> str | None:
         """Run the program; what went wrong, or nothing."""
         timeout = self._study.running.timeout
         with log.open("wb") as file:
             try:
-                child = subprocess.Popen(
-                    words, cwd=self._home, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
-                )
+                code = call(words, home=self._home, folder=folder, log=file, timeout=timeout, stop=self._stop)
             except OSError as error:
                 return f"{shown(words[0], None)} cannot be run ({error.strerror})"
-            self._children.add(child)
-            try:
-                code = child.wait(timeout)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            except TimeUp:
                 return f"the command took longer than {timeout:g} seconds"
-            finally:
-                self._children.discard(child)
+            except Stopped:
+                return "the command was stopped with the study"
         if code < 0:
             return f"the command was ended by {signal.Signals(-code).name}"
         return f"the command ended with exit code {code}" if code else None
@@ -158,6 +174,15 @@ class CommandEngine:
         if extra:
             raise EvaluationError(f"{shown_path(out)} has {len(extra)} items that are not listed: {listed(extra)}")
         return scores
+
+
+def _new_attempt(parent: Path) -> Path:
+    """A folder that no call has had: what an earlier one still writes cannot get into it."""
+    parent.mkdir(parents=True, exist_ok=True)
+    used = [int(path.name.rpartition("-")[2]) for path in parent.glob("attempt-*[0-9]") if path.name[8:].isdigit()]
+    folder = parent / f"attempt-{max(used, default=0) + 1:05d}"
+    folder.mkdir()
+    return folder
 
 
 def _filled(word: str, filled: dict[str, str]) -> str:

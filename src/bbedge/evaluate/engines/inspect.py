@@ -12,12 +12,14 @@ import hashlib
 import importlib.util
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, Sample
 from bbedge.evaluate.spec import Study, StudyModel
@@ -129,7 +131,7 @@ class InspectEngine:
         try:
             return GenerateConfig(**{**ours, **given})
         except ValidationError as error:
-            raise EvaluationError(f"{where}: config: {error.errors()[0]['msg']}") from error
+            raise EvaluationError(f"{where}: config: {_one_line(error.errors()[0]['msg'])}") from error
 
     def _model(self, model: StudyModel) -> Model:
         where = f"{shown_path(self._study.path)}: model {quoted(model.name)}"
@@ -251,8 +253,9 @@ def _registered(spec: str, args: Mapping[str, Any]) -> object:
         return registry_create("task", name, **args)
 
 
-def _one_line(error: BaseException) -> str:
-    return shown(" ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split()), 400)
+def _one_line(error: BaseException | str) -> str:
+    plain = " ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split())
+    return shown(redacted(plain, secret_values(os.environ)), 400)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import GenerateConfig, ModelUsage
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import Done, Failed, Job, Report
+from bbedge.evaluate.engine import Done, Failed, Job, Report, Sent
 from bbedge.evaluate.engines.inspect_scores import item_scores
 from bbedge.evaluate.usage import Usage
 
@@ -99,6 +99,11 @@ class BbedgeHook(Hooks):
             return
         data.config.seed = _heard.seeds(attempt.job, len(attempt.seen))
         attempt.seen.append(data.config)
+        try:
+            _heard.report(Sent(model=attempt.job.model.name, sample=attempt.job.sample.name))
+        except Exception as error:
+            _heard.failure = _heard.failure or error
+            raise
 
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Hand over the sample."""

@@ -19,6 +19,7 @@ from typing import NoReturn
 
 import polars as pl
 
+from bbedge.credentials import redacted, without_credentials
 from bbedge.errors import FormatError
 from bbedge.naming import quoted, shown_path
 
@@ -85,8 +86,8 @@ class Rows:
 
 def read_rows(where: str) -> Rows:
     """Read JSON lines, a JSON list or Parquet from a path or a web address."""
-    name = where if where.startswith(_WEB) else shown_path(where)
-    content = _fetched(where) if where.startswith(_WEB) else _read(where, name)
+    name = without_credentials(where) if where.startswith(_WEB) else shown_path(where)
+    content = _fetched(where, name) if where.startswith(_WEB) else _read(where, name)
     found = _parquet(content, name) if content.startswith(b"PAR1") else _json(content, name)
     rows = tuple(Row(place=f"{name}:{line}", fields=fields) for line, fields in found)
     if not rows:
@@ -114,14 +115,23 @@ def _read(path: str, name: str) -> bytes:
         raise FormatError(f"{name}: cannot be read ({reason}); give the path of the question file") from None
 
 
-def _fetched(address: str) -> bytes:
+def _fetched(address: str, name: str) -> bytes:
     try:
         with urllib.request.urlopen(address, timeout=_SECONDS) as reply:
             content: bytes = reply.read(_LARGEST + 1)
+            announced = "" if reply.headers.get("Transfer-Encoding") else reply.headers.get("Content-Length", "")
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise FormatError(f"{address}: cannot be fetched ({error}); download the file and give its path") from None
+        raise FormatError(
+            f"{name}: cannot be fetched ({redacted(str(error))}); download the file and give its path"
+        ) from None
     if len(content) > _LARGEST:
-        raise FormatError(f"{address}: larger than {_LARGEST >> 20} MiB; this is not a question file")
+        raise FormatError(f"{name}: larger than {_LARGEST >> 20} MiB; this is not a question file")
+    # A read with a size returns what came before the connection was closed, and raises nothing.
+    if announced.isdecimal() and int(announced) != len(content):
+        raise FormatError(
+            f"{name}: the connection was closed after {len(content):,} of {int(announced):,} bytes; run the same "
+            "command again, or download the file and give its path"
+        )
     return content
 
 

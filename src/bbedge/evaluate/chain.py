@@ -1,0 +1,104 @@
+"""A file of JSON lines, each with a checksum over its content and the checksum of the line before.
+
+A line that was edited, inserted, removed or moved is noticed when the file is read, because the checksums after it no
+longer fit. Only the end of the file can be lost unnoticed, which is what a crash does: a torn last line is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from bbedge.errors import EvaluationError
+from bbedge.naming import shown_path
+
+_SUM = "sum"
+_FIRST = hashlib.sha256(b"bbedge journal").hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """The complete lines of a file."""
+
+    lines: tuple[dict[str, Any], ...]
+    """Their contents, without checksums."""
+    end: int
+    """The size of the complete lines in bytes; what follows is a torn line."""
+    head: str
+    """The checksum that the next line builds on."""
+    unchained: int
+    """Lines at the beginning that have no checksum: an earlier version of bbedge wrote them."""
+
+
+def read_chain(path: Path, *, unchained: bool, remedy: str) -> Chain:
+    """Read and check a file; one that does not exist is empty. ``unchained`` allows lines without checksums first."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise EvaluationError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+    end = data.rfind(b"\n") + 1
+    head, lines, without = _FIRST, [], 0
+    for place, text in enumerate(data[:end].split(b"\n")[:-1], start=1):
+        content = _parsed(text)
+        if content is None:
+            raise damaged(path, place, remedy)
+        given = content.pop(_SUM, None)
+        head = _next(head, content)
+        if given is None and unchained and without == place - 1:
+            without += 1
+        elif given is None:
+            raise EvaluationError(f"{shown_path(path)}:{place}: the line has no checksum; {remedy}")
+        elif given != head or text != _text(content | {_SUM: head}):
+            raise EvaluationError(
+                f"{shown_path(path)}:{place}: the checksum does not fit: this line was changed, or lines before it "
+                f"were inserted, removed or moved; {remedy}"
+            )
+        lines.append(content)
+    return Chain(lines=tuple(lines), end=end, head=head, unchained=without)
+
+
+def append(file: IO[bytes], head: str, content: Mapping[str, Any], *, durable: bool) -> str:
+    """Write a line and return its checksum. It then survives the end of this process, if ``durable`` a power failure.
+
+    A line that is not durable is for what only has to be counted.
+    """
+    new = _next(head, content)
+    try:
+        file.write(_text({**content, _SUM: new}) + b"\n")
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise EvaluationError(
+            f"{shown_path(file.name)}: cannot be written ({error.strerror}); make room and run the same command again"
+        ) from error
+    return new
+
+
+def damaged(path: Path, place: int, remedy: str) -> EvaluationError:
+    """The error for a line that does not hold what it should."""
+    return EvaluationError(f"{shown_path(path)}:{place}: the line is damaged; {remedy}")
+
+
+def _parsed(text: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(text)
+        json.dumps(content, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _next(head: str, content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(head.encode("ascii") + b"\n" + _text(content)).hexdigest()
+
+
+def _text(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -1,0 +1,170 @@
+"""One call of a program in a process group of its own, so that it ends completely: it and all that it has started.
+
+A runner that is killed cannot end its calls. It has written down which process group each call is, and the next
+runner ends what is left. A number is not enough for that, because the system gives it to another process later: the
+start time of the process, which the system counts from its boot, tells them apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+_RECORD = "process.json"
+_MARK = "BBEDGE_ATTEMPT"
+_GRACE = 5.0  # seconds between asking a group to end and ending it
+_SLOWEST = 0.05  # seconds between two looks at a process
+_PROC = Path("/proc")
+_BOOT = _PROC / "sys" / "kernel" / "random" / "boot_id"
+
+
+class TimeUp(Exception):  # noqa: N818 - an outcome
+    """The program ran longer than it may."""
+
+
+class Stopped(Exception):  # noqa: N818 - an outcome
+    """The user interrupted the study."""
+
+
+def call(
+    words: Sequence[str], *, home: Path, folder: Path, log: BinaryIO, timeout: float | None, stop: threading.Event
+) -> int:
+    """Run a program to its end and return its exit code; unless it succeeds, its whole group is ended.
+
+    ``folder`` belongs to this call alone. While the program runs, it holds a record of the process group.
+    """
+    mark = str(folder)
+    child = subprocess.Popen(
+        words,
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env={**os.environ, _MARK: mark},
+    )
+    record, succeeded = folder / _RECORD, False
+    try:
+        # No flush to the disk: what ends the machine ends the program, too.
+        record.write_text(json.dumps(_identity(child.pid) | {"mark": mark}), encoding="utf-8")
+        succeeded = _wait(child, timeout, stop)
+    finally:
+        if not succeeded and child.returncode is None:
+            _signal_group(child, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+        child.wait()
+        record.unlink(missing_ok=True)
+    return child.returncode
+
+
+def end_leftovers(folder: Path) -> int:
+    """End the process groups that a killed runner has left in any attempt folder below; how many there were."""
+    ended = 0
+    for record in folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}"):
+        try:
+            known = json.loads(record.read_text(encoding="utf-8"))
+            pid, start, boot, mark = known["pid"], known["start"], known["boot"], known["mark"]
+        except (OSError, ValueError, LookupError, TypeError):  # torn by the kill: its process is not known
+            continue
+        if isinstance(pid, int) and pid > 1 and start is not None and boot == _boot():
+            ended += _end_group(pid, start, str(mark))
+        record.unlink(missing_ok=True)
+    return ended
+
+
+def _wait(child: subprocess.Popen[bytes], timeout: float | None, stop: threading.Event) -> bool:
+    """Wait until the program has ended and say whether it succeeded.
+
+    It stays a zombie until the caller has signalled its group, so that its number names no other one.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    pause = 0.001
+    while (code := _code(child)) is None:
+        if stop.wait(pause):
+            _ask_to_end(child)
+            raise Stopped
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeUp
+        pause = min(2 * pause, _SLOWEST)
+    return code == 0
+
+
+def _code(child: subprocess.Popen[bytes]) -> int | None:
+    """The program's exit code, or the signal that ended it; nothing while it runs."""
+    if not hasattr(os, "waitid"):
+        return child.poll()
+    ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    return None if ended is None else ended.si_status
+
+
+def _ask_to_end(child: subprocess.Popen[bytes]) -> None:
+    """Send SIGTERM to the group and give the program a moment."""
+    _signal_group(child, signal.SIGTERM)
+    deadline = time.monotonic() + _GRACE
+    while _code(child) is None and time.monotonic() < deadline:
+        time.sleep(_SLOWEST)
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS refuses to signal a group of zombies
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, number)
+        else:
+            child.send_signal(number)
+
+
+def _identity(pid: int) -> dict[str, object]:
+    return {"pid": pid, "start": _start(pid), "boot": _boot()}
+
+
+def _boot() -> str | None:
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def _fields(pid: int) -> list[str] | None:
+    """The fields of ``/proc/PID/stat`` from the third on; the second, a name in brackets, may hold anything."""
+    try:
+        return (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _start(pid: int) -> int | None:
+    fields = _fields(pid)
+    return None if fields is None else int(fields[19])
+
+
+def _end_group(group: int, start: int, mark: str) -> bool:
+    """Kill a group, if it is still the one that was written down."""
+    if _start(group) == start:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+            return True
+    # The program itself has ended, and the number may have gone to another; what it has started carries its mark.
+    ended = False
+    for place in _PROC.glob("[0-9]*"):
+        pid = int(place.name)
+        fields = _fields(pid)
+        if fields is not None and int(fields[3]) == group and _has_mark(pid, mark):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+                ended = True
+    return ended
+
+
+def _has_mark(pid: int, mark: str) -> bool:
+    try:
+        environment = (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return False
+    return f"{_MARK}={mark}".encode() in environment.split(b"\0")
