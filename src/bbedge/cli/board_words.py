@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.report.history import Recorder
     from bbedge.report.ledger import ClaimRow
+    from bbedge.report.standing import Stood
+
+
+def shown_epoch(board: Board, asked: int | None) -> int:
+    """The version that is shown: the one asked for, else the last one that has runs."""
+    if asked is not None:
+        return asked
+    with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots]
+    return with_runs[-1] if with_runs else board.state.epoch.number
 
 
 def notes(board: Board, number: int) -> list[str]:
@@ -34,7 +43,12 @@ def notes(board: Board, number: int) -> list[str]:
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)
     for epoch in board.state.epochs:
-        if epoch.number != number:
+        if epoch.number != number and not epoch.replicates and not epoch.pilots:
+            notes.append(
+                f"Epoch {epoch.number} is open: {len(epoch.items):,} items, {len(epoch.models):,} models. It has no "
+                f"leaderboard before its first replicate; this is epoch {number}."
+            )
+        elif epoch.number != number:
             edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
             notes.append(
                 f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
@@ -122,6 +136,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
         design_hash=board.registration,
         recorder=_recorded(board, epoch),
         stopped=board.state.retired,
+        standing_looks=standing_looks(board, leaderboard, epoch),
     )
     return document | {
         "board": {
@@ -149,6 +164,32 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
             ],
         }
     }
+
+
+def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:
+    """What stood after each look of an epoch.
+
+    A new model's runs are paired with replicates of earlier looks, at which nothing was known of it.
+    """
+    import numpy as np
+
+    from bbedge.report.standing import stood
+
+    looks, after = 0, [0]
+    joined: dict[str, int] = {}
+    for event in board.events:
+        if event.content.get("epoch") != epoch:
+            continue
+        if event.kind == "add-model":
+            joined[event.content["model"]] = looks + 1
+        looks += "look" in event.content
+        if event.kind == "replicate":
+            after.append(looks)
+    found = np.array(after, dtype=np.int64)[leaderboard.first_certified]
+    for i, model in enumerate(leaderboard.design.models):
+        for ends in (found[i], found[:, i]):
+            np.maximum(ends, joined.get(model, 0), out=ends, where=ends > 0)
+    return stood(found, len(leaderboard.looks))
 
 
 def _recorded(board: Board, epoch: int) -> Recorder | None:
