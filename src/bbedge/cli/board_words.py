@@ -206,14 +206,16 @@ def _recorded(board: Board, epoch: int) -> Recorder | None:
 
 
 def graph_csv(board: Board) -> str:
-    """Everything that stands, as a table of edges."""
+    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
+    from bbedge.report.spreadsheet import cell
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["epoch", "winner", "loser", "log_e", "margin", "first_certified", "current"])
     low, high = board.design.score_range
     for epoch in board.state.epochs:
         leaderboard = board.leaderboard(epoch.number)
-        names = [name.encode("unicode_escape").decode("ascii") for name in leaderboard.design.models]
+        names = [cell(name) for name in leaderboard.design.models]
         for a, b in zip(*(ends.tolist() for ends in leaderboard.standing.edges.nonzero()), strict=True):
             writer.writerow(
                 [
