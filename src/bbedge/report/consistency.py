@@ -8,162 +8,38 @@ places alike. What agrees with itself may still be false: only the scores can sh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.eholm import log_threshold
-from bbedge.core.graph import Ranks
-from bbedge.errors import FormatError
 from bbedge.naming import quoted
+from bbedge.report.model_checks import PREFIX, ROUNDING, ModelCheck
 from bbedge.report.reading import PairParts, Parts
-from bbedge.report.standing import Shown
+from bbedge.report.standing import Shown, look_of, stood
 
 Mask = NDArray[np.bool_]
 
-ROUNDING = 1e-9
-"""Relative difference of two numbers that should be the same; other programs may have written the file again."""
 AT_THRESHOLD = 1e-6
 """Evidence this near the threshold may be on either side of it: another machine may have computed it."""
 KEPT = 1e-4
 """The evidence of single looks is kept with four decimals."""
 
-_PREFIX: dict[Shown, str] = {"current": "", "standing": "standing_"}
-
 
 def check_consistency(parts: Parts, *, source: str) -> None:
     """Refuse a certificate that contradicts itself, and say what contradicts what."""
-    check = _Check(parts, source)
+    check = ModelCheck(parts, source)
     check.design()
     check.models()
-    for shown in _PREFIX:
+    for shown in PREFIX:
         check.conclusions(shown)
     check.looks()
     if parts.pairs is not None:
         _PairCheck(parts, parts.pairs, source).all()
 
 
-class _Check:
-    """What every certificate can be checked for."""
-
-    def __init__(self, parts: Parts, source: str) -> None:
-        self._parts, self._source = parts, source
-        self._document, self._names = parts.document, parts.names
-        self._place = {name: i for i, name in enumerate(parts.names)}
-
-    def refuse(self, what: str) -> NoReturn:
-        raise FormatError(
-            f"{self._source}: the certificate contradicts itself: {what}. Do not rely on it; write it again with "
-            "bbedge certify --json or bbedge board show --json"
-        )
-
-    def same(self, given: object, expected: object, key: str, follows_from: str) -> None:
-        """Refuse a value that is not what follows from others."""
-        if given != expected:
-            self.refuse(f"{quoted(key)} is not what follows from {follows_from}")
-
-    def pair(self, a: int, b: int) -> str:
-        return f"{quoted(self._names[a])} over {quoted(self._names[b])}"
-
-    def design(self) -> None:
-        design, items = self._document["design"], self._document["items"]
-        sizes = design["blocks"]["sizes"]
-        self.same(design["blocks"]["count"], len(sizes), "blocks.count", "the list of their sizes")
-        self.same(items, sum(sizes), "items", "the sizes of the blocks")
-        weights = design.get("stake_weights", design["stake_values"])
-        if not isinstance(weights, list) or len(weights) != len(design["stake_values"]):
-            self.refuse("'stake_weights' and 'stake_values' are not of one length")
-        pilot = self._document.get("pilot")
-        if pilot is not None and pilot.get("k", len(pilot["candidate"])) != len(set(pilot["candidate"])):
-            self.refuse("the pilot's 'candidate' does not have 'k' models")
-        board = self._document.get("board")
-        if board is not None:
-            if not 1 <= board["epoch"] <= board["epochs"]:
-                self.refuse(f"the board has {board['epochs']} epochs, and this is of epoch {board['epoch']}")
-            spent = sum(claim["level"] for claim in board["claims"])
-            if not np.isclose(spent, board["alpha_spent"], rtol=ROUNDING, atol=0.0):
-                self.refuse("'alpha_spent' is not the sum of the claims' levels")
-
-    def models(self) -> None:
-        """Means lie on the scale, and the models are in the order of tiers and means."""
-        low, high = self._document["design"]["score_range"]
-        slack = ROUNDING * max(abs(low), abs(high), high - low)
-        for name, mean in zip(self._names, self._parts.means, strict=True):
-            if mean is None:
-                continue
-            if not self._document["replicates"]:
-                self.refuse(f"{quoted(name)} has a mean, and there are no replicates")
-            if not low - slack <= mean <= high + slack:
-                self.refuse(f"the mean {mean} of {quoted(name)} is outside the score range")
-        tiers = {shown: _tiers(ranks) for shown, ranks in self._parts.ranks.items()}
-        means = [-np.inf if mean is None else mean for mean in self._parts.means]
-        # Earlier versions sorted by the tiers of the last look.
-        by_both = [(s, c, -mean) for s, c, mean in zip(tiers["standing"], tiers["current"], means, strict=True)]
-        by_last = [(c, -mean) for c, mean in zip(tiers["current"], means, strict=True)]
-        if by_both != sorted(by_both) and by_last != sorted(by_last):
-            self.refuse("'models' are not in the order of their tiers and means")
-
-    def conclusions(self, shown: Shown) -> None:
-        """Tiers, counts and the sizes of certified sets follow from the rank intervals."""
-        ranks, prefix = self._parts.ranks[shown], _PREFIX[shown]
-        interval = f"the models' '{prefix}rank_interval'"
-        expected = {
-            f"{prefix}tier": _tiers(ranks),
-            f"{prefix}certified_above": ranks.below.tolist(),
-            f"{prefix}certified_below": ranks.above.tolist(),
-        }
-        for key, values in expected.items():
-            for name, model, value in zip(self._names, self._document["models"], values, strict=True):
-                if shown == "current" or key in model:
-                    self.same(model.get(key), value, f"{key} of {name}", interval)
-        if f"{prefix}certified_k" in self._document:
-            self.same(self._document[f"{prefix}certified_k"], list(ranks.cuts), f"{prefix}certified_k", interval)
-        counts = self._document.get("counts", {})
-        for key, value in (("pairs", ranks.n_pairs), (f"{prefix}resolved_pairs", ranks.n_resolved)):
-            self.same(counts.get(key, value), value, f"counts.{key}", interval)
-
-    def looks(self) -> None:
-        """The last look is what is shown as such, and what stands only grows."""
-        looks, replicates = self._document["looks"], self._document["replicates"]
-        numbers = [look["replicate"] for look in looks]
-        if numbers != sorted(numbers) or (numbers and numbers[0] < 1) or (numbers[-1] if looks else 0) != replicates:
-            self.refuse(f"the replicates of 'looks' do not lead to the {replicates} of the certificate")
-        if not looks:
-            return
-        counts = self._document.get("counts", {})
-        contradicted = bool(self._document["contradictions"])
-        for shown, prefix in _PREFIX.items():
-            edges = self._n_edges(shown)
-            pairs = self._parts.ranks[shown].n_resolved
-            last = looks[-1]
-            self.same(last.get(f"{prefix}edges", edges), edges, f"{prefix}edges of the last look", "the edges")
-            self.same(
-                last.get(f"{prefix}resolved_pairs", pairs),
-                pairs,
-                f"{prefix}resolved_pairs of the last look",
-                "the ranks",
-            )
-            self.same(counts.get(f"{prefix}edges", edges), edges, f"counts.{prefix}edges", "the edges")
-        before = (0, 0)
-        for look in looks:
-            now = (look.get("standing_edges", before[0]), look.get("standing_resolved_pairs", before[1]))
-            if now[0] < before[0] or (now[1] < before[1] and not contradicted):
-                self.refuse(f"after replicate {look['replicate']} less stands than before")
-            if "standing_edges" in look and now[0] < look["edges"]:
-                self.refuse(f"after replicate {look['replicate']} more is certified than stands")
-            before = now
-
-    def _n_resolved(self, shown: Shown) -> int:
-        return self._parts.ranks[shown].n_resolved
-
-    def _n_edges(self, shown: Shown) -> int:
-        if self._parts.pairs is not None:
-            return self._parts.pairs.graphs[shown].n_edges
-        return int(self._document["counts"][f"{_PREFIX[shown]}edges"])
-
-
-class _PairCheck(_Check):
+class _PairCheck(ModelCheck):
     """What a certificate that lists its pairs can be checked for besides."""
 
     def __init__(self, parts: Parts, pairs: PairParts, source: str) -> None:
@@ -175,11 +51,12 @@ class _PairCheck(_Check):
 
     def all(self) -> None:
         self.margins()
-        for shown in _PREFIX:
+        for shown in PREFIX:
             self.edges(shown)
             self.graph(shown)
         self.standing()
         self.certified()
+        self.stood()
         self.history()
         self.outlook()
 
@@ -206,7 +83,7 @@ class _PairCheck(_Check):
 
     def edges(self, shown: Shown) -> None:
         """Every edge says of its pair what the matrices say."""
-        key, graph = f"{_PREFIX[shown]}edges", self._pairs.graphs[shown]
+        key, graph = f"{PREFIX[shown]}edges", self._pairs.graphs[shown]
         step = float(self._document["design"]["tau"]) * self._width
         listed = self._document[key]
         a = np.array([self._place[edge["winner"]] for edge in listed], dtype=np.intp)
@@ -230,7 +107,7 @@ class _PairCheck(_Check):
 
     def graph(self, shown: Shown) -> None:
         """Ranks, open pairs and Top-k sets follow from the edges."""
-        graph, prefix, names = self._pairs.graphs[shown], _PREFIX[shown], self._names
+        graph, prefix, names = self._pairs.graphs[shown], PREFIX[shown], self._names
         edges = f"'{prefix}edges'"
         ranks = self._parts.ranks[shown].rank_intervals
         for name, given, expected in zip(names, ranks, graph.rank_intervals, strict=True):
@@ -305,6 +182,17 @@ class _PairCheck(_Check):
     def _claims(self, board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return [claim for claim in board["claims"] if claim["epoch"] == board["epoch"]]
 
+    def stood(self) -> None:
+        """What stood after each look follows from when the edges were certified."""
+        board, looks = self._document.get("board"), self._document["looks"]
+        if board is not None and len(self._claims(board)) > 1:
+            return  # a new model's runs are paired with replicates of looks before it came
+        first = look_of(self._pairs.first["standing"], [look["replicate"] for look in looks])
+        for look, then in zip(looks, stood(first, len(looks)), strict=True):
+            for key, value in (("standing_edges", then.edges), ("standing_resolved_pairs", then.resolved_pairs)):
+                where = f"{key} after replicate {look['replicate']}"
+                self.same(look.get(key, value), value, where, "when the edges were certified")
+
     def history(self) -> None:
         """The evidence of single looks ends with that of the last one, and certified what stands when it did."""
         history, first = self._document.get("history"), self._pairs.first["standing"]
@@ -318,6 +206,10 @@ class _PairCheck(_Check):
             if np.any(np.isnan(log_e) == self._tested):
                 self.refuse("'history' and 'log_e' are not of the same directions")
             reached, missed = log_e > threshold + 2 * KEPT, log_e < threshold - 2 * KEPT
+            for look in self._document["looks"]:
+                fewest, most = int(reached.sum()), int((self._tested & ~missed).sum())
+                if look["replicate"] == number and not fewest <= look["edges"] <= most:
+                    self.refuse(f"'history' and 'looks' do not agree on the edges after replicate {number}")
             wrong = np.argwhere((reached & ~((first > 0) & (first <= number))) | (missed & (first == number)))
             if len(wrong):
                 a, b = wrong[0].tolist()
@@ -348,14 +240,6 @@ class _PairCheck(_Check):
 
     def _named(self, members: tuple[int, ...] | None) -> frozenset[str] | None:
         return None if members is None else frozenset(self._names[i] for i in members)
-
-
-def _tiers(ranks: Ranks) -> list[int]:
-    tiers = [0] * ranks.n_models
-    for tier, members in enumerate(ranks.tiers, start=1):
-        for model in members:
-            tiers[model] = tier
-    return tiers
 
 
 def _close(given: float, expected: float) -> bool:

@@ -208,8 +208,9 @@ class Reader:
                     raise self.error(f"{quoted(key)} has a key that is not a number")
                 if names is not None:
                     self._names(names, key, place)
-        for name, value in self.record(document.get("counts", {}), "counts").items():
-            self.whole({name: value}, name)
+        counts = self.record(document["counts"], "counts") if "counts" in document else {}
+        for key in {"edges", "standing_edges", *counts} if "counts" in document else ():
+            self.whole(counts, key)
         self._optional(document, place)
 
     def _optional(self, document: Mapping[str, Any], place: Mapping[str, int]) -> None:

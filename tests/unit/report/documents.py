@@ -37,6 +37,13 @@ def document(means: list[float], *, names: list[str] | None = None, replicates: 
     return json.loads(to_json(certificate(leaderboard, recorder=recorder)))
 
 
+def looked(replicates: int, graph: Graph) -> tuple[LookCount, ...]:
+    """So many looks at which the same was certified."""
+    return tuple(
+        LookCount(replicate=r, edges=graph.n_edges, resolved_pairs=graph.n_resolved) for r in range(1, replicates + 1)
+    )
+
+
 def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
     """A leaderboard of many models without the work of its evidence; what stands is a little more than is current."""
     rng = np.random.default_rng(seed)
@@ -62,7 +69,7 @@ def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
         current=graph,
         standing=Graph(standing),
         first_certified=standing.astype(np.int64),
-        looks=(LookCount(replicate=5, edges=graph.n_edges, resolved_pairs=graph.n_resolved),),
+        looks=looked(5, graph),
     )
 
 
@@ -92,5 +99,5 @@ def circular() -> Leaderboard:
         current=graph,
         standing=graph,
         first_certified=edges.astype(np.int64),
-        looks=(LookCount(replicate=2, edges=graph.n_edges, resolved_pairs=graph.n_resolved),),
+        looks=looked(2, graph),
     )
