@@ -22,7 +22,7 @@ from bbedge.report.history import Recorder
 from bbedge.report.page import render_page
 from bbedge.report.page.payload import MOST_PLAIN
 from bbedge.report.page.view import MOST_ROWS
-from unit.report.documents import many
+from unit.report.documents import many, parted
 
 ROOT = Path(__file__).parents[2]
 NAMED = "BBEDGE_CHROMIUM"
@@ -216,6 +216,44 @@ def test_looking_back_and_taking_the_json_away(opened, demo):
     with page.expect_download() as download:
         page.locator("#download").click()
     assert json.loads(Path(download.value.path()).read_text()) == document
+
+
+@pytest.mark.parametrize("shown", ["standing", "current"])
+def test_the_last_look_back_is_what_the_table_shows(opened, shown):
+    document = document_of(parted(), tau=0.01)
+    it = opened(render_page(Certificate.of(document, shown=shown)))
+    page = it.scripted()
+    prefix = "standing_" if shown == "standing" else ""
+    intervals = {model["name"]: rank(model[f"{prefix}rank_interval"]) for model in document["models"]}
+    names = it.cells("model")
+    assert it.cells("rank") == [intervals[name] for name in names]
+    for number, look in enumerate(document["looks"], start=1):
+        page.locator("#look").fill(str(number))
+        words = page.locator("#look-words").inner_text()
+        assert f"{look[f'{prefix}resolved_pairs']} of 10 pairs certified, {look[f'{prefix}edges']} edge" in words
+        ranks = page.locator("#then-ranks .rank").all_inner_texts()
+        if number < len(document["looks"]) and shown == "current":
+            assert ranks == []
+            assert "not in the certificate" in page.locator("#then-ranks").inner_text()
+        else:
+            assert len(ranks) == 5
+    assert ranks == [intervals[name] for name in names]
+    page.locator(".ranking button").first.focus()
+    page.locator(".ranking button").first.click()
+    above = next(model[f"{prefix}certified_above"] for model in document["models"] if model["name"] == names[0])
+    assert page.locator(".ranking tr.is-under").count() == above
+    assert it.said == []
+
+
+def test_before_the_first_replicate_nothing_breaks(opened):
+    for size in (3, 45):
+        names = [f"m{i:02}" for i in range(size)]
+        it = opened(render_page(Certificate.of(document_of(drawn([0.5] * size, names, replicates=0)))))
+        page = it.scripted()
+        assert "No replicate is in the evidence yet" in page.locator("main").inner_text()
+        assert page.locator("table.ranking, .matrix, aside").count() == 0
+        page.keyboard.press("Escape")
+        assert it.said == []
 
 
 def test_hostile_names_are_only_names(opened):
