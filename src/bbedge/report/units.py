@@ -28,7 +28,7 @@ class Units(NamedTuple):
 
     def difference(self, value: float) -> str:
         """A difference, with its sign; where one of two means is not known there is none."""
-        return "-" if math.isnan(value) else f"{value:+.{self.decimals}f}"
+        return "-" if math.isnan(value) else f"{round(value, self.decimals) + 0.0:+.{self.decimals}f}"  # no -0.0
 
     def at_least(self, value: float, sign: str = "") -> str:
         """A lower bound, rounded down."""
