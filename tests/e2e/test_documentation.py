@@ -22,7 +22,7 @@ def test_the_readme_s_python_runs(monkeypatch, capsys):
     names: dict = {}
     for block in blocks:
         exec(block, names)
-    assert names["leaderboard"].current.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
+    assert names["leaderboard"].standing.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
     assert names["leaderboard"].current.top_k(2) == (0, 4)
     assert capsys.readouterr().out == "9\n"
 

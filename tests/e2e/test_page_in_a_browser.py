@@ -22,7 +22,7 @@ from bbedge.report.history import Recorder
 from bbedge.report.page import render_page
 from bbedge.report.page.payload import MOST_PLAIN
 from bbedge.report.page.view import MOST_ROWS
-from unit.report.documents import many
+from unit.report.documents import many, parted
 
 ROOT = Path(__file__).parents[2]
 NAMED = "BBEDGE_CHROMIUM"
@@ -131,15 +131,15 @@ def test_the_table_says_what_the_json_says(opened, demo):
     it.scripted()
     models = document["models"]
     assert it.cells("model") == [model["name"] for model in models]
-    assert it.cells("rank") == [rank(model["rank_interval"]) for model in models]
+    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in models]
     assert it.cells("mean") == [f"{model['mean']:.4f}" for model in models]
-    assert it.cells("tier") == [str(model["tier"]) for model in models]
-    counts = [[str(model["certified_above"]), str(model["certified_below"])] for model in models]
+    assert it.cells("tier") == [str(model["standing_tier"]) for model in models]
+    counts = [[str(model["standing_certified_above"]), str(model["standing_certified_below"])] for model in models]
     assert it.cells("counts") == [text for pair in counts for text in pair]
-    sets = {k: names for k, names in document["top_k"].items() if names}
+    sets = {k: names for k, names in document["standing_top_k"].items() if names}
     assert it.page.locator(".sets dt").all_inner_texts() == [f"Top-{k}" for k in sets]
     shown = it.page.locator(".open-pairs tbody tr").count()
-    assert shown == len(document["unresolved"]) == len(document["outlook"])
+    assert shown == len(document["standing_unresolved"]) == len(document["outlook"])
     assert document["design"]["hash"] in it.page.locator(".facts").inner_text()
     assert it.asked == [it.page.url]
     assert it.said == []
@@ -149,7 +149,7 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
     document, html = demo
     page = opened(html).scripted()
     names = [model["name"] for model in document["models"]]
-    edges = {(edge["winner"], edge["loser"]): edge for edge in document["edges"]}
+    edges = {(edge["winner"], edge["loser"]): edge for edge in document["standing_edges"]}
     page.locator(".ranking button").first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Shift+Tab")
@@ -162,9 +162,11 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
                 line.locator("bdi").inner_text(): line.locator("span").inner_text()
                 for line in lines.locator("li").all()
             }
-        assert len(lists.get("above", {})) == model["certified_above"]
-        assert len(lists.get("below", {})) == model["certified_below"]
-        open_to = {b if a == model["name"] else a for a, b in document["unresolved"] if model["name"] in (a, b)}
+        assert len(lists.get("above", {})) == model["standing_certified_above"]
+        assert len(lists.get("below", {})) == model["standing_certified_below"]
+        open_to = {
+            b if a == model["name"] else a for a, b in document["standing_unresolved"] if model["name"] in (a, b)
+        }
         assert set(lists.get("open", {})) == open_to
         for other, text in lists.get("above", {}).items():
             log_e = document["log_e"][place][names.index(other)]
@@ -192,7 +194,7 @@ def test_the_graph_and_the_pointer(opened, demo):
     node = page.locator(".node").first
     node.hover()
     assert page.locator("#about h3").inner_text() == document["models"][0]["name"]
-    below = document["models"][0]["certified_above"]
+    below = document["models"][0]["standing_certified_above"]
     assert page.locator(".ranking tr.is-under").count() == page.locator(".node.is-under").count() == below
     node.click()
     page.mouse.move(2, 2)
@@ -207,13 +209,51 @@ def test_looking_back_and_taking_the_json_away(opened, demo):
     for number, look in enumerate(document["looks"], start=1):
         page.locator("#look").fill(str(number))
         words = page.locator("#look-words").inner_text()
-        assert f"{look['resolved_pairs']} of 15 pairs certified, {look['edges']} edge" in words
+        assert f"{look['standing_resolved_pairs']} of 15 pairs certified, {look['standing_edges']} edge" in words
         assert f"{document['history']['log_thresholds'][number - 1]:.2f}" in words
     ranks = page.locator("#then-ranks .rank").all_inner_texts()
     assert ranks == [rank(model["standing_rank_interval"]) for model in document["models"]]
     with page.expect_download() as download:
         page.locator("#download").click()
     assert json.loads(Path(download.value.path()).read_text()) == document
+
+
+@pytest.mark.parametrize("shown", ["standing", "current"])
+def test_the_last_look_back_is_what_the_table_shows(opened, shown):
+    document = document_of(parted(), tau=0.01)
+    it = opened(render_page(Certificate.of(document, shown=shown)))
+    page = it.scripted()
+    prefix = "standing_" if shown == "standing" else ""
+    intervals = {model["name"]: rank(model[f"{prefix}rank_interval"]) for model in document["models"]}
+    names = it.cells("model")
+    assert it.cells("rank") == [intervals[name] for name in names]
+    for number, look in enumerate(document["looks"], start=1):
+        page.locator("#look").fill(str(number))
+        words = page.locator("#look-words").inner_text()
+        assert f"{look[f'{prefix}resolved_pairs']} of 10 pairs certified, {look[f'{prefix}edges']} edge" in words
+        ranks = page.locator("#then-ranks .rank").all_inner_texts()
+        if number < len(document["looks"]) and shown == "current":
+            assert ranks == []
+            assert "not in the certificate" in page.locator("#then-ranks").inner_text()
+        else:
+            assert len(ranks) == 5
+    assert ranks == [intervals[name] for name in names]
+    page.locator(".ranking button").first.focus()
+    page.locator(".ranking button").first.click()
+    above = next(model[f"{prefix}certified_above"] for model in document["models"] if model["name"] == names[0])
+    assert page.locator(".ranking tr.is-under").count() == above
+    assert it.said == []
+
+
+def test_before_the_first_replicate_nothing_breaks(opened):
+    for size in (3, 45):
+        names = [f"m{i:02}" for i in range(size)]
+        it = opened(render_page(Certificate.of(document_of(drawn([0.5] * size, names, replicates=0)))))
+        page = it.scripted()
+        assert "No replicate is in the evidence yet" in page.locator("main").inner_text()
+        assert page.locator("table.ranking, .matrix, aside").count() == 0
+        page.keyboard.press("Escape")
+        assert it.said == []
 
 
 def test_hostile_names_are_only_names(opened):
@@ -256,10 +296,10 @@ def test_many_models_travel_packed_and_arrive_whole(opened):
     assert '"packed"' in html
     it = opened(html)
     page = it.scripted()
-    assert it.cells("rank") == [rank(model["rank_interval"]) for model in document["models"]]
+    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in document["models"]]
     assert page.locator(".matrix").count() == 1
     page.locator(".ranking tbody tr").first.hover()
-    assert page.locator(".ranking tr.is-under").count() == document["models"][0]["certified_above"]
+    assert page.locator(".ranking tr.is-under").count() == document["models"][0]["standing_certified_above"]
     page.locator("#find").fill("m00")
     assert page.locator(".ranking tbody tr:visible").count() == 10
     with page.expect_download() as download:
@@ -276,7 +316,7 @@ def test_very_many_models_are_a_table_that_can_be_searched(opened):
     assert page.locator(".ranking tbody tr:visible").count() == MOST_ROWS
     page.locator("#rest summary").click()
     assert it.cells("model") == [model["name"] for model in models]
-    assert it.cells("rank") == [rank(model["rank_interval"]) for model in models]
+    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in models]
     assert page.locator(".matrix, .graph, aside").count() == 0
     page.locator(".ranking tbody tr").first.click()
     page.keyboard.press("Escape")
@@ -340,8 +380,8 @@ def test_a_phone_shows_it_without_sideways_scrolling(opened, demo, width):
 def test_without_scripts_the_findings_are_there(opened, demo):
     document, html = demo
     it = opened(html, java_script_enabled=False)
-    assert it.cells("rank") == [rank(model["rank_interval"]) for model in document["models"]]
+    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in document["models"]]
     assert it.page.locator(".node").count() == 6
-    assert it.page.locator(".open-pairs tbody tr").count() == len(document["unresolved"]) > 0
+    assert it.page.locator(".open-pairs tbody tr").count() == len(document["standing_unresolved"]) > 0
     assert not it.page.locator("#download").is_visible()
     assert "How to read this" in it.page.locator("body").inner_text()

@@ -188,3 +188,48 @@ def test_a_notebook_shows_hostile_names_as_text():
     table = package.certify(scores, method="bb-edge-x")._repr_html_()
     assert "<script" not in table
     assert "\u202e" not in table
+
+
+def test_every_page_can_have_a_title(bbedge, tmp_path, certificate, board):
+    title, page = "<b>Ours</b> & yours \u202e", tmp_path / "t.html"
+    for command in (
+        ("certify", DEMO, "--html", page),
+        ("report", certificate, "--html", page),
+        ("report", board, "--html", page),
+        ("board", "show", board, "--html", page),
+    ):
+        done = bbedge(*command, "--title", title)
+        assert done.code == 0, done.err
+        text = page.read_text(encoding="ascii")
+        assert "<h1>&lt;b&gt;Ours&lt;/b&gt; &amp; yours \\u202e</h1>" in text
+        assert "<title>&lt;b&gt;Ours&lt;/b&gt; &amp; yours \\u202e</title>" in text
+
+
+def test_a_title_needs_a_page(bbedge, board):
+    for command in (("certify", DEMO), ("board", "show", board)):
+        done = bbedge(*command, "--title", "Ours")
+        assert done.code == 2
+        assert "--html" in done.err
+
+
+def test_a_board_s_table_of_edges_runs_nothing_in_a_spreadsheet(bbedge, tmp_path, monkeypatch):
+    subprocess.run([sys.executable, ROOT / "demo" / "make_board.py", tmp_path], check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    names = {"alder": "=alder", "birch": "@birch", "cedar": " -cedar"}
+    for run in ("run1.csv", "run2.csv", "run3.csv"):
+        text = Path(run).read_text(encoding="utf-8")
+        for old, new in names.items():
+            text = text.replace(old, new)
+        Path(run).write_text(text, encoding="utf-8")
+    Path("names.txt").write_text("\n".join(names.values()) + "\n", encoding="utf-8")
+    init = ["board", "init", "s.bbedge", "--design", "design.toml", "--items", "items.csv", "--models", "@names.txt"]
+    assert bbedge(*init).code == 0
+    done = bbedge("board", "add", "s.bbedge", "run1.csv", "run2.csv", "run3.csv")
+    assert done.code == 0, done.err
+    assert bbedge("board", "export", "s.bbedge", "g.csv").code == 0
+    rows = Path("g.csv").read_text(encoding="ascii").splitlines()[1:]
+    assert rows
+    for row in rows:
+        _, winner, loser, *numbers = row.split(",")
+        assert {winner, loser} <= {f"'{name}" for name in names.values()}
+        assert all(re.fullmatch(r"-?[0-9][0-9.e+-]*", number) for number in numbers)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bbedge.cli.board_words import announcement, claims, document, graph_csv, notes, particulars
+from bbedge.cli.board_words import (
+    announcement,
+    claims,
+    document,
+    graph_csv,
+    notes,
+    particulars,
+    shown_epoch,
+    standing_looks,
+)
 from bbedge.cli.options import (
     AllRows,
     Blocks,
@@ -24,7 +32,16 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output, reading
-from bbedge.cli.sources import HtmlOut, board_title, write_page
+from bbedge.cli.sources import (
+    CurrentOption,
+    EpochOption,
+    HtmlOut,
+    TitleOption,
+    board_title,
+    check_title,
+    graph_shown,
+    write_page,
+)
 from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
 from bbedge.naming import display_names, listed, shown, shown_path
@@ -216,13 +233,14 @@ def retire(
 @app.command()
 def show(
     place: Place,
-    epoch: Annotated[int | None, typer.Option(help="An earlier benchmark version.", show_default=False)] = None,
-    current: Annotated[bool, typer.Option("--current", help="The last look alone, not all that stands.")] = False,
+    epoch: EpochOption = None,
+    current: CurrentOption = False,
     json_out: Annotated[
         Path | None,
         typer.Option("--json", metavar="OUT", help="Write it as JSON; - for standard output.", show_default=False),
     ] = None,
     html_out: HtmlOut = None,
+    title: TitleOption = None,
     all_rows: AllRows = False,
     design: DesignFile = None,
 ) -> None:
@@ -230,9 +248,10 @@ def show(
     from bbedge.report.ledger import show_budget, show_looks
     from bbedge.report.terminal import MOST_ROWS, show_leaderboard
 
+    check_title(title, html_out)
     board = _open(place, design)
-    leaderboard = board.leaderboard(epoch)
-    number = epoch or board.state.epoch.number
+    number = shown_epoch(board, epoch)
+    leaderboard = board.leaderboard(number)
     content = {} if json_out is None and html_out is None else document(board, leaderboard, number)
     if json_out is not None:
         _write_json(json_out, content)
@@ -240,8 +259,8 @@ def show(
     if html_out is not None:
         from bbedge.report.certificate import Certificate
 
-        certificate = Certificate.of(content, shown="current" if current else "standing", source=board.name)
-        write_page(html_out, certificate, title=board_title(place))
+        certificate = Certificate.of(content, shown=graph_shown(current), source=board.name)
+        write_page(html_out, certificate, title=title or board_title(place))
         _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)
     if board.state.in_pilot:
@@ -249,7 +268,8 @@ def show(
     else:
         show_leaderboard(
             console,
-            leaderboard if current else replace(leaderboard, current=leaderboard.standing),
+            leaderboard,
+            shown=graph_shown(current),
             notes=said,
             pilot_replicates=board.design.pilot,
             title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
@@ -258,7 +278,7 @@ def show(
             most_rows=None if all_rows else MOST_ROWS,
         )
     console.print()
-    show_looks(console, leaderboard.looks)
+    show_looks(console, leaderboard.looks, None if current else standing_looks(board, leaderboard, number))
     show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
     _say(console, f"{len(board.events)} events, head {board.head}")
 
@@ -305,7 +325,8 @@ def export(
 
     board = _open(place, None)
     if out.suffix == ".json":
-        _write_json(out, document(board, board.leaderboard(), board.state.epoch.number))
+        number = shown_epoch(board, None)
+        _write_json(out, document(board, board.leaderboard(number), number))
     elif out.suffix == ".csv":
         write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.report.history import Recorder
     from bbedge.report.ledger import ClaimRow
+    from bbedge.report.standing import Stood
+
+
+def shown_epoch(board: Board, asked: int | None) -> int:
+    """The version that is shown: the one asked for, else the last one that has runs."""
+    if asked is not None:
+        return asked
+    with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots]
+    return with_runs[-1] if with_runs else board.state.epoch.number
 
 
 def notes(board: Board, number: int) -> list[str]:
@@ -34,7 +43,12 @@ def notes(board: Board, number: int) -> list[str]:
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)
     for epoch in board.state.epochs:
-        if epoch.number != number:
+        if epoch.number != number and not epoch.replicates and not epoch.pilots:
+            notes.append(
+                f"Epoch {epoch.number} is open: {len(epoch.items):,} items, {len(epoch.models):,} models. It has no "
+                f"leaderboard before its first replicate; this is epoch {number}."
+            )
+        elif epoch.number != number:
             edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
             notes.append(
                 f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
@@ -122,6 +136,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
         design_hash=board.registration,
         recorder=_recorded(board, epoch),
         stopped=board.state.retired,
+        standing_looks=standing_looks(board, leaderboard, epoch),
     )
     return document | {
         "board": {
@@ -151,6 +166,32 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, ob
     }
 
 
+def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:
+    """What stood after each look of an epoch.
+
+    A new model's runs are paired with replicates of earlier looks, at which nothing was known of it.
+    """
+    import numpy as np
+
+    from bbedge.report.standing import stood
+
+    looks, after = 0, [0]
+    joined: dict[str, int] = {}
+    for event in board.events:
+        if event.content.get("epoch") != epoch:
+            continue
+        if event.kind == "add-model":
+            joined[event.content["model"]] = looks + 1
+        looks += "look" in event.content
+        if event.kind == "replicate":
+            after.append(looks)
+    found = np.array(after, dtype=np.int64)[leaderboard.first_certified]
+    for i, model in enumerate(leaderboard.design.models):
+        for ends in (found[i], found[:, i]):
+            np.maximum(ends, joined.get(model, 0), out=ends, where=ends > 0)
+    return stood(found, len(leaderboard.looks))
+
+
 def _recorded(board: Board, epoch: int) -> Recorder | None:
     """The evidence of every look, where there are few enough models to show it."""
     from bbedge.report.history import MOST_MODELS, Recorder
@@ -165,14 +206,16 @@ def _recorded(board: Board, epoch: int) -> Recorder | None:
 
 
 def graph_csv(board: Board) -> str:
-    """Everything that stands, as a table of edges."""
+    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
+    from bbedge.report.spreadsheet import cell
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["epoch", "winner", "loser", "log_e", "margin", "first_certified", "current"])
     low, high = board.design.score_range
     for epoch in board.state.epochs:
         leaderboard = board.leaderboard(epoch.number)
-        names = [name.encode("unicode_escape").decode("ascii") for name in leaderboard.design.models]
+        names = [cell(name) for name in leaderboard.design.models]
         for a, b in zip(*(ends.tolist() for ends in leaderboard.standing.edges.nonzero()), strict=True):
             writer.writerow(
                 [

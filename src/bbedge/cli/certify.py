@@ -29,7 +29,7 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output, tracked
-from bbedge.cli.sources import HtmlOut, write_page
+from bbedge.cli.sources import CurrentOption, HtmlOut, TitleOption, check_title, graph_shown, write_page
 from bbedge.cli.writing import write_arrays, write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
@@ -89,7 +89,9 @@ def certify(
     device: Device = None,
     json_out: JsonOut = None,
     html_out: HtmlOut = None,
+    title: TitleOption = None,
     arrays_out: ArraysOut = None,
+    current: CurrentOption = False,
     all_rows: AllRows = False,
     expect: Annotated[
         list[str] | None,
@@ -133,6 +135,7 @@ def certify(
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: end the name with .npz")
+    check_title(title, html_out)
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
     table = read_table(
@@ -176,6 +179,7 @@ def certify(
     show_leaderboard(
         out,
         leaderboard,
+        shown=graph_shown(current),
         notes=notes,
         top_k=top_k,
         pilot_replicates=pilot,
@@ -185,7 +189,7 @@ def certify(
         write_whole(json_out, to_json(document))
         out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
     if html_out is not None:
-        write_page(html_out, Certificate.of(document))
+        write_page(html_out, Certificate.of(document, shown=graph_shown(current)), title=title)
         out.print(f"The page is in {shown_path(html_out)}.", markup=False, highlight=False)
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))

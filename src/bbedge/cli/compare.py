@@ -144,15 +144,25 @@ def _claims(
         return replace(nothing, refused=str(error))
     if method.claims == "ranks":
         return replace(nothing, width=_width(result[-1]))
-    edges = result.astype(bool)
-    graph = Graph(edges[-1])
-    return replace(
+    edges, certified = result.astype(bool), reference.astype(bool)
+    graph, stands = Graph(edges[-1]), method.validity == "all looks"
+    union = Graph(np.asarray(edges.any(axis=0))) if stands else graph
+    claims = replace(
         nothing,
         edges=graph.n_edges,
         pairs=graph.n_resolved,
         withdrawn=int((edges.any(axis=0) & ~edges[-1]).sum()),
-        alone=int((edges[-1] & ~reference[-1].astype(bool)).sum()),
+        alone=int((edges[-1] & ~certified[-1]).sum()),
         width=_width(np.array(graph.rank_intervals)),
+        standing_alone=int((union.edges & ~certified.any(axis=0)).sum()),
+    )
+    if not stands:
+        return claims
+    return replace(
+        claims,
+        standing_edges=union.n_edges,
+        standing_pairs=union.n_resolved,
+        standing_width=_width(np.array(union.rank_intervals)),
     )
 
 

@@ -64,12 +64,12 @@ def ranks(source: Source, out: Outs, epoch: EpochOption = None, current: Current
 
 
 @app.command()
-def evidence(source: Source, out: Outs) -> None:
+def evidence(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
     """Draw the evidence of every pair, look by look, against the threshold."""
     from bbedge.report.figures import evidence_figure
 
     _check(out, PICTURES)
-    certificate, _ = open_certificate(source)
+    certificate, _ = open_certificate(source, epoch=epoch, current=current)
     save(lambda: evidence_figure(certificate), out)
     _told(out)
 

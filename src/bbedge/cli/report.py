@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from bbedge.cli.progress import output
-from bbedge.cli.sources import CurrentOption, EpochOption, Source, open_certificate, write_page
+from bbedge.cli.sources import CurrentOption, EpochOption, Source, TitleOption, open_certificate, write_page
 from bbedge.naming import shown_path
 
 
 def report(
     source: Source,
     html: Annotated[Path, typer.Option("--html", metavar="OUT", help="Where to write the page.", show_default=False)],
-    title: Annotated[str | None, typer.Option(help="The heading of the page.", show_default=False)] = None,
+    title: TitleOption = None,
     epoch: EpochOption = None,
     current: CurrentOption = False,
 ) -> None:

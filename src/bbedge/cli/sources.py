@@ -12,6 +12,7 @@ from bbedge.naming import shown_path
 
 if TYPE_CHECKING:
     from bbedge.report.certificate import Certificate
+    from bbedge.report.standing import Shown
 
 Source = Annotated[
     str,
@@ -19,8 +20,16 @@ Source = Annotated[
         metavar="SOURCE", help="A certificate (what certify --json wrote) or a board (a file or a PostgreSQL URL)."
     ),
 ]
-EpochOption = Annotated[int | None, typer.Option("--epoch", help="Of a board: an earlier version.", show_default=False)]
-CurrentOption = Annotated[bool, typer.Option("--current", help="Of a board: the last look alone, not all that stands.")]
+EpochOption = Annotated[
+    int | None,
+    typer.Option(
+        "--epoch", help="Of a board: this version. By default the last one that has runs.", show_default=False
+    ),
+]
+CurrentOption = Annotated[bool, typer.Option("--current", help="Show the last look alone, not all that stands.")]
+TitleOption = Annotated[
+    str | None, typer.Option("--title", metavar="TEXT", help="The heading of the page.", show_default=False)
+]
 HtmlOut = Annotated[
     Path | None,
     typer.Option("--html", metavar="OUT", help="Write a page to look at and to send: one file.", show_default=False),
@@ -34,21 +43,33 @@ def open_certificate(source: str, *, epoch: int | None = None, current: bool = F
     from bbedge.report.certificate import Certificate, read_certificate
 
     if not _is_board(source):
-        if epoch is not None or current:
-            raise DomainError(f"{shown_path(source)} is not a board; --epoch and --current are for boards")
-        return read_certificate(Path(source)), None
+        if epoch is not None:
+            raise DomainError(f"{shown_path(source)} is not a board; --epoch is for boards")
+        return read_certificate(Path(source), shown=graph_shown(current)), None
 
     from bbedge.board import Board
-    from bbedge.cli.board_words import document
+    from bbedge.cli.board_words import document, shown_epoch
 
     board = Board.open(source)
-    content = document(board, board.leaderboard(epoch), epoch or board.state.epoch.number)
-    return Certificate.of(content, shown="current" if current else "standing"), board_title(source)
+    number = shown_epoch(board, epoch)
+    content = document(board, board.leaderboard(number), number)
+    return Certificate.of(content, shown=graph_shown(current)), board_title(source)
+
+
+def graph_shown(current: bool) -> Shown:
+    """What --current chooses."""
+    return "current" if current else "standing"
 
 
 def board_title(place: str) -> str | None:
     """The name of a board's file. Where a server is, is nobody's business who gets the page."""
     return None if "://" in place else Path(place).stem
+
+
+def check_title(title: str | None, html: Path | None) -> None:
+    """Refuse a heading for a page that is not written."""
+    if title is not None and html is None:
+        raise DomainError("--title is the heading of a page; say with --html where to write the page")
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:

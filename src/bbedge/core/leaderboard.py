@@ -92,10 +92,19 @@ class Leaderboard:
         return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
 
     def order(self) -> tuple[int, ...]:
-        """Models as a reader expects them: by tier, then by mean, then by name."""
-        tier = {model: t for t, members in enumerate(self.current.tiers) for model in members}
+        """Models as a reader expects them: by tier of what stands, then by mean, then by name."""
         means = np.nan_to_num(self.means, nan=-1.0)
-        return tuple(sorted(range(len(means)), key=lambda i: (tier[i], -float(means[i]), self.design.models[i])))
+        # A certified cut of the last look stands, so that its tiers add nothing, unless what stands contradicts itself.
+        standing, current = (
+            {model: t for t, members in enumerate(graph.tiers) for model in members}
+            for graph in (self.standing, self.current)
+        )
+        return tuple(
+            sorted(
+                range(len(means)),
+                key=lambda i: (standing[i], current[i], -float(means[i]), self.design.models[i]),
+            )
+        )
 
     def is_certified(self, better: str, worse: str) -> bool:
         """Whether an edge or a path of the standing graph puts one model above the other."""

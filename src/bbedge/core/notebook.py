@@ -21,11 +21,13 @@ _SPAN = "position:absolute;left:{:.4g}%;width:{:.4g}%;height:10px;background:#2b
 
 
 def leaderboard_html(leaderboard: Leaderboard) -> str:
-    """The table as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
-    design, graph = leaderboard.design, leaderboard.current
+    """What stands, as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
+    design, graph = leaderboard.design, leaderboard.standing
     low, high = design.score_range
     decimals = max(0, 4 - math.ceil(math.log10(high - low)))
     size = len(design.models)
+    if not leaderboard.replicates:
+        return f"<div><p><b>{escape(design.method)}</b>: {size:,} models, no replicate in the evidence yet</p></div>"
     names = display_names(design.models)
     ranks = graph.ranks
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}

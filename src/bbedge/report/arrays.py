@@ -16,7 +16,8 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
 
     Rows and columns are in the order of the leaderboard, which is that of ``models`` in the JSON document. ``log_e``
     and ``margins`` are as there, NaN where nothing is tested; ``edges`` is the graph of the last look, ``above`` what
-    follows from it; ``first_certified`` is the replicate at which a direction was first certified, 0 if it never was.
+    follows from it; ``first_certified`` is the replicate at which a direction was first certified, 0 if it never was;
+    ``standing_above`` is what follows from everything that was ever certified.
     """
     order = np.array(leaderboard.order())
     window = np.ix_(order, order)
@@ -27,3 +28,4 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     yield "edges", leaderboard.current.edges[window]
     yield "above", leaderboard.current.above[window]
     yield "first_certified", leaderboard.first_certified[window].astype(np.int32)
+    yield "standing_above", leaderboard.standing.above[window]

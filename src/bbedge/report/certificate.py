@@ -5,11 +5,10 @@ Pages, figures, exports and badges are made from the document alone, so that wha
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,16 @@ from numpy.typing import NDArray
 from bbedge.core.graph import Graph, Ranks
 from bbedge.errors import DomainError, FormatError
 from bbedge.naming import display_names, shown_path
+from bbedge.report.consistency import check_consistency
+from bbedge.report.parsing import parsed
 from bbedge.report.reading import Reader
+from bbedge.report.standing import Shown, Stood, look_of, stood
 from bbedge.report.units import Units
 
 Matrix = NDArray[np.float64]
-Shown = Literal["current", "standing"]
+
+MOST_BYTES = 1 << 28
+"""A certificate of 500 models, the most that list their pairs, has about 50 million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,42 +66,29 @@ class Certificate:
     """What it is called in messages."""
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], *, shown: Shown | None = None, source: str = "certificate") -> Certificate:
-        """Check a document and read it. By default a board shows what stands, anything else the last look."""
-        read = Reader(source)
-        models = [read.record(model, "models") for model in read.sequence(document, "models")]
-        names = [read.text(model, "name") for model in models]
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise read.error("needs at least two models, each named once")
-        place = {name: i for i, name in enumerate(names)}
-        shown = shown or ("standing" if "board" in document else "current")
-        whole = read.lists_pairs(document)
-        first, graph = None, None
-        if whole:
-            listed = {key: read.edges(document, key, place) for key in ("edges", "standing_edges")}
-            first = listed["standing_edges"]
-            graph = Graph(listed["edges" if shown == "current" else "standing_edges"] > 0)
-            ranks = graph.ranks
-        else:
-            ranks = read.ranks(models, "rank_interval" if shown == "current" else "standing_rank_interval")
+    def of(cls, document: Mapping[str, Any], *, shown: Shown = "standing", source: str = "certificate") -> Certificate:
+        """Check a document and read it. A document that contradicts itself is refused."""
+        parts = Reader(source).parts(document)
+        check_consistency(parts, source=source)
+        ranks = parts.ranks[shown]
         tier = {model: t for t, members in enumerate(ranks.tiers) for model in members}
-        order = sorted(range(len(names)), key=lambda i: (tier[i], i))
-        read.rest(document, place)
+        order = sorted(range(len(parts.names)), key=lambda i: (tier[i], i))
         pairs = None
-        if graph is not None and first is not None:
+        if parts.pairs is not None:
             window = np.ix_(np.array(order), np.array(order))
+            graph = parts.pairs.graphs[shown]
             pairs = Pairs(
-                log_e=read.matrix(document, "log_e", len(names))[window],
-                margins=read.matrix(document, "margins", len(names))[window],
+                log_e=parts.pairs.log_e[window],
+                margins=parts.pairs.margins[window],
                 graph=Graph(graph.edges[window], graph.reach[window]),
-                first_certified=first[window],
+                first_certified=parts.pairs.first["standing"][window],
             )
         return cls(
             document=document,
             shown=shown,
-            names=tuple(names[i] for i in order),
-            labels=tuple(display_names([names[i] for i in order], width=40)),
-            means=tuple(read.number(models[i], "mean", missing=True) for i in order),
+            names=tuple(parts.names[i] for i in order),
+            labels=tuple(display_names([parts.names[i] for i in order], width=40)),
+            means=tuple(parts.means[i] for i in order),
             ranks=Ranks(above=ranks.above[order], below=ranks.below[order]),
             pairs=pairs,
             order=tuple(order),
@@ -143,6 +134,18 @@ class Certificate:
         return current, standing
 
     @property
+    def looks(self) -> list[Stood] | None:
+        """How much the graph that is shown had after each look; ``None`` where an earlier version did not write it."""
+        looks = self.document["looks"]
+        keys = ("edges", "resolved_pairs") if self.shown == "current" else ("standing_edges", "standing_resolved_pairs")
+        if all(key in look for look in looks for key in keys):
+            return [Stood(*(int(look[key]) for key in keys)) for look in looks]
+        if self.pairs is None:
+            return None
+        replicates = [int(look["replicate"]) for look in looks]
+        return stood(look_of(self.pairs.first_certified, replicates), len(looks))
+
+    @property
     def score_range(self) -> tuple[float, float]:
         """The scale of the scores."""
         low, high = self.document["design"]["score_range"]
@@ -178,22 +181,18 @@ class Certificate:
     def lead(self, better: int, worse: int) -> str:
         """By how much a model is certified above another: its margin, or what the edges of a path prove."""
         known = int(self.graph.path_lengths[better, worse]) * self.step if self.step else 0.0
-        margin, least = float(self.margins[better, worse]), self.units.at_least(known)
-        # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
-        if margin > known and self.units.at_least(margin) != least:
-            return f"≥ {self.units.at_least(margin)}"
-        return f"> {least if known else 0}"
+        return self.units.lead(float(self.margins[better, worse]), known)
 
 
-def read_certificate(path: Path, *, shown: Shown | None = None) -> Certificate:
+def read_certificate(path: Path, *, shown: Shown = "standing") -> Certificate:
     """Read a certificate file, as ``bbedge certify --json`` writes it."""
     name = shown_path(path)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > MOST_BYTES:
+            raise FormatError(f"{name}: not a certificate: larger than {MOST_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{name}: not a certificate: no JSON ({error})") from error
-    if not isinstance(document, dict):
-        raise FormatError(f"{name}: not a certificate; expected what bbedge certify --json writes")
-    return Certificate.of(document, shown=shown, source=name)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: not a certificate: not a text in UTF-8 ({error})") from error
+    return Certificate.of(parsed(text, source=name), shown=shown, source=name)

@@ -41,6 +41,14 @@ class Claims:
     """Directions claimed at the last look that BB-EDGE-X does not claim."""
     width: float | None
     """Mean width of the rank intervals at the last look."""
+    standing_edges: int | None = None
+    """Directions claimed at any look, of a method whose claims stand: its error is controlled at all looks."""
+    standing_pairs: int | None = None
+    """Pairs decided by these and the paths they form."""
+    standing_alone: int | None = None
+    """Directions that it claims, at any look if they stand, else at the last, and BB-EDGE-X at none."""
+    standing_width: float | None = None
+    """Mean width of the rank intervals that follow from what stands."""
     refused: str | None = None
     """Why the method cannot be used here, if it cannot."""
 
@@ -56,11 +64,15 @@ def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pai
     table.add_column("error controlled?", no_wrap=True)
     for each in claims:
         words, style = _WARNINGS[each.control]
-        counts = (each.edges, each.pairs, each.withdrawn, each.alone)
+        counts: tuple[int | None, ...] = (each.edges, each.pairs, each.withdrawn, each.standing_alone)
+        width = each.width
+        if each.standing_edges is not None:
+            counts = (each.standing_edges, each.standing_pairs, 0, each.standing_alone)
+            width = each.standing_width
         table.add_row(
             Text(each.method),
             *(Text("-" if count is None else f"{count:,}") for count in counts),
-            Text("-" if each.width is None else f"{each.width:.2f}"),
+            Text("-" if width is None else f"{width:.2f}"),
             Text("not usable here", style="dim") if each.refused else Text(words, style=style),
         )
     console.print(Padding(table, (0, 0, 1, 0), expand=False))

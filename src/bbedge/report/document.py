@@ -14,6 +14,7 @@ from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.report.history import Recorder
 from bbedge.report.outlook import outlook
+from bbedge.report.standing import Stood, look_of, stood
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
@@ -48,21 +49,29 @@ def certificate(
     design_hash: str | None = None,
     recorder: Recorder | None = None,
     stopped: Collection[str] = (),
+    standing_looks: Sequence[Stood] | None = None,
     most_models: int = MOST_MODELS,
 ) -> dict[str, object]:
     """The whole certificate as plain values. Means and margins are in score units; ``log_e`` is natural.
 
+    A key that starts with ``standing`` is about everything that stands, the key without it about the last look.
+
     ``design_hash`` replaces the hash of the leaderboard's own design where a board's stands for it. ``recorder`` kept
-    the evidence of the looks; ``stopped`` models get no more replicates. With more than ``most_models`` models,
-    whatever has an entry per pair or per Top-k set is ``None``; see :mod:`bbedge.report.arrays` for that.
+    the evidence of the looks; ``stopped`` models get no more replicates. ``standing_looks`` is what stood after each
+    look, where ``first_certified`` does not say it. With more than ``most_models`` models, whatever has an entry per
+    pair or per Top-k set is ``None``; see :mod:`bbedge.report.arrays` for that.
     """
     design = leaderboard.design
     names = design.models
     order = leaderboard.order()
     low, high = design.score_range
     current, standing = leaderboard.current, leaderboard.standing
-    tiers = {model: t for t, members in enumerate(current.tiers, start=1) for model in members}
+    tiers, standing_tiers = (
+        {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
+        for graph in (current, standing)
+    )
     above, below = current.ranks.below.tolist(), current.ranks.above.tolist()
+    standing_above, standing_below = standing.ranks.below.tolist(), standing.ranks.above.tolist()
     whole = len(names) <= most_models
     pilot: Pilot | None = None
     if pilot_replicates is not None:
@@ -106,6 +115,9 @@ def certificate(
                 "tier": tiers[i],
                 "certified_above": above[i],
                 "certified_below": below[i],
+                "standing_tier": standing_tiers[i],
+                "standing_certified_above": standing_above[i],
+                "standing_certified_below": standing_below[i],
             }
             for i in order
         ],
@@ -114,19 +126,20 @@ def certificate(
         "margins": _matrix(leaderboard.lower_bounds * (high - low), order) if whole else None,
         "edges": _edges(leaderboard, current, order) if whole else None,
         "standing_edges": _edges(leaderboard, standing, order) if whole else None,
-        "unresolved": [[names[a], names[b]] for a, b in current.unresolved_pairs.tolist()] if whole else None,
-        "top_k": {str(k): _names(names, current.top_k(k)) for k in range(1, len(names))} if whole else None,
+        "unresolved": _unresolved(names, current) if whole else None,
+        "standing_unresolved": _unresolved(names, standing) if whole else None,
+        "top_k": _top_sets(names, current) if whole else None,
+        "standing_top_k": _top_sets(names, standing) if whole else None,
         "counts": {
             "pairs": current.ranks.n_pairs,
             "resolved_pairs": current.n_resolved,
             "edges": current.n_edges,
             "standing_edges": standing.n_edges,
+            "standing_resolved_pairs": standing.n_resolved,
         },
         "certified_k": list(current.cuts),
-        "looks": [
-            {"replicate": look.replicate, "edges": look.edges, "resolved_pairs": look.resolved_pairs}
-            for look in leaderboard.looks
-        ],
+        "standing_certified_k": list(standing.cuts),
+        "looks": _looks(leaderboard, standing_looks),
         "history": recorder.history(order) if recorder else None,
         "outlook": outlook(leaderboard, stopped=stopped),
         "contradictions": [list(group) for group in leaderboard.contradictions],
@@ -175,6 +188,30 @@ def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> list
 def _matrix(values: NDArray[np.float64], order: Sequence[int]) -> Matrix:
     index = np.array(order)
     return [[None if value != value else value for value in row] for row in values[np.ix_(index, index)].tolist()]
+
+
+def _looks(leaderboard: Leaderboard, standing: Sequence[Stood] | None) -> list[dict[str, int]]:
+    looks = leaderboard.looks
+    if standing is None:
+        standing = stood(look_of(leaderboard.first_certified, [look.replicate for look in looks]), len(looks))
+    return [
+        {
+            "replicate": look.replicate,
+            "edges": look.edges,
+            "resolved_pairs": look.resolved_pairs,
+            "standing_edges": then.edges,
+            "standing_resolved_pairs": then.resolved_pairs,
+        }
+        for look, then in zip(looks, standing, strict=True)
+    ]
+
+
+def _unresolved(names: Sequence[str], graph: Graph) -> list[list[str]]:
+    return [[names[a], names[b]] for a, b in graph.unresolved_pairs.tolist()]
+
+
+def _top_sets(names: Sequence[str], graph: Graph) -> dict[str, list[str] | None]:
+    return {str(k): _names(names, graph.top_k(k)) for k in range(1, len(names))}
 
 
 def _names(names: Sequence[str], members: tuple[int, ...] | None) -> list[str] | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bbedge.naming import shown
 from bbedge.report.certificate import Certificate
+from bbedge.report.spreadsheet import cell
 from bbedge.report.units import rank
 
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
@@ -67,11 +68,11 @@ def to_graphml(certificate: Certificate) -> str:
 
 
 def to_csv(certificate: Certificate) -> str:
-    """Every certified edge, one a row. Names are escaped like Python texts, so that the file is plain ASCII."""
+    """Every certified edge, one a row. Names are plain ASCII, and no spreadsheet runs them as formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["winner", "loser", "log_e", "margin", "first_certified", "reduced"])
-    names = [name.encode("unicode_escape").decode("ascii") for name in certificate.names]
+    names = [cell(name) for name in certificate.names]
     for a, b in np.argwhere(certificate.graph.edges).tolist():
         writer.writerow([names[a], names[b], *(_number(value) for _, value in _about(certificate, a, b))])
     return text.getvalue()

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bbedge.core.leaderboard import LookCount
 from bbedge.naming import shown
+from bbedge.report.standing import Stood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +50,16 @@ def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, nex
     console.print()
 
 
-def show_looks(console: Console, looks: Sequence[LookCount], *, most: int = 12) -> None:
-    """Print the history of looks, latest last."""
+def show_looks(
+    console: Console, looks: Sequence[LookCount], standing: Sequence[Stood] | None, *, most: int = 12
+) -> None:
+    """Print the history of looks, latest last: what stood after each, or what each certified by itself."""
     if not looks:
         return
     table = _table("replicate", "edges", "pairs decided")
-    for look in looks[-most:]:
-        table.add_row(Text(str(look.replicate)), Text(f"{look.edges:,}"), Text(f"{look.resolved_pairs:,}"))
+    then = standing or [Stood(look.edges, look.resolved_pairs) for look in looks]
+    for look, (edges, pairs) in list(zip(looks, then, strict=True))[-most:]:
+        table.add_row(Text(str(look.replicate)), Text(f"{edges:,}"), Text(f"{pairs:,}"))
     if len(looks) > most:
         table.caption = f"the last {most} of {len(looks)} looks"
     console.print(Padding(table, (0, 0, 1, 0), expand=False))

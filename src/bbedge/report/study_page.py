@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bbedge.naming import shown
 from bbedge.report.study_table import SettingTable, setting_tables
 from bbedge.study.measures import METRICS
 from bbedge.study.results import Results
 from bbedge.study.study import Study
+
+_MARKS = r"[\\`*\[\]<>|&]|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word means nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +50,7 @@ def study_page(study: Study, results: Results, made: Made) -> str:
     lines += ["## Numbers", ""]
     lines += _legend(study, tables)
     for table in tables:
-        lines += [f"### {table.setting}", "", *_markdown(table), ""]
+        lines += [f"### {_plain(table.setting)}", "", *_markdown(table), ""]
     lines += ["## What to know", "", *_differences(tables), *(f"* {note}" for note in study.notes), ""]
     lines += ["## How it was made", "", study.setup, "", made.sentence(), ""]
     lines += ["```", made.command(study), "```", ""]
@@ -88,7 +92,12 @@ def _differences(tables: Sequence[SettingTable]) -> Iterable[str]:
         printed = [cell for row in table.cells for cell in row if cell.paper]
         if printed:
             met = sum(not cell.differs for cell in printed)
-            yield f"* {table.setting}: {met} of {len(printed)} published numbers agree with ours."
+            yield f"* {_plain(table.setting)}: {met} of {len(printed)} published numbers agree with ours."
+
+
+def _plain(text: str) -> str:
+    """A text that may have the name of a file in it, without any meaning in Markdown."""
+    return re.sub(_MARKS, lambda found: f"\\{found[0]}", shown(text, None))
 
 
 def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:

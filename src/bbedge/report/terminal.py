@@ -12,8 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.naming import display_names
+from bbedge.naming import display_names, listed
+from bbedge.report.document import MOST_MODELS
+from bbedge.report.standing import Shown
 from bbedge.report.units import Units, count, rank
 
 MOST_ROWS = 60
@@ -27,6 +30,7 @@ def show_leaderboard(
     console: Console,
     leaderboard: Leaderboard,
     *,
+    shown: Shown = "standing",
     notes: Sequence[str] = (),
     top_k: int | None = None,
     pilot_replicates: int | None = None,
@@ -36,19 +40,24 @@ def show_leaderboard(
 ) -> None:
     """Print a leaderboard for a person. Names are treated as hostile: escaped, shortened, never as markup.
 
-    ``title`` and ``identity`` replace what is said of the method at the top and of the design at the bottom. Of many
-    models only the first ``most_rows`` are printed; ``None`` prints all.
+    ``shown`` is everything that stands, or the last look alone. ``title`` and ``identity`` replace what is said of the
+    method at the top and of the design at the bottom. Of many models only the first ``most_rows`` are printed;
+    ``None`` prints all.
     """
     names = display_names(leaderboard.design.models)
+    graph = leaderboard.standing if shown == "standing" else leaderboard.current
     _print(console, Text.assemble(("\n" + _heading(leaderboard, title), "bold")))
     _show_contradictions(console, leaderboard)
-    if pilot_replicates is None:
-        console.print(Padding(_ranking(leaderboard, names, most_rows), (0, 0, 1, 0), expand=False))
-        _print(console, Text(_certified_line(leaderboard)))
-        _show_open(console, leaderboard, names, top_k)
-        _print(console, _top_k_line(leaderboard, names, top_k))
+    if not leaderboard.replicates:
+        models = listed(leaderboard.design.models, limit=20)
+        _print(console, Text(f"No replicate is in the evidence yet, so nothing is certified. The models: {models}."))
+    elif pilot_replicates is None:
+        console.print(Padding(_ranking(leaderboard, graph, names, most_rows), (0, 0, 1, 0), expand=False))
+        _print(console, Text(_certified_line(leaderboard, shown)))
+        _show_open(console, leaderboard, graph, names, top_k)
+        _print(console, _top_k_line(leaderboard, graph, names, top_k))
     else:
-        _print(console, _pilot_lines(leaderboard, names, pilot_replicates))
+        _print(console, _pilot_lines(leaderboard, graph, names, pilot_replicates))
     for note in notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
     console.print(_meaning(leaderboard, identity))
@@ -84,8 +93,8 @@ def _heading(leaderboard: Leaderboard, title: str | None) -> str:
     )
 
 
-def _ranking(leaderboard: Leaderboard, names: Sequence[str], most_rows: int | None) -> Table:
-    design, graph, units = leaderboard.design, leaderboard.current, _Scale(leaderboard)
+def _ranking(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], most_rows: int | None) -> Table:
+    design, units = leaderboard.design, _Scale(leaderboard)
     n_models, ranks = len(design.models), graph.ranks
     rows = n_models if most_rows is None else most_rows
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
@@ -110,7 +119,7 @@ def _ranking(leaderboard: Leaderboard, names: Sequence[str], most_rows: int | No
         cells += [
             Text(names[i]),
             Text(units.score(float(leaderboard.means[i]))),
-            _lead(leaderboard, i, below),
+            _lead(leaderboard, graph, i, below),
             Text(str(int(ranks.below[i]))),
             Text(str(int(ranks.above[i]))),
             Text(str(tiers[i])),
@@ -142,31 +151,39 @@ class _Scale:
         return self._units.at_most(value * self._width, sign)
 
 
-def _lead(leaderboard: Leaderboard, model: int, below: int | None) -> Text:
+def _lead(leaderboard: Leaderboard, graph: Graph, model: int, below: int | None) -> Text:
     """By how much a model is certified above the next one in the table."""
     if below is None:
         return Text("")
-    if not leaderboard.current.above[model, below]:
+    if not graph.above[model, below]:
         return Text("open", style="yellow")
-    margin, tau = float(leaderboard.lower_bounds[model, below]), leaderboard.design.tau
-    units = _Scale(leaderboard)
-    # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
-    return Text(f"≥ {units.at_least(margin)}" if margin > tau else f"> {units.at_least(tau)}", style="green")
+    design = leaderboard.design
+    low, high = design.score_range
+    step = design.tau * (high - low)
+    edges = int(graph.path_lengths[model, below]) if step and graph.n_models <= MOST_MODELS else 1
+    margin = float(leaderboard.lower_bounds[model, below]) * (high - low)
+    return Text(Units.of(design.score_range).lead(margin, edges * step), style="green")
 
 
-def _certified_line(leaderboard: Leaderboard) -> str:
-    ranks = leaderboard.current.ranks
+def _certified_line(leaderboard: Leaderboard, shown: Shown) -> str:
+    ranks = leaderboard.standing.ranks if shown == "standing" else leaderboard.current.ranks
     line = f"{ranks.n_resolved:,} of {count(ranks.n_pairs, 'pair')} certified"
-    more = leaderboard.standing.n_edges - leaderboard.current.n_edges
-    if more:
-        line += f"; {count(more, 'edge')} certified at earlier looks also stand (in the JSON)"
+    earlier = leaderboard.standing.n_edges - leaderboard.current.n_edges
+    if shown == "current":
+        line += " by the last look alone"
+        if earlier:
+            line += f"; {count(earlier, 'comparison')} certified at earlier looks also stand"
+    elif earlier:
+        line += f"; {count(earlier, 'comparison')} only at earlier looks, which stand (--current shows the last look)"
     return line + "."
 
 
-def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str], top_k: int | None) -> None:
+def _show_open(
+    console: Console, leaderboard: Leaderboard, graph: Graph, names: Sequence[str], top_k: int | None
+) -> None:
     """The unresolved pairs that keep neighbours, or the Top-k cut, from being told apart."""
     order = np.array(leaderboard.order())
-    above = leaderboard.current.above
+    above = graph.above
     if top_k is None:
         upper, lower = order[:-1], order[1:]
         ends = np.flatnonzero(~(above[upper, lower] | above[lower, upper]))
@@ -189,46 +206,47 @@ def _show_open(console: Console, leaderboard: Leaderboard, names: Sequence[str],
             a, b = b, a
         at_least = units.at_least(float(leaderboard.lower_bounds[a, b]), sign="+")
         at_most = units.at_most(-float(leaderboard.lower_bounds[b, a]), sign="+")
-        share = max(0.0, float(leaderboard.log_e[a, b])) / float(leaderboard.log_thresholds[a, b])
+        log_e, threshold = float(leaderboard.log_e[a, b]), float(leaderboard.log_thresholds[a, b])
+        share = "not tested" if np.isnan(log_e) else f"{min(max(0.0, log_e) / threshold, 0.99):.0%} of the way"
         table.add_row(
             Text(names[a]),
             Text(names[b]),
             Text(units.difference(float(leaderboard.means[a] - leaderboard.means[b]))),
             Text(f"{at_least} to {at_most}"),
-            Text(f"{min(share, 0.99):.0%} of the way"),
+            Text(share),
         )
     console.print(Padding(table, (0, 0, 1, 0), expand=False))
-    n_open = leaderboard.current.n_unresolved
+    n_open = graph.n_unresolved
     if n_open > min(len(open_pairs), _MOST_OPEN):
         kind = "neighbours" if top_k is None else "across the cut"
         _print(console, Text(f"{n_open:,} pairs are open in all; shown are the first {kind}.", style="dim"))
 
 
-def _top_k_line(leaderboard: Leaderboard, names: Sequence[str], top_k: int | None) -> Text:
+def _top_k_line(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], top_k: int | None) -> Text:
     line = Text()
     place = {model: position for position, model in enumerate(leaderboard.order())}
-    for k in leaderboard.current.cuts if top_k is None else (top_k,):
-        members = leaderboard.current.top_k(k)
+    for k in graph.cuts if top_k is None else (top_k,):
+        members = graph.top_k(k)
         if members is None:
             if top_k is not None:
                 line.append(f"Top-{k}  ", style="bold").append("not certified yet")
             continue
-        listed = [names[i] for i in sorted(members, key=place.__getitem__)]
+        named = [names[i] for i in sorted(members, key=place.__getitem__)]
         if top_k is None and k > 5:
-            listed = [*listed[:5], f"… {k - 5} more"]
+            named = [*named[:5], f"… {k - 5} more"]
         if line:
             line.append("\n")
-        line.append(f"Top-{k}  ", style="bold green").append(", ".join(listed))
+        line.append(f"Top-{k}  ", style="bold green").append(", ".join(named))
         if top_k is None and k >= 10:
             line.append("\n… larger certified sets are in the JSON", style="dim")
             break
     return line
 
 
-def _pilot_lines(leaderboard: Leaderboard, names: Sequence[str], pilot_replicates: int) -> Text:
+def _pilot_lines(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], pilot_replicates: int) -> Text:
     design = leaderboard.design
     inside = [name for name, model in zip(names, design.models, strict=True) if model in design.family.candidate]
-    done, total = leaderboard.current.n_edges, design.n_directions
+    done, total = graph.n_edges, design.n_directions
     line = Text(
         f"Pilot of {count(pilot_replicates, 'replicate')}, not part of the evidence, chose: {', '.join(inside)}\n"
     )

@@ -27,8 +27,8 @@ class Units(NamedTuple):
         return "-" if value is None or math.isnan(value) else f"{value:.{self.decimals}f}"
 
     def difference(self, value: float) -> str:
-        """A difference, with its sign."""
-        return f"{value:+.{self.decimals}f}"
+        """A difference, with its sign; where one of two means is not known there is none."""
+        return "-" if math.isnan(value) else f"{round(value, self.decimals) + 0.0:+.{self.decimals}f}"  # no -0.0
 
     def at_least(self, value: float, sign: str = "") -> str:
         """A lower bound, rounded down."""
@@ -37,6 +37,17 @@ class Units(NamedTuple):
     def at_most(self, value: float, sign: str = "") -> str:
         """An upper bound, rounded up."""
         return "-" if math.isnan(value) else self._whole(math.ceil(value * 10.0**self.decimals), sign)
+
+    def lead(self, margin: float, known: float) -> str:
+        """A certified difference: at least its margin, or above what certified edges prove where that says more.
+
+        >>> Units.of((0.0, 1.0)).lead(0.0312, 0.02), Units.of((0.0, 1.0)).lead(-0.01, 0.02)
+        ('≥ 0.0312', '> 0.0200')
+        """
+        # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
+        if margin > known and self.at_least(margin) != self.at_least(known):
+            return f"≥ {self.at_least(margin)}"
+        return f"> {self.at_least(known) if known else 0}"
 
     def _whole(self, value: int, sign: str) -> str:
         return f"{value / 10.0**self.decimals:{sign}.{self.decimals}f}"

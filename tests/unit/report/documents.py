@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from bbedge.core.design import Design
+from bbedge.core.eholm import log_threshold
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
 from bbedge.core.scores import Scores
@@ -36,6 +37,13 @@ def document(means: list[float], *, names: list[str] | None = None, replicates: 
     return json.loads(to_json(certificate(leaderboard, recorder=recorder)))
 
 
+def looked(replicates: int, graph: Graph) -> tuple[LookCount, ...]:
+    """So many looks at which the same was certified."""
+    return tuple(
+        LookCount(replicate=r, edges=graph.n_edges, resolved_pairs=graph.n_resolved) for r in range(1, replicates + 1)
+    )
+
+
 def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
     """A leaderboard of many models without the work of its evidence; what stands is a little more than is current."""
     rng = np.random.default_rng(seed)
@@ -44,14 +52,15 @@ def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
     noise = rng.random((size, size)) * 0.02
     width = 1.0 - certified**0.5
     standing, current = difference - noise > width, difference - noise > width + 0.01
-    log_e = np.where(current, 30.0, 20.0 * difference)
+    log_e = np.where(current, 30.0, np.minimum(8.0, 20.0 * difference))
     lower = difference - width
-    thresholds = np.full((size, size), 20.0)
-    for matrix in (log_e, lower, thresholds):
+    for matrix in (log_e, lower):
         np.fill_diagonal(matrix, np.nan)
+    design = Design.make([f"m{i:04}" for i in range(size)], ["q1", "q2"])
+    thresholds = np.where(np.isnan(log_e), np.nan, log_threshold(log_e, design.alpha))
     graph = Graph(current)
     return Leaderboard(
-        design=Design.make([f"m{i:04}" for i in range(size)], ["q1", "q2"]),
+        design=design,
         replicates=5,
         means=means,
         log_e=log_e,
@@ -60,5 +69,35 @@ def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
         current=graph,
         standing=Graph(standing),
         first_certified=standing.astype(np.int64),
-        looks=(LookCount(replicate=5, edges=graph.n_edges, resolved_pairs=graph.n_resolved),),
+        looks=looked(5, graph),
+    )
+
+
+def parted() -> Scores:
+    """Scores of five models after which two edges stand that the last look alone would not certify."""
+    rng = np.random.default_rng(77)
+    values = (rng.random((7, 5, 40)) < np.array([0.75, 0.62, 0.6, 0.45, 0.3])[None, :, None]).astype(float)
+    return Scores.of(values, models=list("abcde"), items=[f"q{i}" for i in range(40)])
+
+
+def circular() -> Leaderboard:
+    """Three models certified in a circle, above a fourth: what cannot be unless an assumption is broken."""
+    design = Design.make(["a", "b", "c", "d"], ["q1", "q2"])
+    edges = np.zeros((4, 4), dtype=np.bool_)
+    edges[[0, 1, 2, 0, 1, 2], [1, 2, 0, 3, 3, 3]] = True
+    log_e, lower = np.where(edges, 30.0, 0.0), np.full((4, 4), -0.5)
+    for matrix in (log_e, lower):
+        np.fill_diagonal(matrix, np.nan)
+    graph = Graph(edges)
+    return Leaderboard(
+        design=design,
+        replicates=2,
+        means=np.array([0.6, 0.5, 0.4, 0.3]),
+        log_e=log_e,
+        log_thresholds=np.where(np.isnan(log_e), np.nan, log_threshold(log_e, design.alpha)),
+        lower_bounds=lower,
+        current=graph,
+        standing=graph,
+        first_certified=edges.astype(np.int64),
+        looks=looked(2, graph),
     )

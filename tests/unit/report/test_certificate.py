@@ -10,7 +10,8 @@ import pytest
 
 from bbedge.errors import FormatError
 from bbedge.report.certificate import Certificate, read_certificate
-from unit.report.documents import document
+from bbedge.report.document import certificate, to_json
+from unit.report.documents import certified, document, parted
 
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 
@@ -29,26 +30,32 @@ def test_what_is_derived_again_is_what_the_json_says():
     assert np.array_equal(certificate.log_e, np.array(DOCUMENT["log_e"], dtype=float), equal_nan=True)
 
 
-def test_a_board_shows_what_stands_in_the_order_of_its_tiers():
-    content = copy.deepcopy(DOCUMENT)
-    content["edges"] = []
-    content["models"] = content["models"][::-1]
-    content["log_e"] = [row[::-1] for row in content["log_e"][::-1]]
-    content["margins"] = [row[::-1] for row in content["margins"][::-1]]
-    standing = Certificate.of(content, shown="standing")
-    assert standing.graph.n_edges == len(DOCUMENT["edges"])
-    assert standing.names[-1] == DOCUMENT["models"][-1]["name"]
-    assert standing.log_e[0, 4] == DOCUMENT["log_e"][0][4]
-    assert Certificate.of(content, shown="current").graph.n_edges == 0
+def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
+    leaderboard, recorder = certified(parted(), tau=0.01)
+    content = json.loads(to_json(certificate(leaderboard, recorder=recorder)))
+    standing, current = Certificate.of(content), Certificate.of(content, shown="current")
+    assert (standing.shown, standing.graph.n_edges) == ("standing", len(content["standing_edges"]))
+    assert (current.shown, current.graph.n_edges) == ("current", len(content["edges"]))
+    assert standing.graph.n_edges > current.graph.n_edges
+    for shown, graph in ((standing, leaderboard.standing), (current, leaderboard.current)):
+        places = [leaderboard.design.models.index(name) for name in shown.names]
+        tiers = [next(t for t, members in enumerate(graph.tiers) if place in members) for place in places]
+        assert tiers == sorted(tiers)
+        window = np.ix_(places, places)
+        assert np.array_equal(shown.log_e, leaderboard.log_e[window], equal_nan=True)
+        assert np.array_equal(shown.graph.above, graph.above[window])
 
 
 def test_a_lead_is_the_margin_or_what_the_edges_prove():
-    certificate = Certificate.of(DOCUMENT)
+    shown = Certificate.of(DOCUMENT)
     margin = DOCUMENT["margins"][0][4]
-    assert certificate.lead(0, 4) == f"≥ {np.floor(margin * 1e4) / 1e4:.4f}"
+    assert shown.lead(0, 4) == f"≥ {np.floor(margin * 1e4) / 1e4:.4f}"
     content = copy.deepcopy(DOCUMENT)
     content["margins"][0][4] = -0.2
-    known = certificate.graph.path_lengths[0, 4] * 0.01
+    for edge in content["edges"] + content["standing_edges"]:
+        if (edge["winner"], edge["loser"]) == (content["models"][0]["name"], content["models"][4]["name"]):
+            edge["margin"] = -0.2
+    known = shown.graph.path_lengths[0, 4] * 0.01
     assert Certificate.of(content).lead(0, 4) == f"> {np.floor(known * 1e4) / 1e4:.4f}"
 
 

@@ -58,6 +58,23 @@ def test_csv():
     assert sum(int(row["reduced"]) for row in rows) == len(REDUCED)
 
 
+RUN_BY_SPREADSHEETS = ["=cmd|'/c calc'!A1", "+1", "-2+3", "@SUM(A1)", " =1", "\t=1", "\r=1", "\n@x", "\u00a0=1", "\tx"]
+
+
+def test_no_spreadsheet_runs_a_name_of_an_export():
+    names = [*RUN_BY_SPREADSHEETS, "plain", "a=b"]
+    certificate = Certificate.of(document(list(np.linspace(0.98, 0.02, len(names))), names=names, replicates=4))
+    rows = list(csv.DictReader(io.StringIO(to_csv(certificate))))
+    assert {name for row in rows for name in (row["winner"], row["loser"])} >= {"plain", "a=b", "'=cmd|'/c calc'!A1"}
+    harmless = re.compile(r"[A-Za-z'\\]")
+    for row in rows:
+        assert harmless.match(row["winner"])
+        assert harmless.match(row["loser"])
+        assert not any(row[key].startswith("'") for key in ("log_e", "margin", "first_certified", "reduced"))
+    changed = {f"'{name}".encode("unicode_escape").decode("ascii") for name in RUN_BY_SPREADSHEETS}
+    assert {row["winner"] for row in rows} - {"plain", "a=b"} <= changed
+
+
 def test_a_badge_says_the_interval():
     best, worst = CONTENT["models"][1]["rank_interval"]
     text = badge(CERTIFICATE, CONTENT["models"][1]["name"], label="ours")

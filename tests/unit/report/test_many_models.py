@@ -26,7 +26,7 @@ from bbedge.report.exports import EXPORTS
 from bbedge.report.figures import graph_figure, rank_figure
 from bbedge.report.page import render_page
 from bbedge.report.page.view import MOST_ROWS
-from bbedge.report.reading import PAIRWISE
+from bbedge.report.reading import ADDED, PAIRWISE
 from bbedge.report.terminal import MOST_ROWS as TERMINAL_ROWS
 from bbedge.report.terminal import show_leaderboard
 from unit.report.documents import many
@@ -44,9 +44,9 @@ WHOLE, BRIEF = written(SIZE), written(SIZE - 1)
 
 
 def test_nothing_that_grows_with_the_pairs_is_written():
-    assert all(WHOLE[key] is not None for key in PAIRWISE)
-    assert all(BRIEF[key] is None for key in PAIRWISE)
-    assert {key for key in WHOLE if WHOLE[key] != BRIEF[key]} == set(PAIRWISE)
+    assert all(WHOLE[key] is not None for key in (*PAIRWISE, *ADDED))
+    assert all(BRIEF[key] is None for key in (*PAIRWISE, *ADDED))
+    assert {key for key in WHOLE if WHOLE[key] != BRIEF[key]} == {*PAIRWISE, *ADDED}
     for document in (WHOLE, BRIEF):
         jsonschema.validate(document, SCHEMA)
 
@@ -64,6 +64,7 @@ def test_counts_stand_for_the_lists():
         "resolved_pairs": SIZE * (SIZE - 1) // 2 - len(WHOLE["unresolved"]),
         "edges": len(WHOLE["edges"]),
         "standing_edges": len(WHOLE["standing_edges"]),
+        "standing_resolved_pairs": SIZE * (SIZE - 1) // 2 - len(WHOLE["standing_unresolved"]),
     }
     assert BRIEF["counts"]["standing_edges"] > BRIEF["counts"]["edges"]
 
@@ -224,16 +225,18 @@ def test_a_terminal_shows_the_first_models_unless_all_are_asked_for():
     assert "more model" not in printed(board, most_rows=None)
 
 
-def test_open_pairs_in_a_terminal():
-    order, above = BOARD.order(), BOARD.current.above
-    names = BOARD.design.models
+@pytest.mark.parametrize("shown", ["current", "standing"])
+def test_open_pairs_in_a_terminal(shown):
+    graph = getattr(BOARD, shown)
+    order, names = BOARD.order(), BOARD.design.models
+    above = graph.above
     neighbours = [(a, b) for a, b in itertools.pairwise(order) if not (above[a, b] or above[b, a])]
     across = [(a, b) for a in order[:9] for b in order[9:] if not (above[a, b] or above[b, a])]
     for options, pairs in (({}, neighbours), ({"top_k": 9}, across)):
-        table = printed(BOARD, **options).split("evidence so far")[1]
+        table = printed(BOARD, shown=shown, **options).split("evidence so far")[1]
         told = [set(found) for found in re.findall(r"^ *(m\d{4}) +(m\d{4}) ", table, re.MULTILINE)]
         assert told == [{names[a], names[b]} for a, b in pairs[:10]]
-        assert f"{BOARD.current.n_unresolved:,} pairs are open in all" in table
+        assert f"{graph.n_unresolved:,} pairs are open in all" in table
 
 
 def test_a_notebook_shows_the_first_models():

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from bbedge.report.certificate import Certificate
+from bbedge.report.document import certificate, to_json
 from bbedge.report.page import render_page
 from bbedge.report.page.drawing import draw_graph, draw_matrix, fitted
 from bbedge.report.page.payload import embedded, pack
-from unit.report.documents import document
+from unit.report.documents import circular, document
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
 STYLE = files("bbedge.report.page").joinpath("page.css").read_text(encoding="ascii")
@@ -56,8 +57,9 @@ def test_a_large_certificate_is_packed_without_loss():
     packed = json.loads(gzip.decompress(base64.b64decode(content["packed"])))
     names = [model["name"] for model in FEW["models"]]
     rest = packed["rest"]
-    rows = [packed["edges"][i : i + 4] for i in range(0, len(packed["edges"]), 4)]
-    assert FEW["edges"] == [
+    flat = packed["edges"]["standing_edges"]
+    rows = [flat[i : i + 4] for i in range(0, len(flat), 4)]
+    assert FEW["standing_edges"] == [
         {
             "winner": names[a],
             "loser": names[b],
@@ -69,7 +71,9 @@ def test_a_large_certificate_is_packed_without_loss():
         for a, b, path, first in rows
     ]
     assert pack(FEW) == packed
-    assert {k: members and [names[i] for i in members] for k, members in packed["top_k"].items()} == FEW["top_k"]
+    for key in ("top_k", "standing_top_k"):
+        sets = packed["sets"][key]
+        assert {k: members and [names[i] for i in members] for k, members in sets.items()} == FEW[key]
 
 
 def test_hostile_names_stay_text():
@@ -95,7 +99,8 @@ def test_no_evidence_is_told_apart_from_equality(size):
 
 def test_before_the_first_replicate():
     page = render_page(Certificate.of(document([0.5, 0.6], replicates=0)))
-    assert "Nobody has looked yet" in page
+    assert "No replicate is in the evidence yet, so nothing is certified" in page
+    assert '<table class="ranking' not in page
     assert "no replicate is in the evidence yet" in page
 
 
@@ -106,11 +111,7 @@ def test_everything_decided():
 
 
 def test_a_contradiction_is_shouted():
-    content = copy.deepcopy(FEW)
-    names = [model["name"] for model in content["models"]]
-    content["edges"].append(content["edges"][0] | {"winner": names[-1], "loser": names[0]})
-    content["contradictions"] = [names]
-    page = render_page(Certificate.of(content))
+    page = render_page(Certificate.of(json.loads(to_json(certificate(circular())))))
     assert "Contradiction." in page
     assert "Certified matrix" in page  # a graph with a cycle has no layers
 

@@ -68,14 +68,14 @@ class Chart:
 
 
 def pairs_chart(certificate: Certificate) -> Chart | None:
-    """Pairs decided at each look."""
-    looks = certificate.document["looks"]
+    """Pairs decided after each look, by the graph that is shown."""
+    looks = certificate.looks
     if not looks:
         return None
-    replicates = [int(look["replicate"]) for look in looks]
+    replicates = [int(look["replicate"]) for look in certificate.document["looks"]]
     places = _places(replicates)
     total = certificate.n_pairs
-    values = [_level(int(look["resolved_pairs"]) / total) for look in looks]
+    values = [_level(look.resolved_pairs / total) for look in looks]
     path = f"M{places[0]:g} {values[0]:g}" + "".join(
         f"H{place:g}V{value:g}" for place, value in zip(places[1:], values[1:], strict=True)
     )

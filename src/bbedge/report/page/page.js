@@ -46,15 +46,15 @@
       }
       return list;
     };
-    const pairs = [];
-    for (let i = 0; i < packed.unresolved.length; i += 2) {
-      pairs.push([names[packed.unresolved[i]], names[packed.unresolved[i + 1]]]);
-    }
-    const sets = Object.entries(packed.top_k).map(([k, members]) => [k, members && members.map((i) => names[i])]);
-    return {
-      ...rest, edges: edges(packed.edges), standing_edges: edges(packed.standing_edges), unresolved: pairs,
-      top_k: Object.fromEntries(sets),
+    const pairs = (flat) => {
+      const list = [];
+      for (let i = 0; i < flat.length; i += 2) list.push([names[flat[i]], names[flat[i + 1]]]);
+      return list;
     };
+    const sets = (places) => Object.fromEntries(
+      Object.entries(places).map(([k, members]) => [k, members && members.map((i) => names[i])]));
+    const each = (parts, put) => Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, put(part)]));
+    return { ...rest, ...each(packed.edges, edges), ...each(packed.pairs, pairs), ...each(packed.sets, sets) };
   }
 
   const data = JSON.parse(byId("data").textContent);
@@ -334,7 +334,7 @@
   }
 
   // Finding a model by its name.
-  byId("find").addEventListener("input", (event) => {
+  byId("find")?.addEventListener("input", (event) => {
     const wanted = event.target.value.trim().toLowerCase();
     let found = 0;
     rows.forEach((row, i) => {
@@ -345,12 +345,11 @@
     if (wanted && byId("rest")) byId("rest").open = true;
     byId("found").textContent = wanted ? `${count(found, "model")} of ${size.toLocaleString("en")}` : "";
   });
-  byId("find").closest("p").hidden = size < 12;
 
   // Looking back: what had been certified after an earlier replicate.
   const slider = byId("look");
   if (slider) {
-    const looks = doc.looks;
+    const looks = doc.looks.map((look, i) => ({ replicate: look.replicate, edges: data.looks[i][0], pairs: data.looks[i][1] }));
     const history = doc.history;
     const pairs = (size * (size - 1)) / 2;
     slider.max = looks.length;
@@ -359,14 +358,14 @@
       const index = Number(slider.value) - 1;
       const look = looks[index];
       let words = `After replicate ${look.replicate} (look ${index + 1} of ${looks.length}): ` +
-        `${look.resolved_pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "edge")}`;
+        `${look.pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "edge")}`;
       const kept = history ? history.replicates.indexOf(look.replicate) : -1;
       if (kept >= 0) words += `; log e had to reach ${history.log_thresholds[kept].toFixed(2)}`;
       byId("look-words").textContent = `${words}.`;
       slider.setAttribute("aria-valuetext", `after replicate ${look.replicate}`);
       cursor("pairs-chart", index);
       if (kept >= 0) cursor("evidence-chart", kept);
-      if (size <= MOST_THEN) rankThen(look.replicate);
+      if (size <= MOST_THEN) rankThen(look);
     };
     const cursor = (id, index) => {
       const chart = byId(id);
@@ -375,10 +374,17 @@
       const x = chart.dataset.places.split(" ")[index];
       chart.append(draw("line", { class: "cursor", x1: x, x2: x, y1: 12, y2: chart.dataset.foot }));
     };
-    const rankThen = (replicate) => {
-      const edges = doc.standing_edges.filter((edge) => edge.first_certified <= replicate)
-        .map((edge) => [place.get(edge.winner), place.get(edge.loser)]);
-      const cells = ranks(closure(edges, size)).flatMap((interval, i) => {
+    const rankThen = (look) => {
+      // The edges of earlier looks alone are not in the certificate, nor is when a model that joined later got its own.
+      const last = look === looks.at(-1);
+      const edges = listed.filter(([, , edge]) => last || edge.first_certified <= look.replicate);
+      const reached = closure(edges, size), then = ranks(reached);
+      const decided = then.reduce((sum, interval) => sum + size - interval[1], 0);
+      if (decided !== look.pairs || (data.shown === "current" && !last)) {
+        byId("then-ranks").replaceChildren(make("p", "The ranks after this look are not in the certificate.", "quiet"));
+        return;
+      }
+      const cells = then.flatMap((interval, i) => {
         const bar = draw("svg", { width: "100%", height: 10, "aria-hidden": "true" });
         bar.append(
           draw("rect", { class: "rail", x: 0, y: 4, width: "100%", height: 2 }),

@@ -26,6 +26,7 @@ def embedded(certificate: Certificate, *, most_plain: int = MOST_PLAIN) -> str:
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
         "step": certificate.step,
+        "looks": certificate.looks,
     }
     if len(certificate.names) <= most_plain:
         return _script_safe(content | {"document": certificate.document})
@@ -46,13 +47,18 @@ def pack(document: Mapping[str, Any]) -> dict[str, object]:
 
     if document["edges"] is None:
         return {"rest": document}
-    parts = ("edges", "standing_edges", "unresolved", "top_k")
+    edges = ("edges", "standing_edges")
+    # Certificates of earlier versions have these for the last look only.
+    pairs = [key for key in ("unresolved", "standing_unresolved") if document.get(key) is not None]
+    sets = [key for key in ("top_k", "standing_top_k") if document.get(key) is not None]
     return {
-        "rest": {key: value for key, value in document.items() if key not in parts},
-        "edges": flat(document["edges"]),
-        "standing_edges": flat(document["standing_edges"]),
-        "unresolved": [place[name] for pair in document["unresolved"] for name in pair],
-        "top_k": {k: members and [place[name] for name in members] for k, members in document["top_k"].items()},
+        "rest": {key: value for key, value in document.items() if key not in (*edges, *pairs, *sets)},
+        "edges": {key: flat(document[key]) for key in edges},
+        "pairs": {key: [place[name] for pair in document[key] for name in pair] for key in pairs},
+        "sets": {
+            key: {k: members and [place[name] for name in members] for k, members in document[key].items()}
+            for key in sets
+        },
     }
 
 

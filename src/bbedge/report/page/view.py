@@ -128,6 +128,8 @@ class View:
     """What a reader noticed."""
     contradictions: tuple[str, ...]
     """Groups of models certified above each other."""
+    replicates: int
+    """Replicates in the evidence."""
     version: str = __version__
     """Of the program."""
 
@@ -156,6 +158,7 @@ class View:
             claims=tuple(_claims(document.get("board"))),
             notes=tuple(shown(str(note), None) for note in document["notes"]),
             contradictions=tuple(", ".join(display_names(group)) for group in document["contradictions"]),
+            replicates=certificate.replicates,
         )
 
 

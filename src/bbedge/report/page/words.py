@@ -72,15 +72,15 @@ def _budget(alpha: float, board: Mapping[str, Any] | None) -> str:
 
 
 def _standing(certificate: Certificate) -> str:
-    if certificate.shown == "standing":
-        return "Shown is everything certified at any look so far; a certificate, once issued, stands."
     current, standing = certificate.n_edges
-    if standing == current:
-        return ""
+    earlier = standing - current
+    if certificate.shown == "standing":
+        words = "Shown is everything certified at any look so far; a certificate, once issued, stands."
+        return f"{words} The last look alone would not certify {count(earlier, 'edge')} of it." if earlier else words
+    if not earlier:
+        return "Shown is the last look, which certifies everything that stands."
     where = "they are in the JSON" if certificate.pairs else "the JSON has the ranks that follow from them"
-    return (
-        f"Shown is the last look. {count(standing - current, 'edge')} certified at earlier looks also stand; {where}."
-    )
+    return f"Shown is the last look alone. {count(earlier, 'edge')} certified at earlier looks also stand; {where}."
 
 
 def _pilot(certificate: Certificate) -> str:

@@ -1,0 +1,429 @@
+"""A certificate that contradicts itself is refused, whatever was changed in it; an honest one never is."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bbedge.board import Board, BoardDesign
+from bbedge.cli.board_words import document as board_document
+from bbedge.core.graph import Graph
+from bbedge.core.leaderboard import LookCount
+from bbedge.core.scores import Scores
+from bbedge.errors import FormatError
+from bbedge.report.certificate import Certificate, read_certificate
+from bbedge.report.document import certificate, to_json
+from bbedge.report.exports import EXPORTS
+from bbedge.report.page import render_page
+from unit.report.documents import certified, circular, document, many, parted
+
+OLD = Path(__file__).parent / "certificate-0.1.0.json"
+ADDED = re.compile("standing_(unresolved|top_k|certified_.*|tier|resolved_pairs)")
+
+
+def written(scores: Scores, **options: object) -> dict:
+    leaderboard, recorder = certified(scores, **options)
+    return json.loads(to_json(certificate(leaderboard, recorder=recorder)))
+
+
+def without_additions(content: dict) -> dict:
+    """The same as the first release would have written it."""
+    if isinstance(content, list):
+        return [without_additions(each) for each in content]
+    if not isinstance(content, dict):
+        return content
+    old = {key: without_additions(value) for key, value in content.items() if not ADDED.fullmatch(key)}
+    if set(old) == {"replicate", "edges", "resolved_pairs", "standing_edges"}:
+        del old["standing_edges"]
+    return old
+
+
+PARTED = written(parted(), tau=0.01)
+OPEN = document([0.52, 0.5, 0.48, 0.47], replicates=1)
+FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
+
+
+def test_a_certificate_of_the_first_release_is_read():
+    old = json.loads(OLD.read_text(encoding="ascii"))
+    assert set(without_additions(PARTED)["models"][0]) == set(old["models"][0])
+    assert set(without_additions(PARTED)) == set(old)
+    now, then = Certificate.of(PARTED), read_certificate(OLD)
+    assert dict(zip(then.names, then.ranks.rank_intervals, strict=True)) == dict(
+        zip(now.names, now.ranks.rank_intervals, strict=True)
+    )
+    assert then.looks == now.looks
+    assert "standing_tier" not in json.dumps(old)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_honest_certificates_are_never_refused(seed):
+    rng = np.random.default_rng(seed)
+    for method in ("bb-edge", "bb-edge-x"):
+        size, items, replicates = int(rng.integers(2, 8)), int(rng.integers(1, 40)), int(rng.integers(0, 8))
+        values = rng.random((replicates, size, items)) ** rng.choice([0.3, 1.0, 3.0], size)[None, :, None]
+        if rng.random() < 0.7:
+            values = np.round(values)
+        scores = Scores.of(values, models=[f"m{i}" for i in range(size)], items=[f"q{i}" for i in range(items)])
+        options: dict = {
+            "method": method,
+            "tau": float(rng.choice([0.0, 0.05])),
+            "alpha": float(rng.choice([0.05, 0.3])),
+        }
+        if size > 2 and replicates and rng.random() < 0.3:
+            options["candidate"] = ["m0", "m1"]
+        content = written(scores, **options)
+        for each in (content, without_additions(content)):
+            for shown in ("standing", "current"):
+                assert Certificate.of(each, shown=shown).document == each
+
+
+def life(place: Path, seed: int) -> Board:
+    """A board to which things happen in any order."""
+    rng = np.random.default_rng(seed)
+    options: dict = {"method": "bb-edge-x", "alpha": 0.3, "tau": float(rng.choice([0.0, 0.02]))}
+    if rng.random() < 0.3:
+        options |= {"pairing": "first", "first": 2}
+    if rng.random() < 0.25:
+        options |= {"family": "pilot-top-k", "k": 1, "pilot": 1}
+    skills = {"a": 0.9, "b": 0.7, "c": 0.4, "d": 0.1, "e": 0.95, "f": 0.5}
+    items = [f"q{i}" for i in range(25)]
+    board = Board.create(place, BoardDesign(**options), models=["a", "b", "c", "d"], items=items)
+
+    def runs(models: list[str], count: int) -> Scores:
+        chances = np.array([skills[model] for model in models])[None, :, None]
+        return Scores.of(
+            (rng.random((count, len(models), len(board.state.epoch.items))) < chances).astype(float),
+            models=models,
+            items=list(board.state.epoch.items),
+        )
+
+    for _ in range(int(rng.integers(1, 12))):
+        act = rng.choice(["add", "add", "add", "add-model", "retire", "add-items"])
+        new = [model for model in "ef" if all(model not in epoch.models for epoch in board.state.epochs)]
+        if act == "add" or board.state.in_pilot:
+            board.add(runs(board.state.active, 1), copies="allow")
+        elif act == "add-model" and new:
+            needed = board.state.runs_needed()
+            board.add_model(new[0], runs(new[:1], needed) if needed else None)
+        elif act == "retire" and len(board.state.active) > 3 and board.design.family == "all":
+            board.retire(str(rng.choice(board.state.active)))
+        elif act == "add-items":
+            board.add_items([f"n{len(board.events)}-{i}" for i in range(3)])
+    return board
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_honest_boards_are_never_refused(tmp_path, seed):
+    board = life(tmp_path / "b.bbedge", seed)
+    for epoch in range(1, len(board.state.epochs) + 1):
+        content = json.loads(to_json(board_document(board, board.leaderboard(epoch), epoch)))
+        for each in (content, without_additions(content)):
+            assert Certificate.of(each).ranks.rank_intervals
+        stood = [look["standing_edges"] for look in content["looks"]]
+        assert stood == sorted(stood)
+        assert not stood or stood[-1] == board.leaderboard(epoch).standing.n_edges
+    board.close()
+
+
+def test_contradictory_certificates_are_shown_as_such():
+    assert Certificate.of(json.loads(to_json(certificate(circular())))).graph.cycles
+
+
+def swapped(content: dict, a: str, b: str, where: tuple[str, ...]) -> dict:
+    """Two names exchanged in some parts of a document only."""
+    other = {a: b, b: a}
+    content = copy.deepcopy(content)
+    for key in where:
+        for each in content[key]:
+            for end in ("name", "winner", "loser"):
+                if end in each:
+                    each[end] = other.get(each[end], each[end])
+    return content
+
+
+@pytest.mark.parametrize(
+    "content", [PARTED, FEW, OPEN, without_additions(PARTED)], ids=["parted", "few", "open", "old"]
+)
+@pytest.mark.parametrize("where", [("models",), ("edges", "standing_edges"), ("edges",), ("standing_edges",)])
+def test_two_names_exchanged_in_one_place_are_found(content, where):
+    names = [model["name"] for model in content["models"]]
+    tried = 0
+    for a, b in itertools.combinations(names, 2):
+        changed = swapped(content, a, b, where)
+        if changed != content:
+            tried += 1
+            with pytest.raises(FormatError, match="contradicts itself"):
+                Certificate.of(changed)
+    assert tried or (content is OPEN and where != ("models",))
+
+
+def test_exchanged_means_are_found():
+    for a, b in itertools.combinations(range(5), 2):
+        content = copy.deepcopy(FEW)
+        first, second = content["models"][a], content["models"][b]
+        first["mean"], second["mean"] = second["mean"], first["mean"]
+        with pytest.raises(FormatError, match="contradicts itself"):
+            Certificate.of(content)
+
+
+def put(*path, to):
+    def change(content: dict) -> None:
+        holder = content
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = to(holder[path[-1]]) if callable(to) else to
+
+    return change
+
+
+def drop(*path):
+    def change(content: dict) -> None:
+        holder = content
+        for key in path[:-1]:
+            holder = holder[key]
+        del holder[path[-1]]
+
+    return change
+
+
+def more(value):
+    return value + 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (put("items", to=more), "'items' is not what follows from the sizes of the blocks"),
+        (put("design", "blocks", "count", to=more), "'blocks.count'"),
+        (put("design", "alpha", to=0.2), "threshold"),
+        (put("design", "tau", to=0.02), "path_margin"),
+        (put("design", "stake_weights", to=[1.0]), "'stake_weights'"),
+        (put("models", 0, "mean", to=1.5), "outside the score range"),
+        (put("models", 0, "mean", to=lambda mean: mean - 0.3), "order of their tiers|difference of their means"),
+        (put("models", 0, "rank_interval", to=[1, 5]), "do not fit|'rank_interval|'certified_above"),
+        (put("models", 0, "tier", to=more), "'tier of"),
+        (put("models", 0, "certified_above", to=more), "'certified_above of"),
+        (put("models", 0, "standing_tier", to=more), "'standing_tier of"),
+        (put("models", 0, "standing_certified_below", to=more), "'standing_certified_below of"),
+        (put("log_threshold", to=more), "'log_threshold'"),
+        (put("log_threshold", to=None), "'log_threshold'"),
+        (put("log_e", 0, 4, to=more), "a log_e of"),
+        (put("log_e", 4, 0, to=30.0), "no edge, and its evidence reaches"),
+        (put("log_e", 4, 0, to=None), "not of the same directions"),
+        (put("margins", 0, 4, to=0.9), "a margin of|difference of their means|exclude each other"),
+        (put("margins", 4, 0, to=0.2), "exclude each other"),
+        (drop("edges", 0), "'edges of the last look'|counts|follows from"),
+        (put("standing_edges", 0, "first_certified", to=99), "not there"),
+        (put("standing_edges", 0, "log_e", to=more), "a log_e of"),
+        (put("standing_edges", 0, "path_margin", to=0.5), "a path_margin of"),
+        (drop("unresolved", 0), "'unresolved'"),
+        (drop("standing_unresolved", 0), "'standing_unresolved'"),
+        (put("top_k", "1", to=["a"]), "'top_k'"),
+        (put("standing_top_k", "4", to=None), "'standing_top_k'"),
+        (put("counts", "pairs", to=more), "'counts.pairs'"),
+        (put("counts", "resolved_pairs", to=more), "'counts.resolved_pairs'"),
+        (put("counts", "standing_edges", to=more), "'counts.standing_edges'"),
+        (put("counts", "standing_resolved_pairs", to=more), "'counts.standing_resolved_pairs'"),
+        (put("certified_k", to=[1]), "'certified_k'"),
+        (put("standing_certified_k", to=[]), "'standing_certified_k'"),
+        (drop("looks", 6), "'looks'"),
+        (drop("counts", "edges"), "'edges' is missing"),
+        (put("looks", 6, "edges", to=more), "of the last look"),
+        (put("looks", 6, "standing_resolved_pairs", to=more), "of the last look"),
+        (put("looks", 0, "standing_edges", to=5), "less stands than before"),
+        (put("looks", 5, "standing_resolved_pairs", to=lambda pairs: pairs - 1), "when the edges were certified"),
+        (put("looks", 2, "edges", to=0), "'history' and 'looks'"),
+        (drop("looks", 2), "after each of 7 replicates"),
+        (put("contradictions", to=[["a", "b"]]), "'contradictions'"),
+        (put("history", "log_e", 6, 0, 1, to=more), "'history'"),
+        (put("history", "log_thresholds", 6, to=more), "'history'"),
+        (put("outlook", 0, "log_e", to=0.1), "'outlook' and 'log_e'"),
+        (put("outlook", 0, "within", to=[-0.5, 0.5]), "'outlook' and 'margins'"),
+        (put("outlook", 0, "stands", to=lambda value: not value), "'outlook' and 'standing_edges'"),
+        (put("outlook", 0, "ahead", to="e"), "'outlook'"),
+        (put("replicates", to=more), "'looks'"),
+    ],
+)
+def test_every_check_says_what_contradicts_what(change, reason):
+    content = copy.deepcopy(PARTED)
+    Certificate.of(content)
+    change(content)
+    with pytest.raises(FormatError, match=reason):
+        Certificate.of(content, source="c.json")
+
+
+def test_an_edge_that_the_evidence_does_not_support_is_found():
+    # Everything that follows from the edges is written anew: only evidence and threshold can tell.
+    leaderboard, _ = certified(parted(), tau=0.01)
+    edges = np.array(leaderboard.current.edges)
+    a, b = np.argwhere(~edges & ~edges.T & ~np.eye(5, dtype=bool))[0]
+    edges[a, b] = True
+    graph = Graph(edges)
+    first = np.where(edges, np.maximum(leaderboard.first_certified, 1), leaderboard.first_certified)
+    last = LookCount(replicate=7, edges=graph.n_edges, resolved_pairs=graph.n_resolved)
+    forged = replace(
+        leaderboard,
+        current=graph,
+        standing=Graph(first > 0),
+        first_certified=first,
+        looks=(*leaderboard.looks[:-1], last),
+    )
+    with pytest.raises(FormatError, match="is an edge, and its evidence does not reach the threshold"):
+        Certificate.of(json.loads(to_json(certificate(forged))))
+
+
+def test_an_edge_that_an_earlier_look_did_not_certify_is_found():
+    names = [model["name"] for model in PARTED["models"]]
+    edge = next(edge for edge in PARTED["standing_edges"] if edge["first_certified"] > 1)
+    a, b, number = names.index(edge["winner"]), names.index(edge["loser"]), edge["first_certified"]
+    for look, evidence in ((number - 1, -1.0), (number - 2, 30.0)):
+        content = copy.deepcopy(PARTED)
+        content["history"]["log_e"][look][a][b] = evidence
+        with pytest.raises(FormatError, match=r"'history' and '(standing_edges|looks)' do not agree"):
+            Certificate.of(content)
+
+
+def test_counts_of_very_many_models_are_checked():
+    content = json.loads(to_json(certificate(many(30), most_models=2)))
+    Certificate.of(content)
+    for change in (
+        put("models", 3, "tier", to=more),
+        put("models", 3, "standing_certified_above", to=more),
+        put("counts", "edges", to=more),
+        put("counts", "resolved_pairs", to=more),
+        put("certified_k", to=[29]),
+        put("models", 3, "mean", to=0.0),
+    ):
+        changed = copy.deepcopy(content)
+        change(changed)
+        with pytest.raises(FormatError, match="contradicts itself"):
+            Certificate.of(changed)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"replicates": 7', '"replicates": 7, "replicates": 7', "'replicates' comes twice"),
+        ('"name": "a"', '"name": "a", "name": "b"', "'name' comes twice"),
+        ('"items": 40', '"items": ' + "9" * 400, "'items' is not a count"),
+        ('"items": 40', '"items": ' + "9" * 5000, "no JSON"),
+        ('"items": 40', '"items": NaN', "NaN is not a number"),
+        ('"items": 40', '"items": -Infinity', "-Infinity is not a number"),
+        ('"alpha": 0.05', '"alpha": 1e999', "1e999 is too large"),
+        ('"alpha": 0.05', '"alpha": ' + "9" * 400, "'alpha' is not a number"),
+        ('"notes": []', '"notes": [], "more": ' + "[" * 200 + "]" * 200, "nested more than 16 deep"),
+        ('"notes": []', '"notes": [], "more": ' + "[" * 90_000 + "]" * 90_000, "no JSON"),
+        ('"notes": []', '"notes": [], "more": ' + '{"a":' * 200 + "1" + "}" * 200, "nested more than 16 deep"),
+    ],
+)
+def test_files_that_no_program_should_read(tmp_path, old, new, reason):
+    text = to_json(PARTED)
+    assert old in text
+    path = tmp_path / "c.json"
+    path.write_text(text.replace(old, new, 1), encoding="ascii")
+    with pytest.raises(FormatError, match=reason):
+        read_certificate(path)
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    path = tmp_path / "c.json"
+    with path.open("wb") as file:
+        file.truncate(1 << 29)  # a hole: it takes no room on the disk
+    with pytest.raises(FormatError, match="larger than"):
+        read_certificate(path)
+
+
+VALUES = [None, True, False, 0, 1, -1, 7, 10**400, 0.5, -3.25, 1e300, "", "a", "zz", [], {}, [[]], ["a", "b"], [1, 2]]
+
+
+def places(value, path=()):
+    """Every place in a document."""
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from places(value[key], (*path, key))
+    elif isinstance(value, list):
+        for i, each in enumerate(value):
+            yield from places(each, (*path, i))
+
+
+def mutated(content: dict, rng: np.random.Generator) -> dict:
+    content = copy.deepcopy(content)
+    every = list(places(content))
+    path = every[int(rng.integers(len(every)))]
+    holder = content
+    for key in path[:-1]:
+        holder = holder[key]
+    kind = rng.choice(["put", "drop", "number", "exchange", "again"])
+    value = holder[path[-1]]
+    if kind == "drop":
+        del holder[path[-1]]
+    elif kind == "number" and type(value) in (int, float):
+        holder[path[-1]] = value + rng.choice([-1, 1, 0.01, -0.2]) if rng.random() < 0.7 else -value
+    elif kind == "exchange" and isinstance(holder, list) and len(holder) > 1:
+        other = int(rng.integers(len(holder)))
+        holder[path[-1]], holder[other] = holder[other], holder[path[-1]]
+    elif kind == "again" and isinstance(holder, list):
+        holder.append(value)
+    else:
+        holder[path[-1]] = VALUES[int(rng.integers(len(VALUES)))]
+    return content
+
+
+def told(shown: Certificate) -> list:
+    """Every number that is shown of models and pairs, but for means: they are written once, and are bounded only."""
+    models = sorted(zip(shown.names, shown.ranks.rank_intervals, strict=True))
+    place = {name: i for i, name in enumerate(shown.names)}
+    names = sorted(place)
+    pairs = [
+        shown.lead(place[a], place[b]) if shown.graph.above[place[a], place[b]] else "open"
+        for a in names
+        for b in names
+        if a != b
+    ]
+    return [models, pairs, shown.looks, shown.ranks.n_resolved, sorted(shown.document["notes"])]
+
+
+def test_whatever_is_changed_is_refused_or_changes_nothing_that_is_shown():
+    rng = np.random.default_rng(20)
+    expected = told(Certificate.of(PARTED))
+    refused = 0
+    for _ in range(400):
+        content = mutated(PARTED, rng)
+        try:
+            shown = Certificate.of(content)
+        except FormatError:
+            refused += 1
+            continue
+        notes = content["notes"] == PARTED["notes"]
+        same_scale = content["design"]["score_range"] == PARTED["design"]["score_range"]
+        assert told(shown) == expected or not (notes and same_scale), content
+        render_page(shown)
+        for export in EXPORTS.values():
+            export(shown)
+    assert refused > 250
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_bytes_make_a_traceback(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    text, path = bytearray(to_json(PARTED), "ascii"), tmp_path / "c.json"
+    expected = told(Certificate.of(PARTED))
+    for _ in range(60):
+        damaged = bytearray(text)
+        for _ in range(int(rng.integers(1, 4))):
+            damaged[int(rng.integers(len(damaged)))] = int(rng.integers(256))
+        path.write_bytes(damaged[: len(damaged) - int(rng.choice([0, 0, 50]))])
+        try:
+            shown = read_certificate(path)
+        except FormatError:
+            continue
+        assert told(shown)[3] == expected[3]
