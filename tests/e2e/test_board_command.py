@@ -729,8 +729,10 @@ def test_a_run_of_a_new_model_is_for_add_model(bbedge, tmp_path):
     start = bbedge("board", "init", place, "--from", scores)
     (command,) = (line for line in start.out.splitlines() if line.startswith("  bbedge board init"))
     assert bbedge(*shlex.split(command)[1:]).code == 0
+    assert bbedge("board", "add", place, scores).code == 0
     new = tmp_path / "new.csv"
-    new.write_text("model,item,score\nc,q1,1\n")
-    outcome = bbedge("board", "add", place, new)
-    assert outcome.code == 2
-    assert "model 'c' is not on the board; add it with add-model" in outcome.err
+    for text in ("model,item,score\nc,q1,1\n", "model,item,replicate,score\nc,q1,1,1\n"):
+        new.write_text(text)
+        outcome = bbedge("board", "add", place, new)
+        assert outcome.code == 2
+        assert "model 'c' is not on the board; add it with add-model" in outcome.err

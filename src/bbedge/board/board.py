@@ -176,6 +176,7 @@ class Board:
                 scores.replicates, scores.runs or [()] * len(scores.replicates), scores.values, strict=True
             ):
                 each = Arrival.of(arranged(scores, values, state), runs)
+                state.check_known(each.panel)
                 number = stated_number(label) if scores.numbered else None
                 place = known_place(stored, each.stored, number=number)
                 if place is None:

@@ -183,16 +183,21 @@ class BoardState:
             certifier=Certifier(design),
         )
 
-    def check_panel(self, panel: Panel) -> None:
-        """Refuse a replicate that is not of exactly the active models and the epoch's items."""
+    def check_known(self, panel: Panel) -> None:
+        """Refuse a model that the epoch never had."""
         for model in panel:
-            if model in self.retired:
-                raise BoardError(f"model {quoted(model)} is retired; leave it out of new replicates")
-            if model not in self.active:
+            if model not in self.epoch.models and model not in self.retired:
                 raise BoardError(
                     f"model {quoted(model)} is not on the board; add it with add-model first, from runs of that model "
                     f"alone (it needs {self.runs_needed()} of them now)"
                 )
+
+    def check_panel(self, panel: Panel) -> None:
+        """Refuse a replicate that is not of exactly the active models and the epoch's items."""
+        self.check_known(panel)
+        for model in panel:
+            if model in self.retired:
+                raise BoardError(f"model {quoted(model)} is retired; leave it out of new replicates")
         missing = [model for model in self.active if model not in panel]
         if missing:
             raise BoardError(
