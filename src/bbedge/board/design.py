@@ -92,7 +92,8 @@ class BoardDesign:
         """Read a design file; unknown keys and values of the wrong type are refused."""
         try:
             values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        # Beside what is not TOML: integers of thousands of digits, and arrays nested thousands deep.
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{source}: not a TOML file ({error})") from error
         return cls.from_values(values, source=source)
 

@@ -19,12 +19,14 @@ from bbedge.cli.options import (
     IncompletePolicy,
     JsonOut,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
     ScoreFiles,
     ScoreRange,
     Tau,
+    check_pairs,
     log_choices,
     read_table,
 )
@@ -86,6 +88,7 @@ def certify(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    max_size: MaxSize = None,
     device: Device = None,
     json_out: JsonOut = None,
     html_out: HtmlOut = None,
@@ -145,7 +148,9 @@ def certify(
         incomplete=incomplete,
         column=column,
         choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+        max_size=max_size,
     )
+    check_pairs(len(table.models), max_size)
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"

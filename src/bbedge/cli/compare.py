@@ -17,12 +17,14 @@ from bbedge.cli.options import (
     IncompletePolicy,
     JsonOut,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
     ScoreFiles,
     ScoreRange,
     Tau,
+    check_pairs,
     log_choices,
     read_table,
 )
@@ -57,6 +59,7 @@ def compare(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    max_size: MaxSize = None,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
 ) -> None:
@@ -82,7 +85,9 @@ def compare(
         incomplete=incomplete,
         column=column,
         choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+        max_size=max_size,
     )
+    check_pairs(len(table.models), max_size)
     design = table.design(alpha=alpha, tau=tau, copies=copies or "refuse")
     table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))

@@ -12,12 +12,14 @@ from bbedge.cli.options import (
     Columns,
     Filter,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
     ScoreFiles,
     log_choices,
     named_columns,
+    named_limits,
 )
 from bbedge.cli.progress import output, reading
 from bbedge.errors import DomainError
@@ -34,6 +36,7 @@ def convert(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    max_size: MaxSize = None,
 ) -> None:
     """Write scores of any kind to one Parquet table, with the sources and their hashes in its metadata.
 
@@ -54,6 +57,7 @@ def convert(
             columns=named_columns(column or []),
             choices=log_choices(kind, metric, filter_, model_name, replicate_from),
             progress=progress,
+            limits=named_limits(max_size),
         )
     console = output()
     said = (

@@ -15,6 +15,7 @@ from bbedge.cli.options import (
     IncompletePolicy,
     JsonOut,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
@@ -49,6 +50,7 @@ def diagnose(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    max_size: MaxSize = None,
     permutations: Annotated[int, typer.Option(min=19, help="Permutations of the test for dependence.")] = 500,
     splits: Annotated[int, typer.Option(min=1, help="Random halves of each model's own runs.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of permutations and splits.")] = 1,
@@ -79,6 +81,7 @@ def diagnose(
         incomplete=incomplete,
         column=column,
         choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+        max_size=max_size,
         least_models=1,
     )
     layout = BlockLayout.of(table.blocks)

@@ -15,6 +15,7 @@ from bbedge.cli.options import (
     Filter,
     JsonOut,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
@@ -22,6 +23,7 @@ from bbedge.cli.options import (
     ScoreRange,
     log_choices,
     named_columns,
+    named_limits,
 )
 from bbedge.cli.progress import output, reading
 from bbedge.cli.survey_words import file_rows, filter_rows, found_words, metric_rows, suggestion, suspicions
@@ -50,6 +52,7 @@ def inspect_scores(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    max_size: MaxSize = None,
     json_out: JsonOut = None,
 ) -> None:
     """Show what is in score files and logs: models, items, replicates, what to choose, what is suspicious.
@@ -73,8 +76,9 @@ def inspect_scores(
             columns=named_columns(column or []),
             choices=choices,
             progress=progress,
+            limits=named_limits(max_size),
         )
-    options = _given(blocks, score_range, column, kind, metric, filter_, model_name, replicate_from)
+    options = _given(blocks, score_range, column, kind, metric, filter_, model_name, replicate_from, max_size)
     command = suggestion(found, [str(path) for path in scores], options)
     if json_out is not None:
         text = json.dumps(_document(found, command), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
@@ -142,7 +146,7 @@ def _show(console: Console, found: Survey, command: str) -> None:
     elif found.remedy is not None:
         say("Complete the runs. Or decide, before you see scores, what may be left out, for instance", "bold")
     else:
-        say("Mend this, and look again", "bold")
+        say("Fix this, then run the command again", "bold")
     say(f"  {command}")
 
 
@@ -159,6 +163,7 @@ def _given(
     filter_: Sequence[str] | None,
     model_name: Sequence[str] | None,
     replicate_from: str | None,
+    max_size: str | None,
 ) -> list[str]:
     """The options that were given, to be given again."""
     options: list[str] = []
@@ -170,6 +175,7 @@ def _given(
         ("--replicate-from", [replicate_from]),
         ("--blocks", [blocks]),
         ("--column", column or []),
+        ("--max-size", [max_size]),
     ):
         options += [part for value in values if value for part in (option, value)]
     if score_range != (0.0, 1.0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,8 @@ import typer
 from bbedge.cli.progress import reading
 from bbedge.core.kinds import Copies
 from bbedge.errors import DomainError
-from bbedge.formats import Choices, Incomplete
+from bbedge.formats import Choices, Incomplete, LimitError, Limits
+from bbedge.formats.limits import size_words
 from bbedge.naming import quoted
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ ScoreFiles = Annotated[
     list[Path],
     typer.Argument(
         help="Score tables (CSV, JSONL or Parquet with columns model, item, score and, if there are any, replicate "
-        "and block), logs of evaluation tools, folders of these, or patterns with *. All are joined.",
+        "and block), logs of evaluation tools, folders of these, patterns with *, or - for a table on standard input. "
+        "All are joined.",
         show_default=False,
     ),
 ]
@@ -114,6 +117,15 @@ CopiesRule = Annotated[
         show_default="refuse",
     ),
 ]
+MaxSize = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Allow larger lines, names and unpacked files, and larger arrays of pairs, up to this size: 500M, 8G. See "
+        "the limits in docs/formats.md.",
+        show_default=False,
+    ),
+]
 Device = Annotated[
     str | None,
     typer.Option(
@@ -138,6 +150,9 @@ ArraysOut = Annotated[
 ]
 AllRows = Annotated[bool, typer.Option("--all", help="Print every model, however many there are.")]
 
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
+# The most arrays of this size that an evidence keeps, as docs/scale.md states it.
+_PAIR_ARRAYS = 21
 _ROLES = ("model", "item", "replicate", "block", "score")
 
 
@@ -150,6 +165,7 @@ def read_table(
     column: Sequence[str] | None,
     choices: Choices | None = None,
     least_models: int = 2,
+    max_size: str | None = None,
 ) -> Scores:
     """Read the score files of a command, with a spinner for who waits."""
     from bbedge.formats import read_scores
@@ -164,6 +180,33 @@ def read_table(
             choices=choices,
             least_models=least_models,
             progress=progress,
+            limits=named_limits(max_size),
+        )
+
+
+def named_limits(max_size: str | None) -> Limits | None:
+    """The limits for a size such as 8G; None if none was given.
+
+    >>> named_limits("1.5k").line_bytes, named_limits("2GiB").unpacked_bytes
+    (67108864, 2147483648)
+    """
+    if max_size is None:
+        return None
+    size = _SIZE.fullmatch(max_size.strip())
+    if size is None:
+        raise DomainError(f"--max-size {quoted(max_size)} is not a size; write a number and K, M, G or T, such as 8G")
+    return Limits.up_to(int(float(size[1]) * 1024 ** " KMGT".index((size[2] or " ").upper())))
+
+
+def check_pairs(n_models: int, max_size: str | None) -> None:
+    """Raise if the arrays with a number for every pair of models would be too large for one machine's memory."""
+    limits = named_limits(max_size) or Limits()
+    needed = 8 * _PAIR_ARRAYS * n_models**2
+    if needed > limits.pair_bytes:
+        raise LimitError(
+            f"{n_models:,} models: arrays with a number for every pair would take up to {size_words(needed)}, more than "
+            f"{size_words(limits.pair_bytes)}; cut the pairs into tiles with bbedge.scale, which docs/scale.md "
+            "describes, or allow more with --max-size"
         )
 
 

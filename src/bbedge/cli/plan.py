@@ -15,6 +15,7 @@ from bbedge.cli.options import (
     IncompletePolicy,
     JsonOut,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
@@ -84,6 +85,7 @@ def plan(
     filter_: Filter = None,
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
+    max_size: MaxSize = None,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
@@ -117,6 +119,7 @@ def plan(
             incomplete=incomplete,
             column=column,
             choices=log_choices(kind, metric, filter_, model_name, replicate_from),
+            max_size=max_size,
         )
         if items is not None or models is not None:
             raise DomainError("a pilot brings its own models and items; leave --models and --items out")

@@ -51,6 +51,8 @@ class Scores:
     """Whether the replicates came with labels, or are simply in the order given."""
     score_range: tuple[float, float] = (0.0, 1.0)
     """The scale that the scores had before they were mapped to [0, 1]."""
+    blocked: bool = False
+    """Whether ``blocks`` are those that the files name, in a column or a field, and not a rule."""
     notes: tuple[Note, ...] = ()
     """What a reader noticed and a user should know."""
     runs: tuple[tuple[str, ...], ...] = ()

@@ -141,7 +141,7 @@ class Study:
             raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
         except UnicodeDecodeError as error:
             raise FormatError(f"{name}: not a text file in UTF-8 ({error})") from error
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{name}: not a TOML file ({error})") from error
         chosen = {"engine": engine, "drop": drop}
         return cls.from_values(values | {key: value for key, value in chosen.items() if value is not None}, path=path)

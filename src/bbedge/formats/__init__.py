@@ -5,6 +5,7 @@ The readers use polars, which is imported on the first call, not with this packa
 
 from bbedge.formats.choices import Choices
 from bbedge.formats.items import Items, read_items
+from bbedge.formats.limits import LimitError, Limits
 from bbedge.formats.reading import DataFrameLike, Incomplete, read_scores
 
-__all__ = ["Choices", "DataFrameLike", "Incomplete", "Items", "read_items", "read_scores"]
+__all__ = ["Choices", "DataFrameLike", "Incomplete", "Items", "LimitError", "Limits", "read_items", "read_scores"]

@@ -7,7 +7,7 @@ memory should hold, they go to a temporary file.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Protocol
 
@@ -19,6 +19,7 @@ from bbedge.errors import DataError, FormatError
 from bbedge.formats import spool
 from bbedge.formats.blocks import BlockBook
 from bbedge.formats.columns import Role
+from bbedge.formats.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
 from bbedge.formats.spool import Piece, Spool
 from bbedge.formats.values import mixed, scores_from_text
 
@@ -139,11 +140,9 @@ class Coder:
                     first = int(scores.is_not_null().arg_max() or 0)
                     raise DataError(f"{table.place(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
                 kind = this
-            numbers = self._mapped(scores, table, row)
-            if self.score_range is not None:
-                numbers = _narrow(numbers)
-                if "block" in codes:
-                    self.blocks.add(codes["item"], codes.pop("block"), table=table, first_row=row)
+            numbers = _narrow(self._mapped(scores, table, row))
+            if self.score_range is not None and "block" in codes:
+                self.blocks.add(codes["item"], codes.pop("block"), table=table, first_row=row)
             self.chunks.append(self.chunk(table, row, {**codes, "score": numbers}))
             row += batch.height
             yield row
@@ -181,6 +180,7 @@ class Coder:
 
     def _codes(self, batch: pl.DataFrame, roles: Mapping[Role, str], table: Table, first_row: int) -> dict[Role, Codes]:
         named: list[Role] = [role for role in roles if role != "score"]
+        _check_lengths(batch, named, table, first_row)
         for role in named:
             self.vocabularies.setdefault(role, Vocabulary())
         # All columns in one call, which works on them side by side.
@@ -234,6 +234,19 @@ class Coder:
         return scores
 
 
+def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, first_row: int) -> None:
+    """Raise if a name is too long: each is looked up as often as it comes."""
+    most = limits_in_force().name_bytes
+    lengths = batch.select(pl.col(role).str.len_bytes() for role in named)
+    for role in named:
+        if (lengths[role].max() or 0) > most:
+            row = int((lengths[role] > most).arg_max() or 0)
+            raise LimitError(
+                f"{table.place(first_row + row)}: the name of the {role} is longer than {size_words(most)}; use short "
+                f"names, or {HOW_TO_RAISE}"
+            )
+
+
 def _present(codes: Codes) -> NDArray[np.int64]:
     """The different codes. Counted, because there are few of them in many rows."""
     return np.flatnonzero(np.bincount(codes))
@@ -241,6 +254,9 @@ def _present(codes: Codes) -> NDArray[np.int64]:
 
 def _narrow(scores: NDArray[np.float64]) -> NDArray[Any]:
     """The same numbers in fewer bytes, if not one of them changes."""
+    if np.signbit(scores).any():
+        # Of -0.0 a whole number would lose the sign.
+        return scores
     for kind in (np.uint8, np.float32):
         # A missing score is NaN, which no whole number is; and the smallest numbers become zero.
         with np.errstate(invalid="ignore", under="ignore"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
@@ -70,7 +71,7 @@ def find_roles(
     >>> find_roles(["Model", "task_id", "score"], table="a.csv", chosen={})
     {'model': 'Model', 'item': 'task_id', 'score': 'score'}
     """
-    repeated = sorted({name for name in found if name.strip() and found.count(name) > 1})
+    repeated = [name for name in repeated_names(found) if name.strip()]
     if repeated:
         raise FormatError(f"{table}: column {listed(repeated)} appears more than once; rename or remove one of them")
     roles: dict[Role, str] = {}
@@ -97,6 +98,11 @@ def find_roles(
                 f"rename it or pass --column {role}=NAME{_wide_hint(role, found)}"
             )
     return roles
+
+
+def repeated_names(names: Sequence[str]) -> list[str]:
+    """The names that come more than once, sorted. A table can have a hundred thousand columns."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def _by_name(found: Sequence[str], role: Role, *, table: str, taken: set[str]) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.formats.columns import Role
+from bbedge.formats.footer import check_expansion
 from bbedge.formats.opening import told
 from bbedge.formats.values import names_from_objects, names_of, scores_from_objects, scores_of
 from bbedge.naming import quoted, shown_path
@@ -26,32 +28,36 @@ class ParquetFile:
     """Where it is."""
     text_scores: bool = False
     """Columns are typed: a score that is text is a mistake."""
+    called: str | None = None
+    """What to call it in messages, if not by its path."""
 
     @property
     def name(self) -> str:
         """The path for messages."""
-        return shown_path(self.path)
+        return self.called or shown_path(self.path)
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        try:
-            with told(self.path):
-                return tuple(self._scan().collect_schema().names())
-        except pl.exceptions.PolarsError as error:
-            raise self._broken(error) from None
+        with self._readable():
+            return tuple(self._scan().collect_schema().names())
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some rows at a time."""
         first = 0
+        for table in self.slices(list(dict.fromkeys(roles.values())), _ROWS):
+            yield _typed(table, roles, name=self.name, first_row=first)
+            first += table.height
+
+    def slices(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
+        """Some columns, so many rows at a time. What they unpack to is checked before."""
+        check_expansion(self.path, self.name, frozenset(columns))
+        first = 0
         while True:
-            try:
-                with told(self.path):
-                    table = self._scan().select(list(dict.fromkeys(roles.values()))).slice(first, _ROWS).collect()
-            except pl.exceptions.PolarsError as error:
-                raise self._broken(error) from None
+            with self._readable():
+                table = self._scan().select(columns).slice(first, rows).collect()
             if not table.height:
                 return
-            yield _typed(table, roles, name=self.name, first_row=first)
+            yield table
             first += table.height
 
     def place(self, row: int) -> str:
@@ -62,9 +68,17 @@ class ParquetFile:
         # A path is one file: no wildcards in it, and no columns taken from the names of its folders.
         return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 
-    def _broken(self, error: Exception) -> FormatError:
-        reason = str(error).partition("\n")[0]
-        return FormatError(f"{self.name}: not a readable Parquet file ({reason}); write it again")
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            with told(self.path, self.name):
+                yield
+        # A panic is what Rust calls a failed assertion: damaged files reach some of them.
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = str(error).partition("\n")[0]
+            raise FormatError(f"{self.name}: not a readable Parquet file ({reason}); write it again") from None
+        except UnicodeEncodeError:
+            raise FormatError(f"{self.name}: the path is not valid Unicode, as polars needs it; rename the file") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

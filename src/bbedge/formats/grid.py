@@ -78,10 +78,10 @@ class Grid:
         """Whether memory holds all panels."""
         return 8 * prod(self.shape) <= spool.PANELS_IN_MEMORY
 
-    def groups(self) -> Iterator[range]:
+    def groups(self, cell_bytes: int = 8) -> Iterator[range]:
         """Consecutive replicates whose panels fit in memory together; at least one at a time."""
         replicates, models, items = self.shape
-        size = replicates if self.in_memory else max(1, spool.PANELS_IN_MEMORY // (8 * models * items))
+        size = min(replicates, max(1, spool.PANELS_IN_MEMORY // (cell_bytes * models * items)))
         for first in range(0, replicates, size):
             yield range(first, min(first + size, replicates))
 

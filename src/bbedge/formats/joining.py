@@ -155,7 +155,7 @@ def _opened(
                 )
             )
         else:
-            tables.append(open_table(source.path))
+            tables.append(open_table(source.path, source.called))
     for position, each in frames:
         # A lazy frame warns when it is asked for its columns.
         if not (hasattr(each, "collect_schema") or hasattr(each, "columns")):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -17,12 +19,18 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.formats.columns import Role
+from bbedge.formats.keys import unique_keys
+from bbedge.formats.limits import limits_in_force
 from bbedge.formats.opening import decoded, lines, lines_if_plain, pieces
 from bbedge.formats.values import names_from_objects, scores_from_objects
-from bbedge.naming import listed, quoted, shown_path
+from bbedge.naming import quoted, shown_path
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
+# Escapes that may spell a key in another way: of characters that JSON does not need to escape. A key of other
+# characters can be spelt in more ways than these.
+_ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
+_PLAIN_KEY = re.compile(rb'"[ -.0-\[\]-~]*"')
 ScoreType = type[pl.Float64] | type[pl.Boolean]
 
 
@@ -34,17 +42,18 @@ class JsonLinesFile:
     """Where it is."""
     text_scores: bool = False
     """Scores are JSON numbers or JSON truth values, never text."""
+    called: str | None = None
+    """What to call it in messages, if not by its path."""
 
     @property
     def name(self) -> str:
         """The path for messages."""
-        return shown_path(self.path)
+        return self.called or shown_path(self.path)
 
     def columns(self) -> tuple[str, ...]:
         """The keys of the first objects."""
         found: dict[str, None] = {}
-        filled = ((line, text) for line, text in enumerate(lines(self.path), start=1) if text.strip())
-        for line, text in islice(filled, _LINES_FOR_COLUMNS):
+        for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS):
             found.update(dict.fromkeys(self._object(text, line)))
         if not found:
             raise FormatError(f"{self.name}: no rows; expected one JSON object with model, item and score per line")
@@ -56,19 +65,22 @@ class JsonLinesFile:
         kind: ScoreType = pl.Float64
         other: ScoreType = pl.Boolean
         for chunk in self._whole_lines():
-            table = _parsed(chunk, roles, kind)
-            if table is None:
-                # The next piece most likely holds scores of the same kind as this one.
-                kind, other = other, kind
+            if not chunk.isspace():
                 table = _parsed(chunk, roles, kind)
-            yield self._parsed_slowly(chunk, roles, line) if table is None else table
+                if table is None:
+                    # The next piece most likely holds scores of the same kind as this one.
+                    kind, other = other, kind
+                    table = _parsed(chunk, roles, kind)
+                if table is not None:
+                    self._check_keys(chunk, roles, table, line)
+                yield self._parsed_slowly(chunk, roles, line) if table is None else table
             line += chunk.count(b"\n")
 
     def place(self, row: int) -> str:
         """The path and the line of object ``row`` (from 0)."""
         left, first_line = row, 1
         for chunk in self._whole_lines():
-            plain = lines_if_plain(chunk)
+            plain = 0 if chunk.isspace() else lines_if_plain(chunk)
             if plain is not None and plain <= left:
                 left -= plain
             else:
@@ -81,16 +93,35 @@ class JsonLinesFile:
         return f"{self.name}: row {row + 1}"
 
     def _whole_lines(self) -> Iterator[bytes]:
-        rest = b""
-        for piece in pieces(self.path):
+        begun: list[bytes] = []
+        line = 1
+        for piece in pieces(self.path, self.name):
             cut = piece.rfind(b"\n") + 1
             if cut:
-                yield rest + piece[:cut]
-                rest = piece[cut:]
+                whole = b"".join((*begun, piece[:cut]))
+                yield whole
+                line += whole.count(b"\n")
+                begun = [piece[cut:]]
             else:
-                rest += piece
+                begun.append(piece)
+                limits_in_force().check_line(sum(map(len, begun)), place=f"{self.name}:{line}")
+        rest = b"".join(begun)
         if rest.strip():
             yield rest
+
+    def _check_keys(self, chunk: bytes, roles: Mapping[Role, str], table: pl.DataFrame, first_line: int) -> None:
+        """Raise if an object has the key of a role twice: polars would keep the first value."""
+        spelt = {role: json.dumps(key, ensure_ascii=False).encode() for role, key in roles.items()}
+        escaped = _ESCAPED_ASCII.search(chunk) is not None or not all(map(_PLAIN_KEY.fullmatch, spelt.values()))
+        # Where every row has a value and the key is spelt as often as there are rows, each row has it once.
+        if not escaped and all(
+            not table[role].null_count() and chunk.count(key) == table.height for role, key in spelt.items()
+        ):
+            return
+        # Most often a key inside another value, or a null; the json module knows.
+        for line, text in enumerate(chunk.split(b"\n"), start=first_line):
+            if (escaped and b"\\" in text) or any(text.count(key) > 1 for key in spelt.values()):
+                self._object(text, line)
 
     def _parsed_slowly(self, chunk: bytes, roles: Mapping[Role, str], first_line: int) -> pl.DataFrame:
         at: list[int] = []
@@ -116,16 +147,10 @@ class JsonLinesFile:
 
     def _object(self, text: bytes, line: int) -> dict[str, Any]:
         place = f"{self.name}:{line}"
-
-        def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            keys = [key for key, _ in pairs]
-            repeated = {key for key in keys if keys.count(key) > 1} if len(set(keys)) < len(keys) else set()
-            if repeated:
-                raise FormatError(f"{place}: key {listed(sorted(repeated))} appears more than once; remove one of them")
-            return dict(pairs)
-
         try:
-            value = json.loads(decoded(text, place=place), object_pairs_hook=unique)
+            value = json.loads(
+                decoded(text, place=place), object_pairs_hook=partial(unique_keys, place=lambda: place)
+            )
         except json.JSONDecodeError as error:
             raise FormatError(
                 f"{place}: not valid JSON ({error.msg} at character {error.colno}); expected one object per line: "
@@ -151,7 +176,7 @@ def _parsed(chunk: bytes, roles: Mapping[Role, str], kind: ScoreType) -> pl.Data
     schema = {key: kind if role == "score" else pl.String for role, key in roles.items()}
     try:
         table = pl.read_ndjson(io.BytesIO(chunk), schema=schema)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     table = table.select(pl.col(key).alias(role) for role, key in roles.items())
     for role in roles:

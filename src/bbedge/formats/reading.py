@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from bbedge.errors import DomainError
 from bbedge.formats.choices import Choices
+from bbedge.formats.limits import Limits, limited
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -38,6 +39,7 @@ def read_scores(
     least_models: int = 2,
     identify: bool = False,
     progress: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
 ) -> Scores:
     """Read scores: tables with a row per score, wide tables, logs of evaluation tools, or folders of these.
 
@@ -47,10 +49,37 @@ def read_scores(
     ``metadata.dialogue_id``. ``columns`` names the column of a role where the usual names do not fit; ``choices`` says
     what a log cannot. Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
     ``identify`` adds the hashes of the files, by which a board remembers where its scores came from.
+    ``-`` reads a table from standard input. ``limits`` raises the limits of what small files may turn into.
 
     **Needs:** every model x item x replicate exactly once. A missing score is an error unless ``incomplete`` says what
     to drop, which must be decided without looking at the scores.
     """
+    with limited(limits):
+        return _read(
+            sources,
+            blocks=blocks,
+            score_range=score_range,
+            columns=columns,
+            incomplete=incomplete,
+            choices=choices,
+            least_models=least_models,
+            identify=identify,
+            progress=progress,
+        )
+
+
+def _read(
+    sources: Sequence[str | os.PathLike[str] | DataFrameLike],
+    *,
+    blocks: str | None,
+    score_range: tuple[float, float],
+    columns: Mapping[str, str] | None,
+    incomplete: Incomplete,
+    choices: Choices | None,
+    least_models: int,
+    identify: bool,
+    progress: Callable[[str], None] | None,
+) -> Scores:
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
     from bbedge.formats.joining import join_rows
@@ -88,6 +117,7 @@ def read_scores(
         replicates=labels,
         values=panels.values,
         numbered=rows.numbered,
+        blocked=rows.blocked,
         score_range=(low, high),
         notes=(
             *panels.notes,

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
-from bbedge.formats.opening import check_regular, told
+from bbedge.formats.limits import LimitError
+from bbedge.formats.opening import check_path, check_regular, is_regular, told
+from bbedge.formats.piped import NAME, STANDARD_INPUT, standard_input
+from bbedge.formats.searching import files_below, files_matching
 from bbedge.naming import listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -34,6 +37,13 @@ class Source:
     """Where it is."""
     reader: Reader | None
     """The reader of the log; None for a plain table."""
+    called: str | None = None
+    """What to call it, if it is not a file that the user has."""
+
+    @property
+    def name(self) -> str:
+        """What to call it: its path, or what it was read from."""
+        return self.called or self.path
 
     @property
     def kind(self) -> str:
@@ -74,6 +84,10 @@ def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  #
     beside: list[str] = []
     unread: list[str] = []
     for each in given:
+        if each in STANDARD_INPUT:
+            piped = _piped(format)
+            files.setdefault(os.path.realpath(piped.path), piped)
+            continue
         paths, searched = _files(each)
         found = False
         for path in paths:
@@ -100,7 +114,7 @@ def _recognised(
 ) -> Source | None:
     from bbedge.formats.logs.registry import readers, recognised
 
-    if searched and not Path(path).stat().st_size:
+    if searched and (not is_regular(path) or not Path(path).stat().st_size):
         unread.append(path)
         return None
     check_regular(path)
@@ -142,26 +156,30 @@ def _unknown(path: str) -> str:
     )
 
 
+def _piped(format: str | None) -> Source:  # noqa: A002
+    """Standard input, which takes a table: what belongs to a log beside its file is not known here."""
+    from bbedge.formats.logs.registry import recognised
+
+    path = standard_input()
+    reader, _ = recognised(path)
+    if format not in (None, *TABLE_FORMATS) or (format is None and reader is not None):
+        title = reader.title if reader is not None else format
+        raise FormatError(f"{NAME}: a log of {title}; standard input takes a table: name the file of the log")
+    return Source(path=path, reader=None, called=NAME)
+
+
 def _files(given: str) -> tuple[list[str], bool]:
     """The files of a path, and whether it was searched for them."""
-    if "\0" not in given and Path(given).is_dir():
-        return sorted(_walk(given)), True
-    if glob.has_magic(given) and not Path(given).exists():
-        found = sorted(path for path in glob.glob(given, recursive=True))  # noqa: PTH207 - also absolute patterns
+    check_path(given)
+    # os.path and not pathlib, which raises on names that are too long.
+    if os.path.isdir(given):  # noqa: PTH112
+        return files_below(given), True
+    if glob.has_magic(given) and not os.path.lexists(given):
+        found = files_matching(given)
         if not found:
             raise FormatError(f"{shown_path(given)}: no such file, and none that fits it as a pattern; check the path")
-        return [file for path in found for file in (sorted(_walk(path)) if Path(path).is_dir() else [path])], True
+        return found, True
     return [given], False
-
-
-def _walk(folder: str) -> Iterator[str]:
-    """All files below a folder; hidden ones are left alone."""
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            path = Path(place, name)
-            if not name.startswith(".") and path.is_file():
-                yield str(path)
 
 
 def is_table(path: str) -> bool:
@@ -170,21 +188,21 @@ def is_table(path: str) -> bool:
     return path.lower().endswith(PARQUET) or ending.endswith((*JSON_LINES, *SEPARATORS))
 
 
-def open_table(path: str) -> Table:
-    """Open a plain table by its name."""
+def open_table(path: str, called: str | None = None) -> Table:
+    """Open a plain table by its name; ``called`` is what messages call it, if not its path."""
     from bbedge.formats.delimited import DelimitedFile
     from bbedge.formats.frames import ParquetFile
     from bbedge.formats.jsonlines import JsonLinesFile
 
     ending = path.lower()
     if ending.endswith(PARQUET):
-        return ParquetFile(path=path)
+        return ParquetFile(path=path, called=called)
     ending = ending.removesuffix(".gz")
     if ending.endswith(JSON_LINES):
-        return JsonLinesFile(path=path)
+        return JsonLinesFile(path=path, called=called)
     for suffix, separator in SEPARATORS.items():
         if ending.endswith(suffix):
-            return DelimitedFile(path=path, separator=separator)
+            return DelimitedFile(path=path, separator=separator, called=called)
     raise FormatError(_unknown(path))
 
 
@@ -194,6 +212,8 @@ def _has_scores(path: str) -> bool:
 
     try:
         find_roles(open_table(path).columns(), table="", chosen={})
+    except LimitError:
+        raise
     except FormatError:
         return False
     return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bbedge.errors import BbedgeError
 from bbedge.formats.choices import ChoiceNeededError, Choices
+from bbedge.formats.limits import LimitError, Limits, limited
 from bbedge.formats.reading import read_scores
 from bbedge.naming import shown
 
@@ -147,11 +148,27 @@ def survey(
     columns: Mapping[str, str] | None = None,
     choices: Choices | None = None,
     progress: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
 ) -> Survey:
     """Look at all files, and try to read their scores with the choices made.
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
+    with limited(limits):
+        return _survey(
+            sources, blocks=blocks, score_range=score_range, columns=columns, choices=choices, progress=progress
+        )
+
+
+def _survey(
+    sources: Sequence[str],
+    *,
+    blocks: str | None,
+    score_range: tuple[float, float],
+    columns: Mapping[str, str] | None,
+    choices: Choices | None,
+    progress: Callable[[str], None] | None,
+) -> Survey:
     from bbedge.formats.gaps import MissingCellsError
     from bbedge.formats.sources import find_sources
 
@@ -174,6 +191,8 @@ def survey(
             least_models=1,
             progress=progress,
         )
+    except LimitError:
+        raise
     except BbedgeError as error:
         refused, to_choose = str(error), isinstance(error, ChoiceNeededError)
         remedy = error.remedy if isinstance(error, MissingCellsError) else None
@@ -207,7 +226,7 @@ def survey(
 def _looked_at(source: Source, choices: Choices, count: _Count) -> FileFacts:
     if source.reader is None:
         return FileFacts(
-            path=source.path,
+            path=source.name,
             kind="wide table" if choices.format == "wide" else source.kind,
             models=(),
             tasks=(),
@@ -215,7 +234,9 @@ def _looked_at(source: Source, choices: Choices, count: _Count) -> FileFacts:
             repeats=1,
             errors=0,
         )
-    log = source.reader.open(source.path)
+    from bbedge.formats.logs.registry import open_log
+
+    log = open_log(source.reader, source.path)
     errors, samples, repeats = count.errors, 0, set()
     for sample in log.samples():
         samples += 1

@@ -9,7 +9,7 @@ import polars as pl
 
 from bbedge.errors import FormatError
 from bbedge.formats.coding import Table
-from bbedge.formats.columns import ALIASES, Role
+from bbedge.formats.columns import ALIASES, Role, repeated_names
 from bbedge.naming import listed, quoted
 
 _CELLS = 1 << 20
@@ -83,7 +83,7 @@ def as_wide(table: Table, *, chosen: Mapping[Role, str], asked: bool) -> WideTab
     Asked for, it is one or an error. Otherwise it must have so many columns of scores that it cannot be a summary.
     """
     found = table.columns()
-    repeated = sorted({name for name in found if found.count(name) > 1})
+    repeated = repeated_names(found)
     if repeated:
         if not asked:
             return None

@@ -12,6 +12,7 @@ from bbedge.formats.logs.contract import Value
 
 _ABSENT = object()
 _LONGEST_LISTING = 200
+_DEEPEST_LISTING = 20
 
 
 def digest(*parts: object) -> str:
@@ -89,11 +90,12 @@ def _value_at(fields: object, path: str) -> object:
     return _ABSENT
 
 
-def field_paths(fields: Mapping[str, Any], *, prefix: str = "") -> Iterator[tuple[str, str]]:
+def field_paths(fields: Mapping[str, Any], *, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """All paths whose value is a short text or a number, with the value: what could name a block."""
     for key, value in fields.items():
         if isinstance(value, Mapping):
-            yield from field_paths(value, prefix=f"{prefix}{key}.")
+            if depth < _DEEPEST_LISTING:
+                yield from field_paths(value, prefix=f"{prefix}{key}.", depth=depth + 1)
         else:
             name = text(value)
             if name is not None and len(name) <= _LONGEST_LISTING:

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.formats.keys import unique_keys
+from bbedge.formats.limits import limits_in_force
 from bbedge.formats.opening import decoded, lines, told
 from bbedge.naming import quoted, shown_path
-
-# A summary that stands beside a log is kilobytes; a file of this size is something else.
-_LARGEST_DOCUMENT = 256 << 20
 
 
 def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
     name = shown_path(path)
-    for line, content in enumerate(lines(path), start=1):
-        if content.strip():
-            yield line, _object(content, f"{name}:{line}")
+    for line, content in lines(path):
+        yield line, _object(content, f"{name}:{line}")
 
 
 def document(path: str) -> dict[str, Any]:
     """A small JSON document that is one object."""
     name = shown_path(path)
     with told(path):
-        if Path(path).stat().st_size > _LARGEST_DOCUMENT:
-            raise FormatError(f"{name}: larger than {_LARGEST_DOCUMENT >> 20} MB; expected a summary of a run")
+        # A summary that stands beside a log is kilobytes; a much larger file is something else.
+        limits_in_force().check_line(Path(path).stat().st_size, place=name, what="the summary of a run")
         content = Path(path).read_bytes()
     return _object(content.removeprefix(b"\xef\xbb\xbf"), name)
 
 
 def _object(content: bytes, place: str) -> dict[str, Any]:
     try:
-        value = json.loads(decoded(content, place=place))
+        text = decoded(content, place=place)
+        value = json.loads(text, object_pairs_hook=partial(unique_keys, place=lambda: place))
     except json.JSONDecodeError as error:
         raise FormatError(
             f"{place}: not valid JSON ({error.msg} at character {error.colno}); if the run was cut off, let it end or "

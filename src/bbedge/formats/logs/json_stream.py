@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from bbedge.errors import FormatError
+from bbedge.formats.keys import unique_keys
+from bbedge.formats.limits import limits_in_force
 from bbedge.naming import quoted
 
 _CHUNK = 1 << 20
-# Of a value that does not end for this long, the quote or bracket was never closed.
-_LONGEST = 256 << 20
 # An error this close to the end of what was read may only mean that there is more to come.
 _NEAR_END = 16
-_WHITE = " \t\n\r"
-_AFTER_VALUE = f"{_WHITE},:]}}"
+_WHITE = re.compile(r"[ \t\n\r]*")
+_AFTER_VALUE = " \t\n\r,:]}"
 
 
 class Readable(Protocol):
@@ -35,17 +36,17 @@ class JsonStream:
 
     def __init__(self, file: Readable, name: str) -> None:
         self._file, self._name = file, name
-        self._decoder = json.JSONDecoder()
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._unique)
         self._codec = codecs.getincrementaldecoder("utf-8-sig")()
         self._text, self._at = "", 0
         self._ended = False
         self._waiting = False
+        self._line = 1
 
     def opens(self) -> str:
         """The character with which the next value begins: ``{``, ``[`` or another; empty at the end."""
         while True:
-            while self._at < len(self._text) and self._text[self._at] in _WHITE:
-                self._at += 1
+            self._at = cast("re.Match[str]", _WHITE.match(self._text, self._at)).end()
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more():
@@ -58,10 +59,14 @@ class JsonStream:
         if self.opens() == "}":
             self._at += 1
             return
+        seen: set[str] = set()
         while True:
             key = self.value()
             if not isinstance(key, str):
                 raise self._broken("a key that is not text")
+            if key in seen:
+                self._unique([(key, None)] * 2)
+            seen.add(key)
             self._expect(":")
             self._waiting = True
             yield key
@@ -110,6 +115,8 @@ class JsonStream:
                     raise self._broken("it ends in the middle") from None
             except RecursionError:
                 raise self._broken("nested too deeply") from None
+            except FormatError:
+                raise
             except ValueError as error:
                 raise self._broken(str(error)) from None
             else:
@@ -135,8 +142,7 @@ class JsonStream:
         if self._ended:
             return False
         kept = len(self._text) - self._at
-        if kept > _LONGEST:
-            raise self._broken(f"one value does not end for {_LONGEST >> 20} MB")
+        limits_in_force().check_line(kept, place=self._place(), what="one value")
         # As much again as is there already, so that a long value is not decoded from its beginning too often.
         data = self._file.read(max(_CHUNK, kept))
         self._ended = not data
@@ -144,8 +150,15 @@ class JsonStream:
             new = self._codec.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise FormatError(f"{self._name}: not valid UTF-8 ({error.reason}); save the file as UTF-8") from None
+        self._line += self._text.count("\n", 0, self._at)
         self._text, self._at = self._text[self._at :] + new, 0
         return True
+
+    def _unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return unique_keys(pairs, place=self._place)
+
+    def _place(self) -> str:
+        return f"{self._name}:{self._line + self._text.count(chr(10), 0, self._at)}"
 
     def _broken(self, problem: str) -> FormatError:
         return FormatError(

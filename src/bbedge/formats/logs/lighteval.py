@@ -15,7 +15,6 @@ from bbedge.formats.logs.contract import Log, Recognition, Run, Sample
 from bbedge.formats.logs.fields import digest, mapping, numbers, settings, text
 from bbedge.formats.logs.glimpse import Glimpse
 from bbedge.formats.logs.json_lines import document
-from bbedge.formats.opening import told
 from bbedge.naming import shown_path
 
 _DETAILS = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.parquet")
@@ -124,21 +123,10 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
 
 def _rows(path: str) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
     """The position, document and metrics of every row."""
-    import polars as pl
+    from bbedge.formats.frames import ParquetFile
 
-    scan = pl.scan_parquet(path, glob=False, hive_partitioning=False).select("doc", "metric")
-    first = 0
-    while True:
-        try:
-            with told(path):
-                rows = scan.slice(first, _ROWS).collect()
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).partition("\n")[0]
-            raise FormatError(
-                f"{shown_path(path)}: not readable details of lighteval ({reason}); write them again"
-            ) from None
-        if not rows.height:
-            return
-        for place, row in enumerate(rows.iter_rows(named=True), start=first + 1):
+    place = 0
+    for rows in ParquetFile(path=path).slices(("doc", "metric"), _ROWS):
+        for row in rows.iter_rows(named=True):
+            place += 1
             yield place, mapping(row["doc"]), mapping(row["metric"])
-        first += rows.height

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.formats.logs.contract import Reader, Recognition
+from bbedge.formats.logs.contract import Log, Reader, Recognition, Sample
 from bbedge.formats.logs.glimpse import Glimpse
 from bbedge.naming import listed, quoted, shown_path
 
@@ -54,3 +55,23 @@ def recognised(path: str) -> tuple[Reader | None, Recognition]:
         return certain[0], "samples"
     beside = [reader for reader, answer in answers if answer == "beside"]
     return (beside[0], "beside") if beside else (None, "no")
+
+
+def open_log(reader: Reader, path: str) -> Log:
+    """Open a log. What is nested so deeply that Python cannot follow is refused, wherever the reader meets it."""
+
+    def refusal() -> FormatError:
+        return FormatError(f"{shown_path(path)}: nested too deeply; expected a log of {reader.title}")
+
+    try:
+        log = reader.open(path)
+    except RecursionError:
+        raise refusal() from None
+
+    def samples() -> Iterator[Sample]:
+        try:
+            yield from log.samples()
+        except RecursionError:
+            raise refusal() from None
+
+    return replace(log, samples=samples)

@@ -16,6 +16,7 @@ from bbedge.formats.columns import Role
 from bbedge.formats.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.formats.logs.fields import field_at, field_paths
 from bbedge.formats.logs.passes import PassBook
+from bbedge.formats.logs.registry import open_log
 from bbedge.formats.logs.suspicions import Watch
 from bbedge.formats.values import names_from_objects
 from bbedge.naming import listed, quoted, shown, shown_path
@@ -43,7 +44,7 @@ class LogTable:
         self.path, self.reader, self.choices = path, reader, choices
         self.name = shown_path(path)
         self.blocks = None if blocks in _OWN_BLOCKS else blocks
-        self.log: Log = reader.open(path)
+        self.log: Log = open_log(reader, path)
         self._unit = score_range == (0.0, 1.0)
         self._passes, self._watch = passes, watch
         self._places = array("Q")

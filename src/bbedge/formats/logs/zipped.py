@@ -6,9 +6,11 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from bbedge.errors import FormatError
+from bbedge.formats.limits import limits_in_force
 from bbedge.formats.opening import told
 from bbedge.naming import quoted, shown_path
 
@@ -19,8 +21,10 @@ class Archive:
     def __init__(self, path: str) -> None:
         zipfile, self._broken = _libraries()
         self._name = shown_path(path)
+        self._unpacked = 0
         try:
             with told(path):
+                self._packed = Path(path).stat().st_size
                 self._archive = zipfile.ZipFile(path)
         except self._broken as error:
             raise self._damaged(error) from None
@@ -40,6 +44,9 @@ class Archive:
     def member(self, name: str) -> Iterator[Member]:
         """A member, unpacked while it is read."""
         try:
+            # No more than the size that the archive states is ever unpacked.
+            self._unpacked += self._archive.getinfo(name).file_size
+            limits_in_force().check_unpacked(self._unpacked, packed=self._packed, name=self._name)
             file = self._archive.open(name)
         except KeyError:
             raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
