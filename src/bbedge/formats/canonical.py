@@ -28,7 +28,7 @@ from bbedge.naming import shown_path
 METADATA_KEY = "bbedge"
 """The key of the Parquet metadata under which the origin stands, as a JSON object."""
 # Rows that are made into text at a time, and what a cell takes that is laid out: its score, its block, and a mark.
-_ROWS = 1 << 20
+_ROWS = 1 << 18
 _CELL_BYTES = 13
 
 

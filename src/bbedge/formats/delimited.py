@@ -23,8 +23,9 @@ from bbedge.formats.limits import HOW_TO_RAISE, LimitError, limits_in_force
 from bbedge.formats.opening import decoded, lines, lines_if_plain, pieces
 from bbedge.naming import quoted, shown_path
 
-_BLANK_LINES = re.compile(rb"(?:\r?\n)+")
-_AFTER_BLANK_LINES = re.compile(rb"(?<=\n)(?:\r?\n)+")
+_BLANK_LINES = re.compile(rb"[\r\n]*\n")
+_LINE_END_AND_BLANK_LINES = re.compile(rb"\n[\r\n]*\n")
+_MANY_BLANK_LINES = b"\n" * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +131,14 @@ class DelimitedFile:
 
     def _parsed(self, chunk: bytes, header: tuple[str, ...], line: int) -> pl.DataFrame:
         schema = {str(position): pl.String for position in range(len(header))}
+        whole = chunk
         if b'"' not in chunk:
-            chunk, whole = _without_blank_lines(chunk), chunk
+            chunk = _without_blank_lines(chunk)
             if not chunk:
                 return pl.DataFrame(schema=schema)
-        else:
-            whole = chunk
+        elif _MANY_BLANK_LINES in chunk:
+            # For each of them polars would make a row.
+            return self._parsed_slowly(chunk, schema, line)
         try:
             table = pl.read_csv(io.BytesIO(chunk), has_header=False, schema=schema, separator=self.separator)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -234,5 +237,5 @@ def _without_blank_lines(chunk: bytes) -> bytes:
     if leading is not None:
         chunk = chunk[leading.end() :]
     if b"\n\n" in chunk or b"\n\r\n" in chunk:
-        return _AFTER_BLANK_LINES.sub(b"", chunk)
+        return _LINE_END_AND_BLANK_LINES.sub(b"\n", chunk)
     return chunk

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.formats import read_scores
+from bbedge.formats import Limits, read_scores
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
 
@@ -188,9 +188,9 @@ def test_broken_quotes(tmp_path, row):
 
 def test_quote_that_never_ends_in_a_large_file(tmp_path, monkeypatch):
     monkeypatch.setattr("bbedge.formats.opening.PIECE", 1000)
-    monkeypatch.setattr("bbedge.formats.delimited._LONGEST_RECORD", 5000)
     text = GOOD + '"c,q1,1\n' + "c,q2,1\n" * 5000
-    says(csv_refusal(tmp_path, text, error=FormatError), "a quoted field does not end", "close the quote")
+    message = csv_refusal(tmp_path, text, error=FormatError, limits=Limits(line_bytes=5000))
+    says(message, "DIR/a.csv:6: from here on a quoted field does not end", "close the quote", "--max-size")
 
 
 def test_lone_carriage_returns(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import FormatError
+from bbedge.formats.limits import LimitError, Limits, limited
 from bbedge.formats.logs import json_stream
 from bbedge.formats.logs.json_stream import JsonStream
 
@@ -129,7 +130,6 @@ def test_keys_and_separators_are_checked():
             list(document.entries())
 
 
-def test_a_value_without_end_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(json_stream, "_LONGEST", 1000)
-    with pytest.raises(FormatError, match="does not end"):
+def test_a_value_without_end_does_not_fill_the_memory():
+    with limited(Limits(line_bytes=1000)), pytest.raises(LimitError, match="one value does not end"):
         stream(b'["' + b"a" * 5000 + b'"]').value()
