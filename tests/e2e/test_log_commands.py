@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -145,3 +147,68 @@ def test_convert_writes_parquet_only(bbedge, tmp_path):
     outcome = bbedge("convert", EPOCHS, "--to", tmp_path / "scores.csv")
     assert outcome.code == 2
     assert "end its name with .parquet" in outcome.err
+
+
+TABLE = "model,item,score\n" + "".join(f"{m},q{i},{int(m == 'a')}\n" for m in "ab" for i in range(40))
+
+
+@pytest.mark.parametrize("command", [["certify", "-"], ["inspect-scores", "/dev/stdin"], ["compare", "-"]])
+def test_a_table_is_piped_into_a_command(command):
+    done = subprocess.run(
+        [sys.executable, "-m", "bbedge", *command], input=TABLE, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 models" in done.stdout
+
+
+def test_a_table_is_redirected_into_a_command(tmp_path):
+    (tmp_path / "scores.csv").write_text(TABLE.replace("a,q3,1", "a,q3,x"))
+    with (tmp_path / "scores.csv").open() as file:
+        command = [sys.executable, "-m", "bbedge", "certify", "-"]
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("bbedge: standard input:5: score 'x' is text")
+
+
+@pytest.mark.parametrize("command", ["certify", "compare"])
+def test_pairs_that_no_memory_holds_are_refused_before_they_are_made(bbedge, tmp_path, monkeypatch, command):
+    scores = tmp_path / "scores.csv"
+    scores.write_text("model,item,score\n" + "".join(f"m{number},q,1\n" for number in range(20_300)))
+    monkeypatch.setattr("bbedge.core.scores.Scores.design", lambda *_, **__: pytest.fail("it went on"))
+    outcome = bbedge(command, scores)
+    assert outcome.code == 2
+    assert "20,300 models: arrays with a number for every pair would take up to 64.48 GiB" in outcome.err
+    assert "bbedge.scale" in outcome.err
+    assert "docs/scale.md" in outcome.err
+
+
+def test_every_command_that_reads_scores_raises_the_limits(bbedge, tmp_path):
+    scores = tmp_path / "scores.jsonl"
+    name = "m" * (3 << 19)
+    rows = ({"model": model, "item": f"q{item}", "score": 1} for model in (name, "b") for item in range(2))
+    scores.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for command in (
+        ["certify", scores],
+        ["inspect-scores", scores],
+        ["compare", scores, "--methods", "bb-edge"],
+        ["convert", scores, "--to", tmp_path / "out.parquet"],
+        ["diagnose", scores, "--permutations", 19, "--splits", 1],
+    ):
+        outcome = bbedge(*command)
+        assert outcome.code == 2, outcome.out
+        assert "the name of the model is longer than 1 MiB" in outcome.err
+        assert "--max-size" in outcome.err
+    outcome = bbedge("convert", scores, "--to", tmp_path / "out.parquet", "--max-size", "2M")
+    assert outcome.code == 0, outcome.err
+    outcome = bbedge("inspect-scores", scores, "--max-size", "2M")
+    assert outcome.code == 0, outcome.err
+    assert "--max-size 2M" in outcome.out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("size", ["", "8X", "-1", "G", "1e3", "0"])
+def test_a_size_that_is_none_is_refused(bbedge, tmp_path, size):
+    (tmp_path / "scores.csv").write_text(TABLE)
+    outcome = bbedge("certify", tmp_path / "scores.csv", f"--max-size={size}")
+    assert outcome.code == 2
+    assert "size" in outcome.err
+    assert "Traceback" not in outcome.err

@@ -65,6 +65,10 @@ class ParquetFile:
         return f"{self.name}: row {row + 1}"
 
     def _scan(self) -> pl.LazyFrame:
+        try:
+            self.path.encode()
+        except UnicodeEncodeError:
+            raise FormatError(f"{self.name}: the path is not valid Unicode, as polars needs it; rename the file") from None
         # A path is one file: no wildcards in it, and no columns taken from the names of its folders.
         return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 
@@ -77,8 +81,6 @@ class ParquetFile:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).partition("\n")[0]
             raise FormatError(f"{self.name}: not a readable Parquet file ({reason}); write it again") from None
-        except UnicodeEncodeError:
-            raise FormatError(f"{self.name}: the path is not valid Unicode, as polars needs it; rename the file") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

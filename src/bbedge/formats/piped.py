@@ -8,7 +8,9 @@ import tempfile
 import zlib
 from functools import lru_cache
 from pathlib import Path
+from shutil import rmtree
 from typing import BinaryIO
+from weakref import finalize
 
 from bbedge.errors import FormatError
 from bbedge.formats.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
@@ -26,48 +28,51 @@ def standard_input() -> str:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or stream.closed:
         raise FormatError(f"{NAME}: closed; pipe a table into the command, or name a file instead of -")
-    return str(Path(_spooled(stream).name) / _named(stream))
+    return _spooled(stream)
 
 
+# A stream can be read only once, and a survey reads its sources twice.
 @lru_cache(maxsize=1)
-def _spooled(stream: BinaryIO) -> tempfile.TemporaryDirectory[str]:
-    """The folder with the file. It is kept with its stream, which can be read only once, and goes with the program."""
+def _spooled(stream: BinaryIO) -> str:
     from bbedge.formats.spool import spool_folder
 
-    folder = tempfile.TemporaryDirectory(prefix="bbedge-", dir=spool_folder())
-    most, size = limits_in_force().piped_bytes, 0
     try:
-        with (Path(folder.name) / "piped").open("wb") as file:
-            while piece := stream.read(PIECE):
-                size += len(piece)
-                if size > most:
-                    raise LimitError(f"{NAME}: more than {size_words(most)}; write it to a file, or {HOW_TO_RAISE}")
-                file.write(piece)
+        folder = Path(tempfile.mkdtemp(prefix="bbedge-", dir=spool_folder()))
+        finalize(stream, rmtree, folder, ignore_errors=True)
+        with (folder / "piped").open("wb") as file:
+            _copy(stream, file)
     except OSError as error:
         raise FormatError(
-            f"{NAME}: cannot be kept in {folder.name} ({error.strerror or error}); set TMPDIR to a folder on a disk "
+            f"{NAME}: cannot be kept in {spool_folder()} ({error.strerror or error}); set TMPDIR to a folder on a disk "
             "with more room, or write it to a file"
         ) from None
+    return str(_named(folder / "piped"))
+
+
+def _copy(stream: BinaryIO, file: BinaryIO) -> None:
+    most, size = limits_in_force().piped_bytes, 0
+    while piece := stream.read(PIECE):
+        size += len(piece)
+        if size > most:
+            raise LimitError(f"{NAME}: more than {size_words(most)}; write it to a file, or {HOW_TO_RAISE}")
+        file.write(piece)
     if not size:
         raise FormatError(f"{NAME}: empty; pipe a table with model, item and score into the command")
-    return folder
 
 
-@lru_cache(maxsize=1)
-def _named(stream: BinaryIO) -> str:
-    """The name of the file, given an ending by its content."""
-    path = Path(_spooled(stream).name) / "piped"
+def _named(path: Path) -> Path:
+    """The file, given an ending by its content."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     packed = ""
     if head.startswith(b"\x1f\x8b"):
         packed = ".gz"
         try:
-            with gzip.open(path) as file:
-                head = file.read(_HEAD)
-        except (OSError, EOFError, zlib.error) as error:
+            with gzip.open(path) as unpacked:
+                head = unpacked.read(_HEAD)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FormatError(f"{NAME}: not a complete gzip file ({error}); write it again") from None
-    return path.rename(path.with_name(f"piped{_ending(head)}{packed}")).name
+    return path.rename(path.with_name(f"piped{_ending(head)}{packed}"))
 
 
 def _ending(head: bytes) -> str:

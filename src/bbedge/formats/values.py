@@ -16,6 +16,9 @@ from bbedge.naming import quoted
 Fail = Callable[[int, str], NoReturn]
 """Raises the error for a row, given its position and what is wrong with it."""
 
+# Python does not write integers of more than some thousand digits.
+_TOO_LONG = 10**1000
+
 MIXED = (
     "{given} in a score column that held {kind} before; write the whole column as numbers or the whole column as "
     "true and false"
@@ -106,6 +109,8 @@ def names_from_objects(values: Sequence[Any], *, role: str, fail: Fail) -> pl.Se
         elif isinstance(value, bool | np.bool_):
             names.append(str(bool(value)).lower())
         elif isinstance(value, Integral):
+            if abs(int(value)) >= _TOO_LONG:
+                fail(row, f"the {role} is a number of very many digits; write it as text")
             names.append(str(int(value)))
         elif isinstance(value, Real):
             names.append(str(float(value)).removesuffix(".0"))

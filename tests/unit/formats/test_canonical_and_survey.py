@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 
 import numpy as np
 import polars as pl
@@ -103,3 +104,49 @@ def test_a_survey_says_which_metrics_are_on_which_scale(tmp_path):
     assert not scales["num_prompt_tokens"]
     lower = survey([str(lm_eval_run(tmp_path, higher_is_better={"t": {"acc": False}}))])
     assert lower.metrics[0].lower_is_better
+
+
+@pytest.mark.parametrize("layout", ["dense", "in groups", "sparse"])
+@pytest.mark.parametrize("blocked", [True, False])
+def test_a_table_is_written_in_parts_and_never_held_as_text(tmp_path, monkeypatch, layout, blocked):
+    """The same rows in order, whatever their order was, with no more than a part of them as text at a time."""
+    if layout == "in groups":
+        monkeypatch.setattr("bbedge.formats.spool.PANELS_IN_MEMORY", 13 * 4 * 60)
+    if layout == "sparse":
+        monkeypatch.setattr("bbedge.formats.grid.Grid.is_dense", lambda *_: False)
+    monkeypatch.setattr("bbedge.formats.canonical._ROWS", 50)
+    made = []
+    gather = pl.Series.gather
+
+    def watched(series, places):
+        made.append(len(places))
+        return gather(series, places)
+
+    monkeypatch.setattr(pl.Series, "gather", watched)
+    rng = random.Random(1)
+    rows = [
+        {"model": f"m{model}", "item": f"q{item}", "block": f"b{item // 3}", "replicate": str(replicate)}
+        for replicate in (1, 2, 3)
+        for model in (1, 2, 9, 10)
+        for item in range(60)
+        if rng.random() < 0.9
+    ]
+    for row in rows:
+        row["score"] = rng.choice([0.0, 1.0, 0.1, -0.0, 17.5, None])
+    expected = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
+    if not blocked:
+        expected = expected.drop("block")
+    expected.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "a.csv")
+    done = convert([str(tmp_path / "a.csv")], tmp_path / "out.parquet")
+    table = pl.read_parquet(tmp_path / "out.parquet")
+    assert table.equals(expected)
+    assert str(table["score"].to_list()) == str(expected["score"].to_list())
+    assert (done.rows, done.missing) == (len(rows), expected["score"].null_count())
+    assert (done.models, done.items, done.replicates) == (4, 60, 3)
+    assert max(made) <= 50
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("model,item,score\na,q,1\n")
+    with pytest.raises(DataError, match=r"no/out\.parquet: cannot be written"):
+        convert([str(tmp_path / "a.csv")], tmp_path / "no" / "out.parquet")

@@ -242,3 +242,15 @@ def test_progress_names_the_file(tmp_path):
 def test_importing_the_package_does_not_import_polars():
     code = "import sys, bbedge.formats; sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_scores_know_whether_the_files_name_the_blocks(tmp_path):
+    plain, blocked = tmp_path / "plain.csv", tmp_path / "blocked.csv"
+    plain.write_text("model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n")
+    blocked.write_text("model,item,group,score\na,q1,g,1\na,q2,g,0\nb,q1,g,0\nb,q2,g,1\n")
+    assert not read_scores(plain).blocked
+    assert read_scores(blocked).blocked
+    assert read_scores(blocked).blocks == ("g", "g")
+    assert not read_scores(blocked, blocks="item").blocked
+    assert not read_scores(blocked, blocks="one").blocked
+    assert read_scores(plain, blocks="item").blocks == ("q1", "q2")
