@@ -204,8 +204,8 @@ def check_pairs(n_models: int, max_size: str | None) -> None:
     needed = 8 * _PAIR_ARRAYS * n_models**2
     if needed > limits.pair_bytes:
         raise LimitError(
-            f"{n_models:,} models: arrays with a number for every pair would take up to {size_words(needed)}, more than "
-            f"{size_words(limits.pair_bytes)}; cut the pairs into tiles with bbedge.scale, which docs/scale.md "
+            f"{n_models:,} models: arrays with a number for every pair would take up to {size_words(needed)}, more "
+            f"than {size_words(limits.pair_bytes)}; cut the pairs into tiles with bbedge.scale, which docs/scale.md "
             "describes, or allow more with --max-size"
         )
 

@@ -80,9 +80,7 @@ def _convert(
     chosen = choices or Choices()
     rows = join_rows(sources, blocks=blocks, score_range=None, columns=columns, choices=chosen, progress=progress)
     # Models in natural order, as people number them.
-    grid = replace(
-        Grid.of(rows.coder, rows.replicates), models=Order.of(rows.coder.names("model"), key=natural_key)
-    )
+    grid = replace(Grid.of(rows.coder, rows.replicates), models=Order.of(rows.coder.names("model"), key=natural_key))
     check_unique(rows.coder, grid)
     origin = {
         "bbedge": __version__,
@@ -161,9 +159,11 @@ def _write(rows: Rows, grid: Grid, out: Path, metadata: dict[str, str]) -> None:
     from polars.io.plugins import register_io_source
 
     beside = out.with_name(out.name + ".part")
-    schema = {role: pl.String for role in ("model", "item", *(("block",) if rows.blocked else ()), "replicate")}
+    named = ("model", "item", *(("block",) if rows.blocked else ()), "replicate")
     # As a source of its own, so that polars writes one batch after the other and never holds the table.
-    table = register_io_source(lambda *_: _batches(rows, grid), schema={**schema, "score": pl.Float64})
+    table = register_io_source(
+        lambda *_: _batches(rows, grid), schema={**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
+    )
     try:
         table.sink_parquet(beside, metadata=metadata)
         beside.replace(out)

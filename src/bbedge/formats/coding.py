@@ -237,10 +237,10 @@ class Coder:
 def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, first_row: int) -> None:
     """Raise if a name is too long: each is looked up as often as it comes."""
     most = limits_in_force().name_bytes
-    lengths = batch.select(pl.col(role).str.len_bytes() for role in named)
+    long = batch.select(pl.col(role).str.len_bytes() > most for role in named)
     for role in named:
-        if (lengths[role].max() or 0) > most:
-            row = int((lengths[role] > most).arg_max() or 0)
+        if long[role].any():
+            row = int(long[role].arg_max() or 0)
             raise LimitError(
                 f"{table.place(first_row + row)}: the name of the {role} is longer than {size_words(most)}; use short "
                 f"names, or {HOW_TO_RAISE}"

@@ -68,7 +68,9 @@ class ParquetFile:
         try:
             self.path.encode()
         except UnicodeEncodeError:
-            raise FormatError(f"{self.name}: the path is not valid Unicode, as polars needs it; rename the file") from None
+            raise FormatError(
+                f"{self.name}: the path is not valid Unicode, as polars needs it; rename the file"
+            ) from None
         # A path is one file: no wildcards in it, and no columns taken from the names of its folders.
         return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 

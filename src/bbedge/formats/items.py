@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass
 
 from bbedge.errors import FormatError
-from bbedge.formats.opening import check_regular
 from bbedge.naming import listed, quoted, shown_path
 
 
@@ -23,6 +22,8 @@ class Items:
 
 def read_items(path: str | os.PathLike[str]) -> Items:
     """Read a list of items; a name that comes twice or is empty is refused with its line."""
+    from bbedge.formats.opening import check_regular
+
     name = shown_path(path)
     check_regular(os.fspath(path))
     items: dict[str, str] = {}

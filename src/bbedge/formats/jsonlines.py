@@ -154,9 +154,7 @@ class JsonLinesFile:
     def _object(self, text: bytes, line: int) -> dict[str, Any]:
         place = f"{self.name}:{line}"
         try:
-            value = json.loads(
-                decoded(text, place=place), object_pairs_hook=partial(unique_keys, place=lambda: place)
-            )
+            value = json.loads(decoded(text, place=place), object_pairs_hook=partial(unique_keys, place=lambda: place))
         except json.JSONDecodeError as error:
             raise FormatError(
                 f"{place}: not valid JSON ({error.msg} at character {error.colno}); expected one object per line: "

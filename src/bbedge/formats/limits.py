@@ -68,12 +68,13 @@ HOW_TO_RAISE = "raise the limits with limits=Limits.up_to(BYTES), on the command
 """The end of a message about a limit."""
 
 # Not an argument of every function on the way: readers of other packages are opened with a path alone.
-_IN_FORCE: ContextVar[Limits] = ContextVar("limits", default=Limits())
+_IN_FORCE: ContextVar[Limits | None] = ContextVar("limits", default=None)
+_USUAL = Limits()
 
 
 def limits_in_force() -> Limits:
     """The limits of the call that is reading."""
-    return _IN_FORCE.get()
+    return _IN_FORCE.get() or _USUAL
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import json
 import random
 import re
 import shutil
+from functools import partial
 
 import polars as pl
 import pytest
@@ -22,6 +23,15 @@ GOOD = "model,item,block,replicate,score\n" + "".join(
     for replicate in (1, 2)
 )
 METRICS = Choices(metrics=("acc", "exact_match", "match", "score", "quasi_exact_match"))
+
+
+def refusal(read):
+    """The message of an error that is raised on purpose; None if there is none. Any other error ends the test."""
+    try:
+        read()
+    except BbedgeError as error:
+        return str(error)
+    return None
 
 
 def nested(depth, *, key="a"):
@@ -52,13 +62,9 @@ def test_deep_json_in_a_document(tmp_path, depth):
 
 def _read_or_refuse(path, *, refused):
     for read in (lambda: read_scores(path, least_models=1), lambda: survey([str(path)])):
-        try:
-            read()
-        except FormatError as error:
-            assert path.name in str(error)
-            assert "nested too deeply" in str(error)
-        else:
-            assert not refused
+        message = refusal(read)
+        assert message is not None or not refused
+        assert message is None or (path.name in message and "nested too deeply" in message)
 
 
 def test_deep_json_in_a_table(tmp_path):
@@ -113,10 +119,8 @@ def test_huge_numbers_in_logs(tmp_path, number):
 
 def _names_the_file(path):
     for read in (lambda: read_scores(path, least_models=1), lambda: survey([str(path)])):
-        try:
-            read()
-        except BbedgeError as error:
-            assert path.name in str(error)
+        message = refusal(read)
+        assert message is None or path.name in message
 
 
 def test_a_huge_number_in_a_frame():
@@ -150,10 +154,8 @@ def test_damaged_footers_are_messages(tmp_path):
     for position in range(len(content) - 8 - length, len(content)):
         value = (0x00, 0xFF, content[position] ^ 0x10)[position % 3]
         path.write_bytes(content[:position] + bytes([value]) + content[position + 1 :])
-        try:
-            read_scores(path)
-        except BbedgeError as error:
-            assert "b.parquet" in str(error)
+        message = refusal(partial(read_scores, path))
+        assert message is None or "b.parquet" in message
 
 
 # --- anything --------------------------------------------------------------------------------------------------------
@@ -210,12 +212,10 @@ def test_mutated_files_are_read_or_refused_by_name(tmp_path, seed):
         path.write_bytes(mutated(source.read_bytes(), rng))
         choices = rng.choice([None, METRICS])
         for read in (
-            lambda: read_scores(path, choices=choices),
-            lambda: read_scores(folder, choices=choices),
-            lambda: survey([str(folder)], choices=choices),
-            lambda: read_items(path),
+            partial(read_scores, path, choices=choices),
+            partial(read_scores, folder, choices=choices),
+            partial(survey, [str(folder)], choices=choices),
+            partial(read_items, path),
         ):
-            try:
-                read()
-            except BbedgeError as error:
-                assert str(folder) in str(error) or "--" in str(error), error
+            message = refusal(read)
+            assert message is None or str(folder) in message or "--" in message

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bbedge.errors import FormatError
 from bbedge.formats.limits import LimitError, Limits, limited
-from bbedge.formats.logs import json_stream
 from bbedge.formats.logs.json_stream import JsonStream
 
 VALUES = st.recursive(

@@ -71,7 +71,7 @@ def test_other_spellings_of_odd_keys(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     assert read_scores(path, columns=columns).values.shape == (1, 2, 1500)
     for other in ('"s\\/\\u00e9"', '"s/\u00e9"'):
-        again = [*lines[:2000], f'{lines[2000][:-1]}, {other}: 1}}', *lines[2001:]]
+        again = [*lines[:2000], f"{lines[2000][:-1]}, {other}: 1}}", *lines[2001:]]
         path.write_text("\n".join(again) + "\n", encoding="utf-8")
         assert f"{path}:2001: key" in refusal(path, columns=columns)
 
