@@ -67,6 +67,18 @@ def _read_or_refuse(path, *, refused):
         assert message is None or (path.name in message and "nested too deeply" in message)
 
 
+def test_nesting_that_is_read_but_cannot_be_written_again(tmp_path):
+    """Settings are compared as text: what is nested so that it can just be read may be too deep for that."""
+    path = tmp_path / "log.json"
+    messages = []
+    for depth in range(800, 1000, 2):
+        about = f'"version": 2, "status": "success", "eval": {{"model": "m", "task_args": {nested(depth)}}}'
+        path.write_text(f'{{{about}, "samples": [{json.dumps(inspect_sample("q1"))}]}}')
+        messages.append(refusal(partial(read_scores, path, least_models=1)))
+    assert messages[0] is None
+    assert all(message is None or "log.json: " in message and "nested too deeply" in message for message in messages)
+
+
 def test_deep_json_in_a_table(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"model": "a", "item": "q", "score": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
