@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
@@ -169,3 +170,6 @@ def _write(rows: Rows, grid: Grid, out: Path, metadata: dict[str, str]) -> None:
         beside.replace(out)
     except OSError as error:
         raise DataError(f"{shown_path(out)}: cannot be written ({error.strerror}); choose another place") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)

@@ -90,6 +90,13 @@ def test_a_summary_beside_a_log(tmp_path):
     assert f"{results}: key 'model_name' appears more than once" in refusal(path, least_models=1)
 
 
+def test_a_log_in_a_folder_is_refused_and_not_passed_over(tmp_path):
+    path = lm_eval_run(tmp_path / "a")
+    lm_eval_run(tmp_path / "b", model="other")
+    path.write_text('{"doc_id": 0, ' + path.read_text()[1:])
+    assert f"{path}:1: key 'doc_id' appears more than once" in refusal(tmp_path)
+
+
 def document(samples, *, more=""):
     about = '"version": 2, "status": "success", "eval": {"model": "m", "task": "t"}'
     return "{" + about + ',\n"samples": [\n' + ",\n".join(samples) + "]" + more + "}"

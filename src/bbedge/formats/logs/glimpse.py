@@ -75,7 +75,8 @@ def _first_object(head: bytes) -> dict[str, Any]:
     start = head[:64].lstrip()
     if not start.startswith((b"{", b"[")):
         return {}
-    stream = JsonStream(io.BytesIO(head.lstrip().removeprefix(b"[")), "the beginning")
+    # A key that comes twice is for the reader to refuse: a log that is not recognised would be passed over.
+    stream = JsonStream(io.BytesIO(head.lstrip().removeprefix(b"[")), "the beginning", unique=False)
     found: dict[str, Any] = {}
     try:
         for key in stream.entries():

@@ -34,9 +34,10 @@ class Readable(Protocol):
 class JsonStream:
     """A JSON document in a file: objects and arrays are entered, everything else is decoded whole."""
 
-    def __init__(self, file: Readable, name: str) -> None:
-        self._file, self._name = file, name
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._unique)
+    def __init__(self, file: Readable, name: str, *, unique: bool = True) -> None:
+        """``unique`` refuses an object with a key that comes twice; otherwise its last value counts."""
+        self._file, self._name, self._strict = file, name, unique
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._unique if unique else None)
         self._codec = codecs.getincrementaldecoder("utf-8-sig")()
         self._text, self._at = "", 0
         self._ended = False
@@ -64,7 +65,7 @@ class JsonStream:
             key = self.value()
             if not isinstance(key, str):
                 raise self._broken("a key that is not text")
-            if key in seen:
+            if key in seen and self._strict:
                 self._unique([(key, None)] * 2)
             seen.add(key)
             self._expect(":")
