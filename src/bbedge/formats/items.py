@@ -25,7 +25,7 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     from bbedge.formats.opening import check_regular
 
     name = shown_path(path)
-    check_regular(os.fspath(path))
+    check_regular(os.fspath(path), expected="item and, optionally, block")
     items: dict[str, str] = {}
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like

@@ -68,8 +68,8 @@ def is_regular(path: str) -> bool:
         return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - the same for links to files
 
 
-def check_regular(path: str) -> None:
-    """Raise unless there is a readable regular file with something in it."""
+def check_regular(path: str, *, expected: str = "a table with model, item and score") -> None:
+    """Raise unless there is a readable regular file with something in it: what is expected."""
     name = shown_path(path)
     check_path(path)
     with told(path):
@@ -85,7 +85,7 @@ def check_regular(path: str) -> None:
         with Path(path).open("rb"):
             pass
     if found.st_size == 0:
-        raise FormatError(f"{name}: the file is empty (0 bytes); expected a table with model, item and score")
+        raise FormatError(f"{name}: the file is empty (0 bytes); expected {expected}")
 
 
 class Bytes(Protocol):

@@ -62,7 +62,7 @@ def test_many_items(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "FILE: no column named item; found nothing. Expected item and, optionally, block"),
+        ("", "FILE: the file is empty (0 bytes); expected item and, optionally, block"),
         ("question,block\nq,b\n", "FILE: no column named item; found 'question', 'block'"),
         ("item;block\nq;b\n", "FILE: no column named item; found 'item;block'"),
         ("item\n", "FILE: the file lists no items; give one row per item"),
@@ -104,5 +104,5 @@ def test_names_in_messages_are_harmless(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    assert refusal(tmp_path / "no.csv") == "FILE: cannot be read (No such file or directory)"
-    assert "cannot be read" in refusal(tmp_path)
+    assert refusal(tmp_path / "no.csv") == "FILE: no such file; check the path"
+    assert "a directory, not a file" in refusal(tmp_path)

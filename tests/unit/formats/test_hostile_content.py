@@ -76,7 +76,7 @@ def test_nesting_that_is_read_but_cannot_be_written_again(tmp_path):
         path.write_text(f'{{{about}, "samples": [{json.dumps(inspect_sample("q1"))}]}}')
         messages.append(refusal(partial(read_scores, path, least_models=1)))
     assert messages[0] is None
-    assert all(message is None or "log.json: " in message and "nested too deeply" in message for message in messages)
+    assert all(message is None or ("log.json: " in message and "nested too deeply" in message) for message in messages)
 
 
 def test_deep_json_in_a_table(tmp_path):
