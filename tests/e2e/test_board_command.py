@@ -439,7 +439,7 @@ def test_files_that_are_no_use(folder):
         (("init", new, "--design", folder / "items.csv", "--items", folder / "items.csv", "--models", "a,b"), "TOML"),
         (
             ("init", new, "--design", folder / "design.toml", "--items", folder / "no", "--models", "a,b"),
-            "cannot be read",
+            "no such file",
         ),
         (("init", new, *here, "--models", "a"), "at least 2"),
         (("init", new, *here, "--models", "a,a"), "named twice"),
