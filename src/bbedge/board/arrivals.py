@@ -101,8 +101,8 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
 
 def _check_blocks(scores: Scores, state: BoardState) -> None:
     """Refuse scores whose files put the items into other blocks than the design does."""
-    if scores.blocks == scores.items:
-        return  # the files name no blocks
+    if not scores.blocked:
+        return
     theirs = dict(zip(scores.items, scores.blocks, strict=True))
     ours = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     same: tuple[dict[str, str], dict[str, str]] = {}, {}

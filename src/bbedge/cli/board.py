@@ -24,10 +24,12 @@ from bbedge.cli.options import (
     CopiesRule,
     Filter,
     Kind,
+    MaxSize,
     Metric,
     ModelName,
     ReplicateFrom,
     ScoreRange,
+    check_pairs,
     log_choices,
     read_table,
 )
@@ -126,8 +128,9 @@ def init(
             "a board needs --design, --items and --models; bbedge board init BOARD --from SCORES writes all three from "
             "scores that are there"
         )
-    benchmark = read_items(items)
-    board = Board.create(place, _design(design), models=_names(models), items=benchmark.items, blocks=benchmark.blocks)
+    benchmark, names = read_items(items), _names(models)
+    check_pairs(len(names), None)
+    board = Board.create(place, _design(design), models=names, items=benchmark.items, blocks=benchmark.blocks)
     console = output()
     _say(console, f"{board.name}: the design is frozen. To publish before the first run:\n")
     _say(console, announcement(board))
@@ -144,12 +147,13 @@ def add(
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
     copies: CopiesRule = None,
+    max_size: MaxSize = None,
 ) -> None:
     """Append complete replicates, look, and say what is new. Adding a numbered replicate twice changes nothing."""
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    added = board.add(_read(board, files, choices), copies=copies)
+    added = board.add(_read(board, files, choices, max_size), copies=copies)
     console = output()
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
@@ -183,12 +187,13 @@ def add_model(
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
     copies: CopiesRule = None,
+    max_size: MaxSize = None,
 ) -> None:
     """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    runs = _read(board, files, choices) if files else None
+    runs = _read(board, files, choices, max_size) if files else None
     added = board.add_model(name, runs, copies=copies)
     console = output()
     stage = board.state.stages[-1]
@@ -364,9 +369,7 @@ def _start(
 ) -> None:
     from bbedge.cli.board_start import start_files
 
-    scores = read_table(
-        files, blocks=blocks, score_range=score_range, incomplete="refuse", column=None, choices=choices
-    )
+    scores = read_table(files, blocks=blocks, score_range=score_range, choices=choices)
     design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores))
     _say(
         output(),
@@ -417,18 +420,15 @@ def _names(given: Sequence[str]) -> list[str]:
     return names
 
 
-def _read(board: Board, files: Sequence[Path], choices: Choices) -> Scores:
-    from bbedge.formats import read_scores
-
-    with reading() as progress:
-        return read_scores(
-            *files,
-            score_range=board.design.score_range,
-            choices=choices,
-            least_models=1,  # the board says better what is missing
-            identify=True,
-            progress=progress,
-        )
+def _read(board: Board, files: Sequence[Path], choices: Choices, max_size: str | None) -> Scores:
+    return read_table(
+        files,
+        score_range=board.design.score_range,
+        choices=choices,
+        least_models=1,  # the board says better what is missing
+        identify=True,
+        max_size=max_size,
+    )
 
 
 def _report_new(console: Console, board: Board, added: Added, before: Leaderboard) -> None:

@@ -159,12 +159,13 @@ _ROLES = ("model", "item", "replicate", "block", "score")
 def read_table(
     files: Sequence[Path],
     *,
-    blocks: str | None,
+    blocks: str | None = None,
     score_range: tuple[float, float],
-    incomplete: Incomplete,
-    column: Sequence[str] | None,
+    incomplete: Incomplete = "refuse",
+    column: Sequence[str] | None = None,
     choices: Choices | None = None,
     least_models: int = 2,
+    identify: bool = False,
     max_size: str | None = None,
 ) -> Scores:
     """Read the score files of a command, with a spinner for who waits."""
@@ -179,6 +180,7 @@ def read_table(
             incomplete=incomplete,
             choices=choices,
             least_models=least_models,
+            identify=identify,
             progress=progress,
             limits=named_limits(max_size),
         )

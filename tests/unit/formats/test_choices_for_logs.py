@@ -193,7 +193,7 @@ def test_files_that_are_the_same_are_noticed_where_runs_have_no_name(tmp_path):
 
 
 def test_greedy_runs_repeat_themselves_and_are_noticed(tmp_path):
-    rows = [lm_eval_row(n) for n in range(8)]
+    rows = [lm_eval_row(n, score=float(n % 2)) for n in range(8)]
     files = [lm_eval_run(tmp_path / run, rows=rows, time=f"2026-01-0{run}T00-00-00.000001") for run in "12"]
     notes = read(*files).notes
     assert any(note.kind == "copies" for note in notes)
