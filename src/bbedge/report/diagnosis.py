@@ -12,23 +12,31 @@ from rich.text import Text
 
 Verdict = Literal["no alarm", "look", "alarm", "not possible"]
 
+FindingKind = Literal[
+    "block-dependence", "copies", "near-copies", "seeds", "same-model", "rank-stability", "item-heterogeneity"
+]
+"""What a finding is about."""
+
 _STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "bold red", "not possible": "dim"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One diagnostic, told."""
+    """The result of one diagnostic, in words."""
 
+    kind: FindingKind
+    """Which diagnostic this is. Programs read this and the verdict, never the sentences."""
     question: str
     """What was asked of the scores."""
     verdict: Verdict
-    """How worrying the answer is."""
+    """``alarm``: sound runs give any at all with a probability of at most 1 %. ``look``: worth a closer look, and
+    common on sound runs too."""
     found: str
     """What was found."""
     not_shown: str
     """What it does not show."""
     to_do: str
-    """What to do about it."""
+    """What to do about it; empty if nothing was found."""
 
 
 def show_findings(console: Console, findings: Sequence[Finding], *, title: str) -> None:
@@ -49,5 +57,6 @@ def show_findings(console: Console, findings: Sequence[Finding], *, title: str) 
             ("does not show", finding.not_shown),
             ("to do", finding.to_do),
         ):
-            table.add_row(topic, Text(text))
+            if text:
+                table.add_row(topic, Text(text))
         console.print(table)

@@ -17,31 +17,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INK = "#333333"
-_ALARM = 0.05
 
 
-def dependence_figure(models: Sequence[str], ratios: Sequence[float], adjusted: Sequence[float]) -> Figure:
+def dependence_figure(
+    models: Sequence[str], ratios: Sequence[float], adjusted: Sequence[float], *, alarm: float
+) -> Figure:
     """How much more replicate means vary than independent blocks imply, model by model, with the p-value."""
-    figure, axes = _bars(models, ratios, [COLOURS[1] if p <= _ALARM else COLOURS[0] for p in adjusted])
+    figure, axes = _bars(models, ratios, [COLOURS[1] if p <= alarm else COLOURS[0] for p in adjusted])
     axes.axvline(1.0, color=_INK, linewidth=1.0, linestyle=DASHES[1])
     for row, p in enumerate(adjusted):
         axes.annotate(f"p {p:.2g}", (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7)
     axes.set_xlim(0.0, 1.08 * max(1.0, *ratios))
     axes.set_xlabel("variance of replicate means, in multiples of what independent blocks imply")
-    axes.set_title("Do replicate means vary as independent blocks imply? (p after Holm)", loc="left")
+    axes.set_title("Do replicate means vary as independent blocks imply? (p for all models)", loc="left")
     return figure
 
 
-def halves_figure(models: Sequence[str], certified: Sequence[int], splits: int) -> Figure:
-    """How often one half of a model's runs was certified above the other half."""
-    from matplotlib.ticker import MaxNLocator
-
-    figure, axes = _bars(models, certified, [COLOURS[1] if number else COLOURS[0] for number in certified])
-    for row, number in enumerate(certified):
-        axes.annotate(f"{number}", (number, row), (4, 0), textcoords="offset points", va="center", fontsize=7)
-    axes.set_xlim(0, splits)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(f"false certificates in {splits} random splits")
+def halves_figure(models: Sequence[str], log_e: Sequence[float], *, alarm: float) -> Figure:
+    """The evidence that halves of a model's own runs differ; the line is where one model raises an alarm."""
+    figure, axes = _bars(
+        models, [max(0.0, each) for each in log_e], [COLOURS[1] if each >= alarm else COLOURS[0] for each in log_e]
+    )
+    axes.axvline(alarm, color=_INK, linewidth=1.0, linestyle=DASHES[1])
+    axes.set_xlim(0.0, 1.08 * max(alarm, *log_e))
+    axes.set_xlabel("evidence that halves of a model's runs differ (natural logarithm)")
     axes.set_title("Is a model ever certified above itself?", loc="left")
     return figure
 

@@ -69,15 +69,15 @@ def test_the_grid_has_the_rank_of_every_model_in_every_replicate(tmp_path, repli
 
 def test_diagnoses(tmp_path):
     with house_style():
-        save_figure(dependence_figure(HOSTILE, [1.0] * 6 + [4.0], [1.0] * 6 + [0.01]), tmp_path / "a.svg")
-        save_figure(halves_figure(HOSTILE, [0] * 6 + [3], 20), tmp_path / "b.svg")
+        save_figure(dependence_figure(HOSTILE, [1.0] * 6 + [4.0], [1.0] * 6 + [0.01], alarm=0.02), tmp_path / "a.svg")
+        save_figure(halves_figure(HOSTILE, [-1.0] * 6 + [30.0], alarm=8.0), tmp_path / "b.svg")
         figure = heterogeneity_figure(np.array([0.5, -0.1, 0.0, 0.2]), HOSTILE[0], HOSTILE[1])
         save_figure(figure, tmp_path / "c.svg")
     assert any("ahead on 2 items" in text for text in texts(figure))
     assert any("ahead on 1 item" in text for text in texts(figure))
     with house_style():
         save_figure(heterogeneity_figure(np.zeros(3), "a", "b"), tmp_path / "d.svg")
-        save_figure(dependence_figure(["one"], [0.8], [1.0]), tmp_path / "e.svg")
+        save_figure(dependence_figure(["one"], [0.8], [1.0], alarm=0.02), tmp_path / "e.svg")
 
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
