@@ -25,8 +25,8 @@ def clean_scores(rng: np.random.Generator, *, models: int, items: int, replicate
         + np.sqrt(common) * rng.standard_normal((n_replicates, 1, n_blocks))[:, :, block]
         + np.sqrt(1.0 - own - common) * rng.standard_normal((n_replicates, n_models, n_items))
     )
-    sharpness = rng.choice([0.02, 0.2, 1.0, 5.0])  # small: items that are nearly always or never solved
-    mean = rng.choice([0.02, 0.3, 0.5, 0.9, 0.99])
+    sharpness = rng.choice([0.02, 1.0, 5.0, 50.0])  # small: items that are nearly always or never solved
+    mean = rng.choice([0.02, 0.3, 0.5, 0.6, 0.9, 0.99])
     p = rng.beta(sharpness * mean, sharpness * (1.0 - mean), size=(n_models, n_items)).clip(1e-4, 1.0 - 1e-4)
     if rng.random() < 0.6:
         values = (latent < ndtri(p)).astype(float)

@@ -15,9 +15,16 @@ from bbedge.study.synthetic import SyntheticBenchmark
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
 
 
+def findings(path: Path) -> dict[str, dict[str, str]]:
+    return {finding["kind"]: finding for finding in json.loads(path.read_text())["findings"]}
+
+
 def verdicts(path: Path) -> dict[str, str]:
-    findings = json.loads(path.read_text())["findings"]
-    return {finding["question"]: finding["verdict"] for finding in findings}
+    return {kind: finding["verdict"] for kind, finding in findings(path).items()}
+
+
+def noise(seed: int, *shape: int) -> np.ndarray:
+    return (np.random.default_rng(seed).random(shape) < 0.5).astype(float)
 
 
 def write(path: Path, values: np.ndarray, models: list[str], block: int) -> Path:
@@ -30,37 +37,165 @@ def write(path: Path, values: np.ndarray, models: list[str], block: int) -> Path
 
 
 def test_sound_runs_raise_no_alarm(bbedge, tmp_path):
-    outcome = bbedge("diagnose", DEMO, "--json", tmp_path / "d.json", "--permutations", 99)
+    outcome = bbedge("diagnose", DEMO, "--json", tmp_path / "d.json")
     assert outcome.code == 0, outcome.err
-    assert "alarm" not in set(verdicts(tmp_path / "d.json").values())
+    assert verdicts(tmp_path / "d.json") == {
+        "block-dependence": "no alarm",
+        "copies": "no alarm",
+        "near-copies": "no alarm",
+        "same-model": "not possible",
+        "rank-stability": "look",
+        "item-heterogeneity": "look",
+    }
     for words in ("does not show", "to do", "independent blocks"):
         assert words in outcome.out
+
+
+def test_the_document_has_what_the_findings_rest_on(bbedge, tmp_path):
+    table = write(tmp_path / "t.csv", noise(1, 4, 2, 30), ["a", "b"], 1)
+    assert bbedge("diagnose", table, "--json", tmp_path / "d.json").code == 0
+    content = json.loads((tmp_path / "d.json").read_text())
+    assert (content["seed"], content["permutations"], content["alarm_level"]) == (1, 1999, 0.01)
+    assert [each["model"] for each in content["block_dependence"]] == ["a", "b"]
+    assert content["block_dependence_together"]["model"] is None
+    assert [each["model"] for each in content["close_replicates"]] == ["a", "b", None]
+    assert set(content["close_replicates"][0]["replicates"]) <= {"1", "2", "3", "4"}
+    assert set(content["split_null"][0]) == {"model", "splits", "certified", "log_e"}
+    assert set(content["findings"][0]) == {"kind", "question", "verdict", "found", "not_shown", "to_do"}
 
 
 def test_dependence_that_the_blocks_do_not_cover_is_an_alarm(bbedge, tmp_path):
     benchmark = SyntheticBenchmark(block_sizes=20)
     values = np.stack(list(benchmark.panels(np.random.default_rng(1), 15)))
     table = write(tmp_path / "t.csv", values, list(benchmark.models), 20)
-    bbedge("diagnose", table, "--json", tmp_path / "right.json", "--permutations", 199)
-    bbedge("diagnose", table, "--blocks", "item", "--json", tmp_path / "wrong.json", "--permutations", 199)
-    question = "Do replicate means vary as independent blocks imply?"
-    assert verdicts(tmp_path / "right.json")[question] == "no alarm"
-    assert verdicts(tmp_path / "wrong.json")[question] == "alarm"
+    bbedge("diagnose", table, "--json", tmp_path / "right.json")
+    bbedge("diagnose", table, "--blocks", "item", "--json", tmp_path / "wrong.json")
+    assert verdicts(tmp_path / "right.json")["block-dependence"] == "no alarm"
+    assert findings(tmp_path / "right.json")["block-dependence"]["to_do"] == ""
+    assert verdicts(tmp_path / "wrong.json")["block-dependence"] == "alarm"
+    assert "--blocks one" in findings(tmp_path / "wrong.json")["block-dependence"]["to_do"]
 
 
-def test_copies_are_an_alarm_and_one_model_is_enough(bbedge, tmp_path):
-    panel = (np.random.default_rng(0).random((1, 1, 40)) < 0.5).astype(float)
-    table = write(tmp_path / "t.csv", np.repeat(panel, 4, axis=0), ["only"], 1)
+def test_too_few_permutations_for_an_alarm_say_so(bbedge, tmp_path):
+    table = write(tmp_path / "t.csv", noise(1, 4, 2, 30), ["a", "b"], 1)
+    few = bbedge("diagnose", table, "--permutations", 199)
+    assert "An alarm takes at least 249 permutations." in " ".join(few.out.split())
+    enough = bbedge("diagnose", table, "--permutations", 249)
+    assert "An alarm takes" not in enough.out
+
+
+def test_a_copied_run_is_an_alarm_that_names_it_and_leaves_nothing_out(bbedge, tmp_path):
+    values = noise(0, 5, 3, 40)
+    values[3, 1] = values[0, 1]
+    table = write(tmp_path / "t.csv", values, ["a", "b", "c"], 1)
     outcome = bbedge("diagnose", table, "--json", tmp_path / "d.json")
     assert outcome.code == 0, outcome.err
-    assert verdicts(tmp_path / "d.json")["Do replicates repeat each other exactly?"] == "alarm"
+    copies = findings(tmp_path / "d.json")["copies"]
+    assert copies["verdict"] == "alarm"
+    assert "Replicates '1', '4' have the same scores for 'b'." in copies["found"]
+    assert "No model" not in copies["found"]
+    assert "--copies allow" in copies["to_do"]
+    assert "leave" not in copies["to_do"]
+    assert verdicts(tmp_path / "d.json")["near-copies"] == "no alarm"
+
+
+def test_a_copied_replicate_is_an_alarm(bbedge, tmp_path):
+    values = noise(0, 5, 2, 40)
+    values[4] = values[1]
+    bbedge("diagnose", write(tmp_path / "t.csv", values, ["a", "b"], 1), "--json", tmp_path / "d.json")
+    copies = findings(tmp_path / "d.json")["copies"]
+    assert copies["verdict"] == "alarm"
+    assert "Replicates '2', '5' have the same scores for every model ('a', 'b')." in copies["found"]
+
+
+def test_a_copied_run_with_a_changed_score_is_an_alarm(bbedge, tmp_path):
+    values = noise(0, 5, 3, 40)
+    values[3, 1] = values[0, 1]
+    values[3, 1, 8] = 1.0 - values[3, 1, 8]
+    bbedge("diagnose", write(tmp_path / "t.csv", values, ["a", "b", "c"], 1), "--json", tmp_path / "d.json")
+    found = findings(tmp_path / "d.json")
+    assert found["copies"]["verdict"] == "no alarm"
+    assert found["copies"]["found"] == "No model has the same scores in two replicates."
+    assert found["near-copies"]["verdict"] == "alarm"
+    assert "Replicates '1', '4' differ in 1 score of 'b'" in found["near-copies"]["found"]
+
+
+def test_a_name_is_no_finding(bbedge, tmp_path):
+    # The notes about this table speak of white space, and of a model that is called "identical ".
+    table = write(tmp_path / "t.csv", noise(3, 5, 2, 40), ["identical ", "seed copies "], 1)
+    outcome = bbedge("diagnose", table, "--json", tmp_path / "d.json")
+    assert outcome.code == 0, outcome.err
+    found = findings(tmp_path / "d.json")
+    assert "alarm" not in {each["verdict"] for each in found.values()}
+    assert found["copies"]["found"] == "No model has the same scores in two replicates."
+    assert "seeds" not in found
+
+
+def test_one_model_that_always_repeats_itself_is_worth_a_look(bbedge, tmp_path):
+    values = noise(4, 4, 3, 40)
+    values[:, 2] = values[0, 2]
+    bbedge("diagnose", write(tmp_path / "t.csv", values, ["a", "b", "greedy"], 1), "--json", tmp_path / "d.json")
+    copies = findings(tmp_path / "d.json")["copies"]
+    assert copies["verdict"] == "look"
+    assert "1 of 3 models have the same scores in all 4 replicates: 'greedy'." in copies["found"]
+    assert "deterministic" in copies["to_do"]
+
+
+def test_a_table_that_repeats_itself_as_a_whole_is_worth_a_look(bbedge, tmp_path):
+    # Deterministic systems look like this, and so do copies: scores cannot tell them apart.
+    table = write(tmp_path / "t.csv", np.repeat(noise(0, 1, 1, 40), 4, axis=0), ["only"], 1)
+    outcome = bbedge("diagnose", table, "--json", tmp_path / "d.json")
+    assert outcome.code == 0, outcome.err
+    copies = findings(tmp_path / "d.json")["copies"]
+    assert copies["verdict"] == "look"
+    assert "Replicates '1', '2', '3', '4' have the same scores for every model ('only')." in copies["found"]
+    assert "A file that was copied: remove the copy." in copies["to_do"]
+
+
+@pytest.mark.parametrize("kind", ["hardly-changes", "solves-all", "few-items"])
+def test_runs_that_are_equal_by_plausible_chance_are_stated_and_no_alarm(bbedge, tmp_path, kind):
+    values = noise(5, 4, 2, 40)
+    if kind == "hardly-changes":
+        values[:, 1] = values[0, 1]
+        values[0, 1, 0] = 1.0 - values[0, 1, 0]  # the other three runs are equal
+    elif kind == "solves-all":
+        values[:, 1] = 1.0
+    else:
+        values = values[:, :, :5]
+        values[2, 1] = values[1, 1] = [0, 1, 1, 0, 1]
+    bbedge("diagnose", write(tmp_path / "t.csv", values, ["a", "b"], 1), "--json", tmp_path / "d.json")
+    found = findings(tmp_path / "d.json")
+    assert "alarm" not in {each["verdict"] for each in found.values()}
+    copies = found["copies"]["found"]
+    assert "No model" not in copies
+    assert "'b'" in copies
+    assert ("'2', '3'" in copies) == (kind != "solves-all")
+
+
+def test_a_model_that_changed_between_its_runs_is_an_alarm(bbedge, tmp_path):
+    values = noise(6, 8, 2, 60)
+    values[4:, 0, :35] = 1.0
+    bbedge("diagnose", write(tmp_path / "t.csv", values, ["changed", "same"], 1), "--json", tmp_path / "d.json")
+    same = findings(tmp_path / "d.json")["same-model"]
+    assert same["verdict"] == "alarm"
+    assert "'changed'" in same["found"]
+    assert "changed version, prompt or judge" in same["to_do"]
 
 
 def test_one_replicate_says_what_is_not_possible(bbedge, tmp_path):
-    values = (np.random.default_rng(0).random((1, 3, 20)) < 0.5).astype(float)
-    outcome = bbedge("diagnose", write(tmp_path / "t.csv", values, ["a", "b", "c"], 1))
+    table = write(tmp_path / "t.csv", noise(0, 1, 3, 20), ["a", "b", "c"], 1)
+    outcome = bbedge("diagnose", table, "--json", tmp_path / "d.json")
     assert outcome.code == 0
-    assert outcome.out.count("not possible") == 3
+    assert {kind for kind, verdict in verdicts(tmp_path / "d.json").items() if verdict == "not possible"} == {
+        "block-dependence",
+        "copies",
+        "near-copies",
+        "same-model",
+        "rank-stability",
+    }
+    assert {each["to_do"] for each in findings(tmp_path / "d.json").values() if each["verdict"] == "not possible"} == {
+        ""
+    }
 
 
 @pytest.mark.parametrize("options", [["--permutations", "1"], ["--blocks", "nothing"]])

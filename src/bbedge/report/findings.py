@@ -194,8 +194,9 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
     pairs = [worst] if verdict == "no alarm" else [each for each in changed if each.adjusted <= LOOK_LEVEL]
     sentences = _some(
         [
-            f"Replicates {listed(scores.replicates[place] for place in each.replicates)} differ in {each.differing} "
-            f"scores of {_whose(each.model)}; two replicates differ in {each.usual:.1f} on average."
+            f"Replicates {listed(scores.replicates[place] for place in each.replicates)} differ in "
+            f"{count(each.differing, 'score')} of {_whose(each.model)}; two replicates differ in "
+            f"{each.usual:.1f} on average."
             for each in sorted(pairs, key=lambda each: each.adjusted)
         ]
     )
