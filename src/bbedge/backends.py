@@ -14,7 +14,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _WAITING = 4  # tasks handed to Ray per core before the first comes back: enough to keep it busy, little to hold
-_MORE_PACKAGES = "working on several cores needs more packages; install them with: pip install 'bbedge[parallel]'"
+_MORE_PACKAGES = "working on several cores needs more packages; install them with: pip install joblib threadpoolctl"
 
 
 class Crew:
@@ -55,7 +55,7 @@ class Crew:
         try:
             import ray
         except ImportError as error:
-            raise BbedgeError("the ray backend needs Ray; install it with: pip install 'bbedge[ray]'") from error
+            raise BbedgeError("the ray backend needs Ray; install it with: pip install ray") from error
         self._ray = ray
         if ray.is_initialized() and self._address is None:
             return

@@ -138,7 +138,14 @@ class Store:
                 url = url.set(drivername="postgresql+psycopg")
             if not url.drivername.startswith("postgresql"):
                 raise BoardError(f"{self.name}: a board lives in a file or in PostgreSQL, not in {url.drivername}")
-            return sa.create_engine(url, poolclass=sa.NullPool)
+            try:
+                return sa.create_engine(url, poolclass=sa.NullPool)
+            except ModuleNotFoundError as error:
+                if error.name != "psycopg":
+                    raise
+                raise BoardError(
+                    f"{self.name}: a board in PostgreSQL needs psycopg; install it with: pip install 'psycopg[binary]'"
+                ) from error
         url = sa.URL.create("sqlite", database=str(self._path))
         journal = Path(f"{self._path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
         if self._path.exists() and not journal.exists() and not os.access(self._path.parent, os.W_OK):

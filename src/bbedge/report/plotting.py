@@ -44,7 +44,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError as error:
-        raise BbedgeError("figures need matplotlib; install it with: pip install 'bbedge[figures]'") from error
+        raise BbedgeError("figures need matplotlib; install it with: pip install matplotlib") from error
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class InspectEngine:
             import inspect_ai  # noqa: F401 - is it there?
         except ImportError as error:
             raise EvaluationError(
-                "the inspect engine needs Inspect AI: pip install 'bbedge[evaluate]'; or use engine = \"command\""
+                'the inspect engine needs Inspect AI: pip install inspect_ai openai; or use engine = "command"'
             ) from error
         self._study = study
         self._made: Task | None = None

@@ -35,6 +35,6 @@ def benchmark(name: str) -> Callable[..., Task]:
         if (error.name or "").partition(".")[0] != "inspect_ai":
             raise
         raise BbedgeError(
-            "the benchmarks run on Inspect, which is not installed; pip install 'bbedge[evaluate]'"
+            "the benchmarks run on Inspect, which is not installed; install it with: pip install inspect_ai openai"
         ) from None
     return cast("Callable[..., Task]", getattr(module, name))
