@@ -25,8 +25,8 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output, reading
-from bbedge.cli.writing import write_whole
 from bbedge.errors import DataError
+from bbedge.files import write_whole
 from bbedge.naming import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def diagnose(
     if len(table.models) > 1:
         findings.append(_stability(rank_stability(table.values, table.models)))
         findings.append(_heterogeneity(heterogeneity(table.values, table.models)))
+    if figures is not None:
+        _draw(figures, table, dependence, halves)
     if json_out is not None:
         content = {
             "seed": seed,
@@ -113,8 +115,6 @@ def diagnose(
             typer.echo(text, nl=False)
         else:
             write_whole(json_out, text)
-    if figures is not None:
-        _draw(figures, table, dependence, halves)
     show_findings(
         output(to_error=json_out == Path("-")),
         findings,
