@@ -159,7 +159,7 @@ def prepare(folder: Path) -> None:
         board.add(replicate(np.random.default_rng(number), items, MODELS))
         lines = list(export_lines(board.store))
         (folder / f"archive-{number}.jsonl").write_text("".join(lines), encoding="ascii")
-        bad = lines[:-2] + [lines[-2].replace(board.head, "f" * 64), lines[-1]]
+        bad = [*lines[:-2], lines[-2].replace(board.head, "f" * 64), lines[-1]]
         (folder / "bad.jsonl").write_text("".join(bad), encoding="ascii")
     (folder / "lock").touch()
 

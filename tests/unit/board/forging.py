@@ -6,7 +6,7 @@ import base64
 import copy
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,6 @@ class Forged:
     """Saved evidence in base64, by claim."""
     what: str = ""
     """What was changed."""
-    is_other_history: bool = field(default=False)
-    """Whether it may have happened like that: another time, another note, one note more or less."""
 
     def lines(self) -> list[str]:
         """The archive, with the chain of hashes and the head made right."""
@@ -150,8 +148,6 @@ def forge_content(forged: Forged, rng: np.random.Generator) -> None:
         parent, key = at(content, path[:-1]), path[-1]
         how = str(rng.choice(["hostile", "hostile", "tweak", "tweak", "remove", "add", "move"]))
         forged.what += f"; event {number + 1} {how} {path}"
-        if forged.rows[number]["kind"] == "note" and path[0] not in ("epoch",):
-            forged.is_other_history = True
         if how == "hostile":
             parent[key] = HOSTILE[int(rng.integers(len(HOSTILE)))]
         elif how == "tweak":
@@ -175,15 +171,12 @@ def forge_events(forged: Forged, rng: np.random.Generator) -> None:
     how = str(rng.choice(["swap", "repeat", "remove", "kind", "move vectors", "at"]))
     one, other = (int(rng.integers(len(rows))) for _ in range(2))
     forged.what = f"{how} {one + 1} {other + 1}"
-    notes = {rows[one]["kind"], rows[other]["kind"]} & {"note"}
     if how == "swap":
         rows[one], rows[other] = rows[other], rows[one]
-        forged.is_other_history = bool(notes)
     elif how == "repeat":
         rows.insert(other, copy.deepcopy(rows[one]))
-        forged.is_other_history = rows[other]["kind"] == "note"
     elif how == "remove":
-        forged.is_other_history = rows.pop(one)["kind"] == "note"
+        del rows[one]
     elif how == "kind":
         rows[one]["kind"] = str(
             rng.choice(["init", "pilot", "replicate", "add-model", "add-items", "retire", "note", "x"])
@@ -192,7 +185,6 @@ def forge_events(forged: Forged, rng: np.random.Generator) -> None:
         rows[one]["vectors"], rows[other]["vectors"] = rows[other]["vectors"], rows[one]["vectors"]
     else:
         rows[one]["at"] = str(rng.choice(["", "yesterday", "2020-01-01T00:00:00+00:00", "\0", "\ud800", "x" * 300]))
-        forged.is_other_history = True
 
 
 def forge_vectors(forged: Forged, rng: np.random.Generator) -> None:
@@ -259,11 +251,8 @@ def _edited(state: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
             array[spot] = (np.nan_to_num(array[spot]).astype(np.int64) + change).astype(array.dtype)
         arrays[name] = array
     else:
-        arrays[name] = [
-            array[:0],
-            np.zeros(3),
-            array.astype(np.float32) if array.dtype.kind in "iufb" else array[None],
-        ][int(rng.integers(3))]
+        other = array.astype(np.float32) if array.dtype.kind in "iufb" else array[None]
+        arrays[name] = [array[:0], np.zeros(3), other][int(rng.integers(3))]
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue(), name
