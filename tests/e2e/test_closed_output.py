@@ -48,7 +48,15 @@ def test_board_show_writes_every_file_before_it_prints(tmp_path, bbedge):
     (tmp_path / "items.csv").write_text("item\nq1\nq2\n")
     board = tmp_path / "board.db"
     made = bbedge(
-        "board", "init", board, "--design", tmp_path / "design.toml", "--items", tmp_path / "items.csv", "--models", "a,b"
+        "board",
+        "init",
+        board,
+        "--design",
+        tmp_path / "design.toml",
+        "--items",
+        tmp_path / "items.csv",
+        "--models",
+        "a,b",
     )
     assert made.code == 0
     page = tmp_path / "p.html"

@@ -86,9 +86,9 @@ def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path, target_exists)
 
 
 def test_a_device_is_written_to():
-    before = os.stat(os.devnull)
+    before = Path(os.devnull).stat()
     write_whole(Path(os.devnull), "gone")
-    after = os.stat(os.devnull)
+    after = Path(os.devnull).stat()
     assert stat.S_ISCHR(after.st_mode)
     assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
 

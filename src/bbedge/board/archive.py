@@ -13,7 +13,7 @@ from bbedge.board.archive_lines import FORMAT, LONGEST_LINE, Head, Row, Saved, r
 from bbedge.board.packing import checksum
 from bbedge.board.store import Session, Store
 from bbedge.board.verify import Verified, verify_session
-from bbedge.errors import BoardError, FormatError
+from bbedge.errors import BbedgeError, BoardError, FormatError
 from bbedge.naming import shown_path
 
 
@@ -87,7 +87,7 @@ def import_lines(lines: Iterable[str], place: str | os.PathLike[str], *, source:
         _fill(session, numbered, head, source)
         try:
             return verify_session(session)
-        except BoardError as error:
+        except BbedgeError as error:
             raise BoardError(f"{source}: {error}") from error
 
 

@@ -198,6 +198,8 @@ def _vectors(found: object) -> tuple[Vector, ...]:
             raise _LineError("the replicate of an entry of 'vectors' is not a whole number")
         if not isinstance(model, str):
             raise _LineError("the model of an entry of 'vectors' is not a name")
+        if any("\ud800" <= character <= "\udfff" for character in model):
+            raise _LineError(f"the name of model '{shown(model)}' has an unpaired surrogate")
         vectors.append(Vector(epoch=epoch, replicate=replicate, model=model, data=_bytes(data)))
     places = {(vector.epoch, vector.replicate, vector.model) for vector in vectors}
     if len(places) < len(vectors):

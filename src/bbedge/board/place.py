@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ _WITH_CONTENT = ("-wal", "-journal")
 # PostgreSQL's own names for a password, and for files that hold one.
 _SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 _SECRET_PARAMETER = re.compile(rf"([?&](?:{'|'.join(_SECRETS)})=)[^&#]*", re.IGNORECASE)
+_PLAIN = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]*")
 _LEAST_SECRET = 3  # a shorter text would be found in any sentence
 _DRIVERS = {
     "postgresql": "postgresql+psycopg",
@@ -52,14 +53,19 @@ class BoardPlace:
     def of(cls, place: str | os.PathLike[str]) -> BoardPlace:
         """A place as the user names it."""
         if isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place):
-            name = shown(_SECRET_PARAMETER.sub(rf"\1{HIDDEN}", without_credentials(place)), None)
+            if not _PLAIN.fullmatch(place):
+                raise BoardError(
+                    "the given URL has a space, a control character or an unpaired surrogate; write it with % and its "
+                    "hexadecimal code"
+                )
+            name = _SECRET_PARAMETER.sub(rf"\1{HIDDEN}", without_credentials(place))
             return cls(name=name, path=None, url=_url(place, name))
         name = shown_path(place)
         try:
             path = Path(os.path.realpath(place))
             if path.is_symlink():
                 raise BoardError(f"{name}: the link leads to itself; name the file")
-            path.exists()
+            Path(f"{path}-journal").exists()  # the longest name that SQLite makes of it
         except OSError as error:
             raise BoardError(f"{name}: cannot be a board ({error.strerror}); choose another name") from error
         except ValueError as error:
@@ -70,14 +76,17 @@ class BoardPlace:
         """Whether there is a file; a database is taken to be there."""
         return self.path is None or self.path.exists()
 
+    def check_kind(self) -> None:
+        """Refuse folders, devices and pipes."""
+        if self.path is not None and self.path.exists() and not self.path.is_file():
+            raise BoardError(f"{self.name}: not a board file")
+
     def check_file(self) -> None:
         """Refuse what cannot be a board file. It is not opened here: closing it would drop the locks of SQLite."""
         if self.path is None:
             return
         if not self.path.exists():
             raise BoardError(f"{self.name}: there is no such board; make one with bbedge board init")
-        if not self.path.is_file():
-            raise BoardError(f"{self.name}: not a board file")
         if not os.access(self.path, os.R_OK):
             raise BoardError(f"{self.name}: cannot be read (permission denied)")
         if not self.path.stat().st_size:
@@ -120,18 +129,12 @@ class BoardPlace:
 
     def safe(self, text: str) -> str:
         """A message of a driver without what the URL says in confidence."""
-        return shown(redacted(_without(text, self._secrets())), None)
-
-    def _secrets(self) -> Iterable[str]:
-        if self.url is None:
-            return
-        found = [self.url.password]
-        for key, value in self.url.query.items():
-            if key.lower() in _SECRETS:
-                found += [value] if isinstance(value, str) else value
-        for each in found:
-            if each is not None:
-                yield from (str(each), urllib.parse.quote(str(each), safe=""), urllib.parse.quote_plus(str(each)))
+        if self.url is not None:
+            for secret in sorted(_secrets(self.url), key=len, reverse=True):
+                # A password that is also the name of the user or the database is shown as that name anyway.
+                if len(secret) >= _LEAST_SECRET and secret not in self.name:
+                    text = text.replace(secret, HIDDEN)
+        return shown(redacted(text), None)
 
 
 def _url(place: str, name: str) -> sa.URL:
@@ -153,6 +156,14 @@ def _url(place: str, name: str) -> sa.URL:
     if "\0" in urllib.parse.unquote(place):
         raise BoardError(f"{name}: a null character cannot be part of the URL of a database; {expected}")
     return url.set(drivername=_DRIVERS[url.drivername])
+
+
+def _secrets(url: sa.URL) -> Iterator[str]:
+    """What must not be shown, as it is and as it is written in a URL."""
+    found = [url.password, *(str(value) for key, value in url.query.items() if key.lower() in _SECRETS)]
+    for each in found:
+        if each is not None:
+            yield from (str(each), urllib.parse.quote(str(each), safe=""), urllib.parse.quote_plus(str(each)))
 
 
 def sqlite_engine(path: Path) -> sa.Engine:
@@ -188,13 +199,6 @@ def use_journal(connection: sa.Connection) -> None:
 
 def _reason(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def _without(text: str, secrets: Iterable[str]) -> str:
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        if len(secret) >= _LEAST_SECRET:
-            text = text.replace(secret, HIDDEN)
-    return text
 
 
 def _explanation(text: str) -> str:

@@ -36,9 +36,7 @@ def check_storable(names: Iterable[str]) -> None:
     """
     for name in names:
         if "\0" in name:
-            raise BoardError(
-                f"model {quoted(name)} cannot be stored: its name has a null character; rename it"
-            )
+            raise BoardError(f"model {quoted(name)} cannot be stored: its name has a null character; rename it")
         try:
             size = len(name.encode())
         except UnicodeEncodeError as error:
@@ -65,6 +63,7 @@ class Store:
         self.name = self._place.name
         self._engine: sa.Engine | None = None
         self._is_new = True
+        self._place.check_kind()
         if not create:
             self._place.check_file()
         elif not self._place.exists():
