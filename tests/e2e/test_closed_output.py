@@ -47,18 +47,8 @@ def test_board_show_writes_every_file_before_it_prints(tmp_path, bbedge):
     (tmp_path / "design.toml").write_text("alpha = 0.05\n")
     (tmp_path / "items.csv").write_text("item\nq1\nq2\n")
     board = tmp_path / "board.db"
-    made = bbedge(
-        "board",
-        "init",
-        board,
-        "--design",
-        tmp_path / "design.toml",
-        "--items",
-        tmp_path / "items.csv",
-        "--models",
-        "a,b",
-    )
-    assert made.code == 0
+    files = ("--design", tmp_path / "design.toml", "--items", tmp_path / "items.csv")
+    assert bbedge("board", "init", board, *files, "--models", "a,b").code == 0
     page = tmp_path / "p.html"
     assert with_closed_output("board", "show", board, "--html", page, "--json", tmp_path / "b.json") == (141, "")
     assert page.stat().st_size > 1000

@@ -42,7 +42,7 @@ def sql(path: Path, *statements: str) -> None:
 # Names of files
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "x" * 250, "x" * 200 + "/" + "y" * 300, "a\0b", "\ud800"])
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 250, "a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
     for attempt in (create, Store):
         with pytest.raises(BoardError, match="cannot be"):
@@ -209,14 +209,13 @@ def test_a_schema_is_not_trusted(board_file):
     "statement",
     [
         "UPDATE bbedge_vectors SET data = 'text'",
-        "UPDATE bbedge_vectors SET model = 7",
-        "UPDATE bbedge_vectors SET model = x'00ff'",
+        "UPDATE bbedge_vectors SET model = x'61' WHERE model = 'a'",
+        "UPDATE bbedge_vectors SET model = CAST(x'61ff' AS TEXT) WHERE model = 'a'",
         "UPDATE bbedge_vectors SET checksum = 7",
         "UPDATE bbedge_meta SET value = 7 WHERE key = 'head'",
         "UPDATE bbedge_meta SET value = x'ff' WHERE key = 'head'",
         "UPDATE bbedge_events SET payload = x'ff'",
         "UPDATE bbedge_events SET payload = CAST(x'ff' AS TEXT)",
-        "UPDATE bbedge_events SET hash = NULL",
         "UPDATE bbedge_cache SET state = 'text'",
         "DELETE FROM bbedge_events",
         "UPDATE bbedge_meta SET value = '" + "9" * 5000 + "' WHERE key = 'layout'",
@@ -225,12 +224,7 @@ def test_a_schema_is_not_trusted(board_file):
     ],
 )
 def test_values_of_other_types_are_refused(board_file, statement):
-    with closing(sqlite3.connect(board_file)) as connection, connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        try:
-            connection.execute(statement)
-        except sqlite3.IntegrityError:
-            pytest.skip("the database itself refuses this")
+    sql(board_file, statement)
     with pytest.raises(BoardError):
         verify(Store(board_file))
 
