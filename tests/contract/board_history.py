@@ -30,6 +30,7 @@ import numpy as np
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines
+from bbedge.board.ledger import Event
 from bbedge.cli.board import import_
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
@@ -134,10 +135,10 @@ class Process:
         return chain(Board.open(self.place)), []
 
     def import_(self) -> Answer:
-        archive = self.folder / f"archive-{self.number % 2}.jsonl"
+        archive = self.folder / f"archive-{self.number}-{self.turn}.jsonl"
+        hashes = redated(self.folder / "archive.jsonl", archive, f"2026-01-01T00:{self.number:02}:{self.turn:02}+00:00")
         import_(archive, self.place)
-        events = [json.loads(line) for line in archive.read_text(encoding="ascii").splitlines()[1:-1]]
-        return [event["hash"] for event in events], []
+        return hashes, []
 
     def bad_import(self) -> Answer:
         """An archive whose end is wrong: it must be refused and touch nothing."""
@@ -151,16 +152,27 @@ class Process:
         return last, []
 
 
+def redated(source: Path, archive: Path, at: str) -> list[str]:
+    """Write the same archive of another time, so that the board made of it can be told from the next; its hashes."""
+    head, *rows, cache = [json.loads(line) for line in source.read_text(encoding="ascii").splitlines()]
+    last = None
+    for row in rows:
+        last = Event.after(last, row["kind"], at, json.loads(row["payload"]))
+        row |= {"at": at, "previous": last.previous, "hash": last.hash}
+    head["head"] = rows[-1]["hash"]
+    archive.write_text("".join(json.dumps(row) + "\n" for row in (head, *rows, cache)), encoding="ascii")
+    return [row["hash"] for row in rows]
+
+
 def prepare(folder: Path) -> None:
-    """Two archives of other boards, and a bad one."""
-    for number in range(2):
-        items = (*ITEMS, f"s{number}")
-        board = Board.create(folder / f"source-{number}.db", BoardDesign(), models=MODELS, items=items)
-        board.add(replicate(np.random.default_rng(number), items, MODELS))
-        lines = list(export_lines(board.store))
-        (folder / f"archive-{number}.jsonl").write_text("".join(lines), encoding="ascii")
-        bad = [*lines[:-2], lines[-2].replace(board.head, "f" * 64), lines[-1]]
-        (folder / "bad.jsonl").write_text("".join(bad), encoding="ascii")
+    """The archive of another board, and a bad one."""
+    items = (*ITEMS, "imported")
+    board = Board.create(folder / "source.db", BoardDesign(), models=MODELS, items=items)
+    board.add(replicate(np.random.default_rng(0), items, MODELS))
+    lines = list(export_lines(board.store))
+    (folder / "archive.jsonl").write_text("".join(lines), encoding="ascii")
+    bad = [*lines[:-2], lines[-2].replace(board.head, "f" * 64), lines[-1]]
+    (folder / "bad.jsonl").write_text("".join(bad), encoding="ascii")
     (folder / "lock").touch()
 
 
