@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from bbedge.board.contents import EventKind
+from bbedge.board.contents import EventKind, parsed
 from bbedge.board.ledger import Event
 from bbedge.board.session import Vector
 from bbedge.errors import FormatError
@@ -85,12 +85,12 @@ def read_row(line: str, where: str, *, seq: int) -> Row:
         if _integer(row, "seq", least=1) != seq:
             raise _LineError(f"event {row['seq']} in the place of event {seq}")
         kind = _text(row, "kind", re.compile("|".join(get_args(EventKind))))
-        content = _object(_text(row, "payload", re.compile(r"[ -~]*")))
+        content = _payload(_text(row, "payload", re.compile(r"[ -~]*")))
         event = Event(
             seq=seq,
             kind=cast("EventKind", kind),
             at=_text(row, "at", _TIME),
-            payload=_canonical(row["payload"], content),
+            payload=row["payload"],
             previous=_text(row, "previous", _HASH),
             hash=_text(row, "hash", _HASH),
         )
@@ -142,15 +142,14 @@ def _constant(name: str) -> Any:  # noqa: ANN401 - never returns
     raise _LineError(f"{name} is not a JSON number")
 
 
-def _canonical(payload: str, content: dict[str, Any]) -> str:
-    """The payload, if it is spelled as an event spells it: another spelling could be read in another way."""
+def _payload(text: str) -> dict[str, Any]:
     try:
-        spelled = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    except ValueError as error:  # 1e999 is read as infinity
-        raise _LineError("'payload' has a number that is out of range") from error
-    if spelled != payload:
-        raise _LineError("'payload' is not in canonical form")
-    return payload
+        content = parsed(text)
+    except ValueError as error:
+        raise _LineError(f"'payload' is not what bbedge writes ({error})") from error
+    if not isinstance(content, dict):
+        raise _LineError("'payload' is not a JSON object")
+    return content
 
 
 def _check_keys(row: dict[str, Any], expected: frozenset[str]) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import pytest
 
 from bbedge.board import archive_lines
 from bbedge.board.archive import export_lines, import_file, import_lines
+from bbedge.board.packing import digest
 from bbedge.board.store import Store
 from bbedge.errors import BbedgeError, FormatError
 from unit.board import forging
@@ -76,10 +80,10 @@ def edited(lines: list[str], number: int, **changes: Any) -> list[str]:
         ({"payload": {}}, "'payload' is not a text"),
         ({"payload": "[]"}, "not a JSON object"),
         ({"payload": "ü"}, "'payload' is not a text in ASCII"),
-        ({"payload": '{"a":1,"a":1}'}, "the key 'a' comes twice"),
+        ({"payload": '{"a":1,"a":1}'}, "a key comes twice"),
         ({"payload": '{"a": 1}'}, "not in canonical form"),
-        ({"payload": '{"a":NaN}'}, "NaN is not a JSON number"),
-        ({"payload": '{"a":1e999}'}, "out of range"),
+        ({"payload": '{"a":NaN}'}, "Out of range"),
+        ({"payload": '{"a":1e999}'}, "Out of range"),
         ({"payload": '{"a":' + "9" * 5000 + "}"}, "4300"),
         ({"payload": '{"a":' * 100_000}, "nested too deeply"),
         ({"payload": "{}"}, "'items' of the payload is not a list"),
@@ -241,3 +245,39 @@ def test_a_place_that_has_a_board_keeps_it(lines, tmp_path):
         with pytest.raises(BbedgeError, match="a board is here already; import into a new place"):
             import_lines(archive, tmp_path / "board.db", source="archive")
     assert list(export_lines(Store(tmp_path / "board.db"))) == before
+
+
+def compressed(count: int) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, evidence=np.zeros(count, dtype=np.uint8))
+    return buffer.getvalue()
+
+
+def boastful(count: int) -> bytes:
+    """A few bytes whose header says that there are many."""
+    entry, buffer = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(entry, {"descr": "|u1", "fortran_order": False, "shape": (count,)})
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("evidence.npy", entry.getvalue())
+    return buffer.getvalue()
+
+
+def single(_: int) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(3))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("make_state", [compressed, boastful, single])
+def test_saved_evidence_is_not_unpacked_beyond_its_size(archive, tmp_path, make_state):
+    state = make_state(1 << 28)
+    assert len(state) < 1 << 20
+    archive.cache["0"] = base64.b64encode(state).decode("ascii")
+    archive.rows[-1]["content"]["cache"]["0"] = digest(state)
+    tracemalloc.start()
+    try:
+        refusal(archive.lines(), tmp_path / "x", "claim 0|saved evidence")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1 << 26
