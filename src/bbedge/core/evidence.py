@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import tokenize
 import zipfile
 from collections.abc import Sequence
 
@@ -24,7 +25,16 @@ from bbedge.naming import quoted
 _STATE_VERSION = 1
 DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
-_DAMAGE = (ValueError, KeyError, IndexError, OSError, EOFError, RuntimeError, zipfile.BadZipFile)
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    IndexError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+)
 
 
 class Evidence:
@@ -217,7 +227,7 @@ class Evidence:
 def load_arrays(state: bytes) -> dict[str, np.ndarray]:
     """The arrays of a saved state, or an error that says that it is damaged."""
     try:
-        if not zipfile.is_zipfile(io.BytesIO(state)):  # NumPy would read a single array as well
+        if not state.startswith(b"PK"):  # NumPy would read a single array as well
             raise ValueError("not an archive")
         with np.load(io.BytesIO(state), allow_pickle=False) as archive:
             _check_sizes(archive.zip)
