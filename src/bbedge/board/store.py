@@ -189,10 +189,14 @@ class Store:
 
     def problems(self) -> list[str]:
         """What the database itself finds wrong with its file."""
-        if not self.is_sqlite or self._engine is None:
+        if self._place.path is None or self._engine is None:
             return []
         with self._explained(), self._engine.connect() as connection:
+            page = connection.exec_driver_sql("PRAGMA page_size").scalar_one()
             rows = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+        if self._place.path.stat().st_size % page:
+            # SQLite reads what is missing of the last page as zeros.
+            return ["its last page is not whole; the file was cut short"]
         return [] if rows == ["ok"] else rows
 
     def close(self) -> None:
