@@ -11,7 +11,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.verify import verify
 from bbedge.core.scores import Scores
-from bbedge.errors import BoardError
+from bbedge.errors import BoardError, CopiedReplicateError
 
 MODELS = ("weak", "middling ü", "strong '模型'")
 ITEMS = tuple(f"q{i}" for i in range(30))
@@ -186,7 +186,7 @@ def test_when_a_later_replicate_of_a_batch_is_refused_none_is_kept(place):
     batch = scores(MODELS, ITEMS, 1, replicates=3)
     batch.values[2] = batch.values[0]  # replicate 3 copies replicate 1
     before = list(export_lines(board.store))
-    with pytest.raises(BoardError, match="exactly the scores of replicate 1"):
+    with pytest.raises(CopiedReplicateError, match="the same score for every model on every item"):
         board.add(batch)
     assert list(export_lines(board.store)) == before
     assert board.leaderboard().replicates == 0

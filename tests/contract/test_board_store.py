@@ -29,9 +29,17 @@ def vector(replicate: int = 1, model: str = "a", data: bytes = b"B\xff", epoch: 
     return Vector(epoch=epoch, replicate=replicate, model=model, data=data)
 
 
+def made(place: str) -> Store:
+    """A store that has begun to exist: its first transaction is kept."""
+    store = Store(place, create=True)
+    with store.write():
+        pass
+    return store
+
+
 @pytest.fixture
 def store(place):
-    return Store(place, create=True)
+    return made(place)
 
 
 def everything(store: Store) -> tuple[object, ...]:
@@ -42,7 +50,7 @@ def everything(store: Store) -> tuple[object, ...]:
 
 
 def test_a_new_store_is_empty_and_can_be_opened_again(place):
-    Store(place, create=True).close()
+    made(place).close()
     again = Store(place)
     assert everything(again) == ([], None, [], {}, {})
     assert again.problems() == []
@@ -53,6 +61,53 @@ def test_a_new_store_is_empty_and_can_be_opened_again(place):
 def test_where_nothing_was_made_nothing_is_opened(place):
     with pytest.raises(BoardError, match="bbedge board init"):
         Store(place)
+
+
+def test_before_the_first_transaction_is_kept_there_is_nothing(place, tmp_path, sql):
+    """Neither a file nor a table, whether nothing was written, an error came, or the process was killed."""
+    store = Store(place, create=True)
+    for _ in range(2):
+        with pytest.raises(BoardError, match="there is no"), store.read():
+            pass
+        with pytest.raises(BoardError, match="there is no"):
+            Store(place)
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(RuntimeError), store.write() as session:  # noqa: PT012 - the transaction is what is tested
+            session.append(chain(1)[0])
+            raise RuntimeError
+    with store.write() as session:
+        session.append(chain(1)[0])
+    assert everything(store) == everything(Store(place))
+    assert len(everything(store)[0]) == 1
+    assert {file.name.rpartition("/")[2] for file in tmp_path.iterdir()} <= {place.rpartition("/")[2]}
+
+
+def test_two_stores_that_are_about_to_make_the_board_make_one(place):
+    first, second = Store(place, create=True), Store(place, create=True)
+    with first.write() as session:
+        session.append(chain(1)[0])
+    with second.write() as session:
+        assert len(session.events()) == 1
+        session.append(chain(2)[1])
+    assert len(everything(first)[0]) == 2
+
+
+def test_a_board_that_must_be_new_gives_way_to_one_that_came_meanwhile(place, tmp_path, kind):
+    new, quick = Store(place, create=True), Store(place, create=True)
+    if kind == "sqlite":
+        with pytest.raises(BoardError, match="a board is here already"), new.write_first() as session:  # noqa: PT012
+            session.append(chain(1)[0])
+            with quick.write() as other:
+                other.append(chain(1)[0])
+                other.put_cache({0: b"quick"})
+    else:  # there, the one who came first keeps the other waiting
+        with quick.write() as other:
+            other.append(chain(1)[0])
+            other.put_cache({0: b"quick"})
+        with pytest.raises(BoardError, match="a board is here already"), new.write_first():
+            pass
+    assert everything(Store(place))[4] == {0: b"quick"}
+    assert {file.name for file in tmp_path.iterdir()} <= {place.rpartition("/")[2]}
 
 
 def test_opening_leaves_no_trace_where_there_is_no_board(place, tmp_path):
@@ -260,8 +315,8 @@ def test_a_reader_keeps_its_view_while_others_write(store, place):
 
 
 def test_a_writer_that_waits_too_long_is_told(place, monkeypatch):
-    monkeypatch.setattr("bbedge.board.store._BUSY_SECONDS", 0.5)
-    store = Store(place, create=True)
+    monkeypatch.setattr("bbedge.board.place.BUSY_SECONDS", 0.5)
+    store = made(place)
     other = Store(place)
     with store.write() as session:
         session.append(chain(1)[0])
@@ -273,7 +328,7 @@ def test_a_writer_that_waits_too_long_is_told(place, monkeypatch):
 
 def test_when_the_server_drops_the_connection_nothing_is_kept(new_place, sql):
     place = new_place("postgresql")
-    store = Store(place, create=True)
+    store = made(place)
     with pytest.raises(BoardError, match="the database answered"), store.write() as session:  # noqa: PT012
         session.append(chain(1)[0])
         sql(
@@ -286,7 +341,7 @@ def test_when_the_server_drops_the_connection_nothing_is_kept(new_place, sql):
 
 
 def test_two_boards_in_two_places_do_not_meet(new_place, kind):
-    one, other = (Store(new_place(kind), create=True) for _ in range(2))
+    one, other = (made(new_place(kind)) for _ in range(2))
     with one.write() as session:
         session.append(chain(1)[0])
         with other.write() as second:  # not kept waiting either

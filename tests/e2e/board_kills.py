@@ -21,7 +21,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines
+from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.verify import verify
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
@@ -128,17 +128,22 @@ def kill_at_statements(folder: Path) -> dict[str, int]:
     def retire(path: Path) -> None:
         Board.open(path).retire("middle")
 
+    def import_archive(path: Path) -> None:
+        import_lines(start, path, source="archive")
+
     template = folder / "template.db"
     create(template).add(scores(1))
     start = content(template)
     count = {"kills": 0, "nothing": 0, "everything": 0}
-    for change in (create, add_two, add_model, add_items, retire):
+    for change in (create, import_archive, add_two, add_model, add_items, retire):
+        makes = change in (create, import_archive)
         whole = None
-        for at in range(1000):  # 0: not killed, to see what the whole change is
+        # 0: not killed, to see what the whole change is. An import has many statements that are alike.
+        for at in range(0, 1000, 4 if change is import_archive else 1):
             path = folder / f"{change.__name__}{at}.db"
-            if change is not create:
+            if not makes:
                 shutil.copy(template, path)
-            before = [] if change is create else start
+            before = [] if makes else start
             child, reports = in_child(partial(killed_at, at, partial(change, path)))
             _, status = os.waitpid(child, 0)
             os.close(reports)
@@ -159,17 +164,20 @@ def kill_at_statements(folder: Path) -> dict[str, int]:
                 count["everything"] += 1
                 assert len(after) == whole, f"{change.__name__} killed at statement {at} is there in part"
             assert len(content(path)) == whole
+            if makes:
+                left = [each.name for each in folder.iterdir() if each.name.startswith(f".{path.name}.")]
+                assert all(".unfinished-board" in name for name in left), left
             if at % 4 == 0:
                 verify(Board.open(path).store)
     return count
 
 
 def content(path: Path) -> list[str]:
-    """The archive; nothing for a board whose making was interrupted."""
+    """The archive; nothing where there is no board. A board that is there in part is an error."""
     try:
         store = Board.open(path).store
     except BoardError as error:
-        if "there is no" in str(error) or "empty" in str(error):
+        if "there is no" in str(error):
             return []
         raise
     return list(export_lines(store))

@@ -48,7 +48,7 @@ def _positive(value: object) -> bool:
 
 
 def _number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) <= _LARGEST)
 
 
 def _digest(value: object) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from bbedge.errors import BoardError
 
 _BITS, _LEVELS, _FLOATS = b"B", b"L", b"F"
+_MOST_LEVELS = 256
+_PIECE = 1 << 20  # bytes that are unpacked at a time
 
 
 def pack(scores: NDArray[np.float64]) -> bytes:
@@ -33,26 +36,42 @@ def _content(scores: NDArray[np.float64]) -> bytes:
     if np.all((scores == 0.0) | (scores == 1.0)):
         return _BITS + np.packbits(scores == 1.0).tobytes()
     levels, codes = np.unique(scores, return_inverse=True)
-    if len(levels) <= 256:
+    if len(levels) <= _MOST_LEVELS:
         head = bytes([len(levels) - 1]) + levels.astype("<f8").tobytes()
         return _LEVELS + head + codes.astype(np.uint8).tobytes()
     return _FLOATS + scores.tobytes()
 
 
-def _unpacked(data: bytes) -> bytes:
+def _most(count: int) -> int:
+    """The most bytes that so many scores are before compression."""
+    return max(2 + 8 * _MOST_LEVELS + count, 1 + 8 * count)
+
+
+def _pieces(data: bytes, most: int | None) -> Iterator[bytes]:
+    """What was packed, a piece at a time; a few bytes can stand for gigabytes, so no more than ``most`` in all."""
     if data[:1] == _BITS:
-        return data
-    stream = zlib.decompressobj()
-    content = data[:1] + stream.decompress(data[1:])
+        if most is not None and len(data) > most:
+            raise ValueError("too long")
+        yield data
+        return
+    yield data[:1]
+    stream, total, rest = zlib.decompressobj(), 1, data[1:]
+    while True:
+        piece = stream.decompress(rest, _PIECE)
+        total, rest = total + len(piece), stream.unconsumed_tail
+        if most is not None and total > most:
+            raise ValueError("too long")
+        yield piece
+        if stream.eof or not (piece or rest):
+            break
     if not stream.eof or stream.unused_data:
         raise ValueError("cut short or followed by something else")
-    return content
 
 
 def unpack(data: bytes, count: int) -> NDArray[np.float64]:
     """The scores again; anything but what :func:`pack` wrote for ``count`` scores is refused."""
     try:
-        content = _unpacked(data)
+        content = b"".join(_pieces(data, _most(count)))
         kind, body = content[:1], content[1:]
         if kind == _BITS:
             scores = np.unpackbits(np.frombuffer(body, dtype=np.uint8), count=count).astype(np.float64)
@@ -71,12 +90,18 @@ def unpack(data: bytes, count: int) -> NDArray[np.float64]:
     return scores
 
 
-def checksum(data: bytes) -> str:
-    """SHA-256 of what is packed, in hexadecimal: of the scores, not of how they were compressed."""
+def checksum(data: bytes, count: int | None = None) -> str:
+    """SHA-256 of what is packed, in hexadecimal: of the scores, not of how they were compressed.
+
+    With ``count``, data that stand for more than so many scores are refused before they are unpacked.
+    """
+    total = hashlib.sha256()
     try:
-        return hashlib.sha256(_unpacked(data)).hexdigest()
+        for piece in _pieces(data, None if count is None else _most(count)):
+            total.update(piece)
     except (ValueError, zlib.error) as error:
         raise BoardError("a stored score vector is damaged") from error
+    return total.hexdigest()
 
 
 def digest(data: bytes) -> str:

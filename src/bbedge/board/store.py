@@ -1,380 +1,237 @@
-"""Where a board is kept: the only SQL of the project.
+"""Where a board is kept, and its transactions.
 
 One SQLite file by default, or any PostgreSQL database by URL. A write is one transaction that happens whole or not at
-all; writers queue up behind each other.
+all; writers queue up behind each other. This module, ``session``, ``tables`` and ``place`` are the only SQL of the
+project.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-import sqlite3
-import urllib.parse
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
-from bbedge.board.contents import EventKind
-from bbedge.board.ledger import Event
-from bbedge.board.packing import digest
+from bbedge.board import place as places
+from bbedge.board.making import only_maker, publish, temporary_board
+from bbedge.board.place import BoardPlace, sqlite_engine, use_journal
+from bbedge.board.session import Session, Vector
+from bbedge.board.tables import SCHEMA_VERSION, layout, migrate
 from bbedge.errors import BoardError
-from bbedge.naming import shown
+from bbedge.naming import quoted
 
-SCHEMA_VERSION = 1
-"""The layout that this version writes."""
+__all__ = ["SCHEMA_VERSION", "Session", "Store", "Vector", "check_storable"]
 
-_BUSY_SECONDS = 30.0
-
-_T = TypeVar("_T")
-
-_METADATA = sa.MetaData()
-_META = sa.Table(
-    "bbedge_meta",
-    _METADATA,
-    sa.Column("key", sa.String, primary_key=True),
-    sa.Column("value", sa.String, nullable=False),
-)
-_EVENTS = sa.Table(
-    "bbedge_events",
-    _METADATA,
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.String, nullable=False),
-    sa.Column("at", sa.String, nullable=False),
-    sa.Column("payload", sa.Text, nullable=False),
-    sa.Column("previous", sa.String, nullable=False),
-    sa.Column("hash", sa.String, nullable=False),
-)
-_VECTORS = sa.Table(
-    "bbedge_vectors",
-    _METADATA,
-    sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("replicate", sa.Integer, primary_key=True, autoincrement=False),  # pilots are counted down from -1
-    sa.Column("model", sa.String, primary_key=True),
-    sa.Column("event", sa.Integer, sa.ForeignKey("bbedge_events.seq"), nullable=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-    sa.Column("checksum", sa.String, nullable=False),
-)
-_CACHE = sa.Table(
-    "bbedge_cache",
-    _METADATA,
-    sa.Column("claim", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("state", sa.LargeBinary, nullable=False),
-)
+_LONGEST_NAME = 2600
+"""Bytes of a model's name that fit into an index of PostgreSQL, with what else is in its entry."""
 
 
-def _create_all(connection: sa.Connection) -> None:
-    _METADATA.create_all(connection)
+def check_storable(names: Iterable[str]) -> None:
+    """Refuse model names that not every store can hold, so that a board can move between stores.
 
-
-_MIGRATIONS = (_create_all,)
-"""Step v turns a board of layout v into one of layout v + 1. Steps are only ever added."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vector:
-    """The packed scores of one model in one replicate."""
-
-    epoch: int
-    """The benchmark version, from 1."""
-    replicate: int
-    """The replicate, from 1; pilot replicates are -1, -2, ..."""
-    model: str
-    """The model."""
-    data: bytes
-    """Its scores, packed."""
+    >>> check_storable(["gpt-4", "llama 3"])
+    """
+    for name in names:
+        if "\0" in name:
+            raise BoardError(f"model {quoted(name)} cannot be stored: its name has a null character; rename it")
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError as error:
+            raise BoardError(
+                f"model {quoted(name)} cannot be stored: its name has an unpaired surrogate and is not valid Unicode; "
+                "rename it"
+            ) from error
+        if size > _LONGEST_NAME:
+            raise BoardError(
+                f"model {quoted(name)} cannot be stored: its name has {size:,} bytes, more than {_LONGEST_NAME:,}; "
+                "shorten it"
+            )
 
 
 class Store:
-    """A database that holds one board. Use :meth:`read` and :meth:`write`."""
+    """A database that holds one board. Use :meth:`read` and :meth:`write`.
+
+    With ``create`` there need not be a board yet: the first transaction that is kept makes it, together with what it
+    writes. Before, and if it fails, there is nothing.
+    """
 
     def __init__(self, place: str | os.PathLike[str], *, create: bool = False) -> None:
-        self._path = None if _is_url(place) else Path(place)
-        self.name = _without_password(str(place)) if self._path is None else shown(str(place), None)
-        if self._path is not None and not create:
-            self._check_file(self._path)
-        if self._path is not None and create and not self._path.parent.is_dir():
-            raise BoardError(f"{self.name}: the folder does not exist; make it first")
-        try:
-            self._engine = self._make_engine(place)
-        except (SQLAlchemyError, ImportError, NoSuchModuleError, ValueError) as error:
-            raise BoardError(f"{self.name}: not a database this bbedge can use ({_reason(error)})") from error
-        with self._explained(), self._begin("write" if create else "read") as connection:
-            version = self._version(connection)
+        self._place = BoardPlace.of(place)
+        self.name = self._place.name
+        self._engine: sa.Engine | None = None
+        self._is_new = True
+        self._place.check_kind()
+        if not create:
+            self._place.check_file()
+        elif not self._place.exists():
+            self._place.check_free()
+            return
+        self._connect(create=create)
+
+    def _connect(self, *, create: bool) -> None:
+        self._engine = self._place.engine()
+        with self._explained(), _transaction(self._engine, "read") as connection:
+            version = self._layout(connection)
         if version is None and not create:
             raise BoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+        self._is_new = version is None
+        if version is not None and version < SCHEMA_VERSION:
+            with self._explained(), _transaction(self._engine, "write") as connection:
+                migrate(connection)
+
+    def _layout(self, connection: sa.Connection) -> int | None:
+        try:
+            version = layout(connection)
+        except BoardError as error:
+            raise BoardError(f"{self.name}: {error}") from error
         if version is not None and version > SCHEMA_VERSION:
             raise BoardError(
                 f"{self.name}: the board has layout {version}, newer than the {SCHEMA_VERSION} that this bbedge knows; "
                 "use the newer bbedge that wrote it"
             )
-        if (version or 0) < SCHEMA_VERSION:
-            self._migrate()
-
-    @staticmethod
-    def _check_file(path: Path) -> None:
-        name = shown(str(path), None)
-        if not path.exists():
-            raise BoardError(f"{name}: there is no such board; make one with bbedge board init")
-        if not path.is_file():
-            raise BoardError(f"{name}: not a board file")
-        try:
-            with path.open("rb") as file:
-                head = file.read(16)
-        except OSError as error:
-            raise BoardError(f"{name}: cannot be read ({error.strerror})") from error
-        if head != b"SQLite format 3\0":
-            raise BoardError(f"{name}: not a board: the file is empty, damaged or of another kind")
-
-    def _make_engine(self, place: str | os.PathLike[str]) -> sa.Engine:
-        if self._path is None:
-            url = sa.make_url(str(place))
-            if url.drivername in ("postgresql", "postgres"):
-                url = url.set(drivername="postgresql+psycopg")
-            if not url.drivername.startswith("postgresql"):
-                raise BoardError(f"{self.name}: a board lives in a file or in PostgreSQL, not in {url.drivername}")
-            try:
-                return sa.create_engine(url, poolclass=sa.NullPool)
-            except ModuleNotFoundError as error:
-                if error.name != "psycopg":
-                    raise
-                raise BoardError(
-                    f"{self.name}: a board in PostgreSQL needs psycopg; install it with: pip install 'psycopg[binary]'"
-                ) from error
-        url = sa.URL.create("sqlite", database=str(self._path))
-        journal = Path(f"{self._path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
-        if self._path.exists() and not journal.exists() and not os.access(self._path.parent, os.W_OK):
-            # A journal cannot be written beside the file; read it as the unchanging thing it is.
-            path = urllib.parse.quote(str(self._path.absolute()))
-            url = sa.URL.create("sqlite", database=f"file:{path}", query={"immutable": "1", "uri": "true"})
-        engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args={"timeout": _BUSY_SECONDS})
-        sa.event.listen(engine, "connect", _prepare_sqlite)
-        return engine
+        return version
 
     @property
     def is_sqlite(self) -> bool:
         """Whether the board is a file."""
-        return self._engine.dialect.name == "sqlite"
+        return self._place.path is not None
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise BoardError(f"{self.name}: {_explanation(error)}") from error
-
-    @contextmanager
-    def _begin(self, mode: str) -> Iterator[sa.Connection]:
-        with self._engine.connect() as connection:
-            if mode == "read" and not self.is_sqlite:
-                # One snapshot for the whole block: events and head must be of the same moment.
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            if self.is_sqlite:
-                # IMMEDIATE takes the write lock first, so that what a writer reads cannot be overtaken.
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if mode == "write" else "BEGIN")
-            elif mode == "write":
-                # One writer at a time, readers unhindered: an advisory lock that ends with the transaction.
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * _BUSY_SECONDS)}")
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('bbedge_board'))"))
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
-                raise
-            connection.commit()
-
-    def _version(self, connection: sa.Connection) -> int | None:
-        if not sa.inspect(connection).has_table(_META.name):
-            return None
-        value = connection.scalar(sa.select(_META.c.value).where(_META.c.key == "layout"))
-        if value is not None and not (isinstance(value, str) and value.isdecimal()):
-            raise BoardError(f"{self.name}: the board is damaged: its layout is {str(value)[:20]!r}, not a number")
-        return None if value is None else int(value)
-
-    def _migrate(self) -> None:
-        with self._explained(), self._begin("write") as connection:
-            version = self._version(connection) or 0
-            for step in _MIGRATIONS[version:]:
-                step(connection)
-            connection.execute(sa.delete(_META).where(_META.c.key == "layout"))
-            connection.execute(sa.insert(_META).values(key="layout", value=str(SCHEMA_VERSION)))
+            raise self._place.explained(error) from error
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A consistent view of the board."""
-        with self._explained(), self._begin("read") as connection:
+        if self._engine is None or self._is_new:
+            raise BoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+        with self._explained(), _transaction(self._engine, "read") as connection:
             yield Session(connection)
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A transaction: all of it is kept, or nothing if an error leaves the block."""
-        with self._explained(), self._begin("write") as connection:
+        path = self._place.path
+        with ExitStack() as held:
+            if self._is_new and path is not None:
+                # Kept until the board is there: whoever comes second then finds it, and is not refused.
+                held.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
+                if not path.exists():
+                    yield held.enter_context(self._made(path, is_only_maker=True))
+                    return
+            yield held.enter_context(self._in_place())
+
+    @contextmanager
+    def write_first(self) -> Iterator[Session]:
+        """:meth:`write` for a board that must not be there yet: refused if one is, before the block or after it.
+
+        A long block keeps nobody from making a board in the same folder, or at this place.
+        """
+        path = self._place.path
+        if path is not None and not path.exists():
+            with self._made(path, is_only_maker=False) as session:
+                yield session
+            return
+        with self._in_place() as session:
+            if session.events():
+                raise self._taken()
+            yield session
+
+    def _taken(self) -> BoardError:
+        return BoardError(f"{self.name}: a board is here already; import into a new place")
+
+    @contextmanager
+    def _in_place(self) -> Iterator[Session]:
+        if self._engine is None:
+            self._connect(create=True)
+        assert self._engine is not None
+        with self._explained(), _transaction(self._engine, "write") as connection:
+            if self._is_new and self._layout(connection) is None:
+                try:
+                    migrate(connection)
+                except BoardError as error:
+                    raise BoardError(f"{self.name}: {error}") from error
             yield Session(connection)
+        self._is_new = False
+
+    @contextmanager
+    def _made(self, path: Path, *, is_only_maker: bool) -> Iterator[Session]:
+        """The first transaction, in a file of its own that then gets the name of the board."""
+        with ExitStack() as held:
+            try:
+                self._place.check_free()
+                made = held.enter_context(temporary_board(path))
+            except OSError as error:
+                raise self._place.explained(error) from error
+            with self._explained():
+                engine = sqlite_engine(made)
+                with _transaction(engine, "write") as connection:
+                    migrate(connection)
+                    yield Session(connection)
+                _fold_journal(engine)
+            try:
+                with ExitStack() as last:
+                    if not is_only_maker:
+                        last.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
+                    self._place.check_free()
+                    publish(made, path)
+            except FileExistsError as error:
+                raise self._taken() from error
+            except OSError as error:
+                raise self._place.explained(error) from error
+        self._engine, self._is_new = sqlite_engine(path), False
 
     def problems(self) -> list[str]:
         """What the database itself finds wrong with its file."""
-        if not self.is_sqlite:
+        if self._place.path is None or self._engine is None:
             return []
         with self._explained(), self._engine.connect() as connection:
+            page = connection.exec_driver_sql("PRAGMA page_size").scalar_one()
             rows = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+        if self._place.path.stat().st_size % page:
+            # SQLite reads what is missing of the last page as zeros.
+            return ["its last page is not whole; the file was cut short"]
         return [] if rows == ["ok"] else rows
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
+        if self._engine is not None:
+            self._engine.dispose()
 
 
-class Session:
-    """Reading and writing inside one transaction."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
-
-    def events(self) -> list[Event]:
-        """The ledger, in order."""
-        rows = self._connection.execute(sa.select(_EVENTS).order_by(_EVENTS.c.seq))
-        return [
-            Event(
-                seq=_as(int, row.seq),
-                kind=cast("EventKind", _as(str, row.kind)),
-                at=_as(str, row.at),
-                payload=_as(str, row.payload),
-                previous=_as(str, row.previous),
-                hash=_as(str, row.hash),
-            )
-            for row in rows
-        ]
-
-    def head(self) -> str | None:
-        """The hash of the last event, as it was noted beside the ledger."""
-        return self._connection.scalar(sa.select(_META.c.value).where(_META.c.key == "head"))
-
-    def append(self, event: Event) -> None:
-        """Add an event to the ledger."""
-        self._connection.execute(
-            sa.insert(_EVENTS).values(
-                seq=event.seq,
-                kind=event.kind,
-                at=event.at,
-                payload=event.payload,
-                previous=event.previous,
-                hash=event.hash,
-            )
-        )
-        self._connection.execute(sa.delete(_META).where(_META.c.key == "head"))
-        self._connection.execute(sa.insert(_META).values(key="head", value=event.hash))
-
-    def put_vectors(self, event: int, vectors: list[Vector]) -> None:
-        """Store score vectors that came with an event."""
-        for vector in vectors:
-            try:
-                vector.model.encode()
-            except UnicodeEncodeError as error:
-                raise BoardError(f"model {shown(vector.model)} cannot be stored: its name is not Unicode") from error
-        if vectors:
-            self._connection.execute(
-                sa.insert(_VECTORS),
-                [
-                    {
-                        "epoch": vector.epoch,
-                        "replicate": vector.replicate,
-                        "model": vector.model,
-                        "event": event,
-                        "data": vector.data,
-                        "checksum": digest(vector.data),
-                    }
-                    for vector in vectors
-                ],
-            )
-
-    def vectors(self, epoch: int, replicate: int) -> dict[str, bytes]:
-        """The packed scores of a replicate, by model."""
-        query = sa.select(_VECTORS.c.model, _VECTORS.c.data).where(
-            _VECTORS.c.epoch == epoch, _VECTORS.c.replicate == replicate
-        )
-        return {_as(str, row.model): _as(bytes, row.data) for row in self._connection.execute(query)}
-
-    def vector_places(self) -> list[tuple[int, int, str, int]]:
-        """Epoch, replicate, model and event of every stored vector."""
-        columns = (_VECTORS.c.epoch, _VECTORS.c.replicate, _VECTORS.c.model, _VECTORS.c.event)
-        # Sorted here: databases disagree about the order of names.
-        return sorted(
-            (_as(int, row.epoch), _as(int, row.replicate), _as(str, row.model), _as(int, row.event))
-            for row in self._connection.execute(sa.select(*columns))
-        )
-
-    def bad_checksum(self) -> tuple[int, int, str] | None:
-        """The first vector that does not match its checksum."""
-        query = sa.select(_VECTORS).order_by(_VECTORS.c.epoch, _VECTORS.c.replicate, _VECTORS.c.model)
-        for row in self._connection.execute(query):
-            if digest(row.data) != row.checksum:
-                return row.epoch, row.replicate, row.model
-        return None
-
-    def cache(self) -> dict[int, bytes]:
-        """Saved states by claim; never to be trusted without the checksum in the ledger."""
-        rows = self._connection.execute(sa.select(_CACHE))
-        return {_as(int, row.claim): _as(bytes, row.state) for row in rows}
-
-    def put_cache(self, states: dict[int, bytes]) -> None:
-        """Save the states of these claims over what was saved for them."""
-        if states:
-            self._connection.execute(sa.delete(_CACHE).where(_CACHE.c.claim.in_(states)))
-            rows = [{"claim": claim, "state": state} for claim, state in states.items()]
-            self._connection.execute(sa.insert(_CACHE), rows)
+@contextmanager
+def _transaction(engine: sa.Engine, mode: str) -> Iterator[sa.Connection]:
+    is_sqlite = engine.dialect.name == "sqlite"
+    with engine.connect() as connection:
+        if is_sqlite and mode == "write":
+            use_journal(connection)
+        if mode == "read" and not is_sqlite:
+            # One snapshot for the whole block: events and head must be of the same moment.
+            connection.execution_options(isolation_level="REPEATABLE READ")
+        if is_sqlite:
+            # IMMEDIATE takes the write lock first, so that what a writer reads cannot be overtaken.
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if mode == "write" else "BEGIN")
+        elif mode == "write":
+            # One writer at a time, readers unhindered: an advisory lock that ends with the transaction.
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * places.BUSY_SECONDS)}")
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('bbedge_board'))"))
+        try:
+            yield connection
+        except BaseException:
+            connection.rollback()
+            raise
+        connection.commit()
 
 
-def _as(kind: type[_T], value: object) -> _T:
-    """The value, if it is of its column's type: SQLite keeps whatever a damaged or edited file holds."""
-    if not isinstance(value, kind):
-        raise BoardError(f"the board is damaged: {type(value).__name__} where {kind.__name__} belongs")
-    return value
-
-
-def _is_url(place: str | os.PathLike[str]) -> bool:
-    return isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place) is not None
-
-
-def _without_password(url: str) -> str:
-    try:
-        return sa.make_url(url).render_as_string(hide_password=True)
-    except (SQLAlchemyError, ValueError):  # ValueError: a port that is no number
-        return "the given URL"
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection
-    connection.isolation_level = None  # we say BEGIN ourselves
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA foreign_keys = ON")
-    try:
-        cursor.execute("PRAGMA synchronous = FULL")
-        with contextlib.suppress(sqlite3.OperationalError):  # a disk that cannot be written can still be read
-            cursor.execute("PRAGMA journal_mode = WAL")
-    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
-        raise sqlite3.DatabaseError("database schema is malformed") from error
-    cursor.close()
-
-
-def _reason(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def _explanation(error: DBAPIError) -> str:
-    text = _reason(error.orig) if error.orig is not None else _reason(error)
-    low = text.lower()
-    if "locked" in low or "lock timeout" in low:
-        return f"another program kept writing to the board for {_BUSY_SECONDS:.0f} s; try again. Nothing was changed"
-    if "readonly" in low or "read-only" in low or "permission denied" in low:
-        return f"the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
-    if "disk is full" in low or "no space" in low or "disk i/o error" in low:
-        return f"the disk is full or failing ({text}). The last change was not made; what was there before still is"
-    if "malformed" in low or "not a database" in low or "corrupt" in low:
-        return f"the board file is damaged ({text}); restore it from a copy or an export"
-    if "unable to open" in low:
-        return f"the board cannot be opened ({text}); check the folder and its permissions"
-    return f"the database answered: {text}"
+def _fold_journal(engine: sa.Engine) -> None:
+    """Bring everything into the file itself, which can then be moved."""
+    with engine.connect() as connection:
+        busy, left, _ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+        if busy or left not in (0, -1):  # -1: there was no journal
+            raise BoardError("the new board could not be completed; nothing was kept. Run the command again")

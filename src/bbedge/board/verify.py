@@ -144,8 +144,11 @@ def _check_cache_keys(event: Event, stages: Sequence[Stage]) -> None:
 def _check_vectors(session: Session, events: Sequence[Event]) -> None:
     """Every vector that an event names is there with the right scores, and there are no others."""
     expected: dict[tuple[int, int, str], tuple[Event, str]] = {}
+    n_items: dict[int, int] = {}
     for event in events:
         content = event.content
+        if event.kind in ("init", "add-items"):
+            n_items[len(n_items) + 1] = n_items.get(len(n_items), 0) + len(content["items"])
         if event.kind in ("pilot", "replicate"):
             place = content["replicate"] if event.kind == "replicate" else -content["pilot"]
             for model, total in content["vectors"].items():
@@ -170,7 +173,7 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
         data = found[epoch, replicate].get(model)
         if data is None:  # listed, but not found by its key
             raise BoardError(f"the index of the scores is damaged: {_vector((epoch, replicate, model))} is not found")
-        if checksum(data) != total:
+        if checksum(data, n_items.get(epoch)) != total:
             raise BoardError(f"{event.called}: the scores of {_vector((epoch, replicate, model))} were changed")
     bad = session.bad_checksum()
     if bad is not None:

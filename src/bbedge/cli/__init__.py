@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
+
+OUTPUT_CLOSED = 141
+"""The exit code when the reader of standard output went away, as of a program that SIGPIPE ends: 128 + 13."""
 
 
 def main() -> None:
@@ -20,8 +24,28 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a name must not stop us
     try:
-        make_app(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="bbedge")
-    except BbedgeError as error:
-        text = error.explained("--copies allow") if isinstance(error, CopiedReplicateError) else str(error)
-        sys.stderr.write(f"bbedge: {harmless(text)}\n")
-        sys.exit(2)
+        try:
+            make_app(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="bbedge")
+        except BbedgeError as error:
+            text = error.explained("--copies allow") if isinstance(error, CopiedReplicateError) else str(error)
+            sys.stderr.write(f"bbedge: {harmless(text)}\n")
+            sys.exit(2)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where an error can still be handled, and not while Python shuts down
+    except BrokenPipeError:
+        _end_quietly()
+    except SystemExit as stop:
+        # Rich and Typer exit by themselves when they cannot write.
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        _end_quietly()
+
+
+def _end_quietly() -> None:
+    """Exit without the complaint of Python about output that it could not deliver."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            os.dup2(nowhere, stream.fileno())
+    sys.exit(OUTPUT_CLOSED)

@@ -44,8 +44,8 @@ from bbedge.cli.sources import (
     graph_shown,
     write_page,
 )
-from bbedge.cli.writing import write_whole
 from bbedge.errors import BoardError, DomainError, FormatError
+from bbedge.files import write_whole
 from bbedge.naming import display_names, listed, shown, shown_path
 
 if TYPE_CHECKING:
@@ -258,14 +258,17 @@ def show(
     number = shown_epoch(board, epoch)
     leaderboard = board.leaderboard(number)
     content = {} if json_out is None and html_out is None else document(board, leaderboard, number)
-    if json_out is not None:
-        _write_json(json_out, content)
     console = output(to_error=json_out == Path("-"))
+    if json_out is not None and json_out != Path("-"):
+        _write_json(json_out, content)
     if html_out is not None:
         from bbedge.report.certificate import Certificate
 
         certificate = Certificate.of(content, shown=graph_shown(current), source=board.name)
         write_page(html_out, certificate, title=title or board_title(place))
+    if json_out == Path("-"):
+        _write_json(json_out, content)
+    if html_out is not None:
         _say(console, f"The page is in {shown_path(html_out)}.")
     said = notes(board, number)
     if board.state.in_pilot:
@@ -344,23 +347,11 @@ def export(
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
     """Make a board from an archive and verify it."""
-    from bbedge.board.archive import import_lines
+    from bbedge.board.archive import import_file
 
-    name = shown_path(archive)
-    fresh = "://" not in place and not Path(place).exists()
-    try:
-        with archive.open(encoding="ascii") as lines, reading() as progress:
-            progress(f"importing {name} and computing every look again")
-            done = import_lines(lines, place, source=name)
-    except OSError as error:
-        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: not a board archive ({error})") from error
-    except (BoardError, FormatError):
-        if fresh:
-            for part in ("", "-wal", "-shm"):
-                Path(place + part).unlink(missing_ok=True)
-        raise
+    with reading() as progress:
+        progress(f"importing {shown_path(archive)} and computing every look again")
+        done = import_file(archive, place)
     _say(output(), f"Imported and verified {done.events} events. Head {done.head}")
 
 

@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.cli.writing import write_whole
 from bbedge.errors import DataError
+from bbedge.files import write_whole
 from bbedge.naming import quoted, shown_path
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from bbedge.cli.options import (
 )
 from bbedge.cli.progress import output, tracked
 from bbedge.cli.sources import CurrentOption, HtmlOut, TitleOption, check_title, graph_shown, write_page
-from bbedge.cli.writing import write_arrays, write_whole
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
+from bbedge.files import write_whole
 from bbedge.naming import listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -129,9 +129,9 @@ def certify(
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
     Exit with 3 unless new is certified above old, for CI.
 
-    [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified
+    [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified, 141 the output was closed early
     """
-    from bbedge.report.arrays import pair_arrays
+    from bbedge.report.arrays import pair_arrays, write_arrays
     from bbedge.report.certificate import Certificate
     from bbedge.report.document import certificate, to_json
     from bbedge.report.terminal import MOST_ROWS, show_expectations, show_leaderboard
@@ -178,6 +178,17 @@ def certify(
     document = {}
     if json_out is not None or html_out is not None:
         document = certificate(leaderboard, notes=notes, pilot_replicates=pilot, recorder=recorder)
+    # Files first: whoever reads the output may close it early, and what was asked for must be there.
+    written = []
+    if json_out is not None and json_out != Path("-"):
+        write_whole(json_out, to_json(document))
+        written.append(f"The certificate is in {shown_path(json_out)}.")
+    if html_out is not None:
+        write_page(html_out, Certificate.of(document, shown=graph_shown(current)), title=title)
+        written.append(f"The page is in {shown_path(html_out)}.")
+    if arrays_out is not None:
+        write_arrays(arrays_out, pair_arrays(leaderboard))
+        written.append(f"The arrays are in {shown_path(arrays_out)}.")
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
         typer.echo(to_json(document), nl=False)
@@ -190,15 +201,8 @@ def certify(
         pilot_replicates=pilot,
         most_rows=None if all_rows else MOST_ROWS,
     )
-    if json_out is not None and json_out != Path("-"):
-        write_whole(json_out, to_json(document))
-        out.print(f"The certificate is in {shown_path(json_out)}.", markup=False, highlight=False)
-    if html_out is not None:
-        write_page(html_out, Certificate.of(document, shown=graph_shown(current)), title=title)
-        out.print(f"The page is in {shown_path(html_out)}.", markup=False, highlight=False)
-    if arrays_out is not None:
-        write_arrays(arrays_out, pair_arrays(leaderboard))
-        out.print(f"The arrays are in {shown_path(arrays_out)}.", markup=False, highlight=False)
+    for sentence in written:
+        out.print(sentence, markup=False, highlight=False)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
         show_expectations(out, results)

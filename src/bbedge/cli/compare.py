@@ -29,8 +29,8 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output, tracked
-from bbedge.cli.writing import write_whole
 from bbedge.errors import BbedgeError
+from bbedge.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,8 +25,8 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output, reading
-from bbedge.cli.writing import write_whole
 from bbedge.errors import DataError
+from bbedge.files import write_whole
 from bbedge.naming import shown_path
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def diagnose(
         progress("permuting blocks, comparing runs")
         diagnosis = examine(table, rng=np.random.default_rng(seed), permutations=permutations, splits=splits)
     findings = findings_of(diagnosis, table)
+    if figures is not None:
+        _draw(figures, table, diagnosis)
     if json_out is not None:
         together = [asdict(each) for each in diagnosis.dependence if each.model is None]
         content = {
@@ -105,8 +107,6 @@ def diagnose(
             typer.echo(text, nl=False)
         else:
             write_whole(json_out, text)
-    if figures is not None:
-        _draw(figures, table, diagnosis)
     show_findings(
         output(to_error=json_out == Path("-")),
         findings,

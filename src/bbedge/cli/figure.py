@@ -11,8 +11,8 @@ import typer
 from bbedge.cli.options import Columns, IncompletePolicy, ScoreRange, read_table
 from bbedge.cli.progress import output
 from bbedge.cli.sources import CurrentOption, EpochOption, Source, open_certificate
-from bbedge.cli.writing import write_whole
-from bbedge.errors import DataError, DomainError
+from bbedge.errors import DomainError
+from bbedge.files import write_whole
 from bbedge.naming import shown_path
 
 if TYPE_CHECKING:
@@ -140,16 +140,7 @@ def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
     if not out:
         return
     with house_style():
-        figure = draw()
-        for path in out:
-            beside = path.with_name(f"{path.stem}.part{path.suffix}")
-            try:
-                save_figure(figure, beside)
-                beside.replace(path)
-            except OSError as error:
-                raise DataError(
-                    f"{shown_path(path)}: cannot be written ({error.strerror}); choose another place"
-                ) from error
+        save_figure(draw(), *out)
 
 
 def _check(out: Sequence[Path], endings: Sequence[str]) -> None:

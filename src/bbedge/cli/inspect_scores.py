@@ -27,7 +27,7 @@ from bbedge.cli.options import (
 )
 from bbedge.cli.progress import output, reading
 from bbedge.cli.survey_words import file_rows, filter_rows, found_words, metric_rows, suggestion, suspicions
-from bbedge.cli.writing import write_whole
+from bbedge.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,8 +25,8 @@ from bbedge.cli.options import (
     read_table,
 )
 from bbedge.cli.progress import output
-from bbedge.cli.writing import write_whole
 from bbedge.errors import DomainError
+from bbedge.files import write_whole
 from bbedge.naming import quoted
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ def check_title(title: str | None, html: Path | None) -> None:
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
     """Write a page and nothing beside it."""
-    from bbedge.cli.writing import write_whole
+    from bbedge.files import write_whole
     from bbedge.report.page import render_page
 
     write_whole(path, render_page(certificate, title=title) if title else render_page(certificate))

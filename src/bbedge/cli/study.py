@@ -11,8 +11,8 @@ import typer
 
 from bbedge._version import __version__
 from bbedge.cli.progress import output
-from bbedge.cli.writing import write_whole
 from bbedge.errors import DataError, DomainError, FormatError
+from bbedge.files import write_whole
 from bbedge.naming import shown_path
 
 if TYPE_CHECKING:

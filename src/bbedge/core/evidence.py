@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
+import tokenize
 import zipfile
 from collections.abc import Sequence
 
@@ -23,7 +25,16 @@ from bbedge.naming import quoted
 _STATE_VERSION = 1
 DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
-_DAMAGE = (ValueError, KeyError, IndexError, OSError, EOFError, RuntimeError, zipfile.BadZipFile)
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    IndexError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+)
 
 
 class Evidence:
@@ -216,10 +227,24 @@ class Evidence:
 def load_arrays(state: bytes) -> dict[str, np.ndarray]:
     """The arrays of a saved state, or an error that says that it is damaged."""
     try:
+        if not state.startswith(b"PK"):  # NumPy would read a single array as well
+            raise ValueError("not an archive")
         with np.load(io.BytesIO(state), allow_pickle=False) as archive:
+            _check_sizes(archive.zip)
             return {name: archive[name] for name in archive.files}
     except _DAMAGE as error:
         raise DataError(DAMAGED) from error
+
+
+def _check_sizes(archive: zipfile.ZipFile) -> None:
+    """Refuse arrays that would be larger than the bytes they come from: compressed ones, and headers that lie."""
+    for entry in archive.infolist():
+        with archive.open(entry) as file:
+            if entry.compress_type != zipfile.ZIP_STORED or np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("not an array that was saved here")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            if math.prod(shape) * dtype.itemsize > entry.file_size:
+                raise ValueError("an array that is larger than its file")
 
 
 def _order_digest(design: Design) -> bytes:

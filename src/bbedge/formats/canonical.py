@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from bbedge._version import __version__
 from bbedge.core.notes import Note
-from bbedge.errors import DataError
+from bbedge.files import replacing
 from bbedge.formats.choices import Choices
 from bbedge.formats.duplicates import check_unique
 from bbedge.formats.grid import Grid, Order
@@ -24,7 +23,6 @@ from bbedge.formats.joining import Rows, join_rows
 from bbedge.formats.limits import Limits, limited
 from bbedge.formats.ordering import natural_key
 from bbedge.formats.sources import fingerprint
-from bbedge.naming import shown_path
 
 METADATA_KEY = "bbedge"
 """The key of the Parquet metadata under which the origin stands, as a JSON object."""
@@ -159,17 +157,10 @@ def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
 def _write(rows: Rows, grid: Grid, out: Path, metadata: dict[str, str]) -> None:
     from polars.io.plugins import register_io_source
 
-    beside = out.with_name(out.name + ".part")
     named = ("model", "item", *(("block",) if rows.blocked else ()), "replicate")
     # As a source of its own, so that polars writes one batch after the other and never holds the table.
     table = register_io_source(
         lambda *_: _batches(rows, grid), schema={**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
     )
-    try:
-        table.sink_parquet(beside, metadata=metadata)
-        beside.replace(out)
-    except OSError as error:
-        raise DataError(f"{shown_path(out)}: cannot be written ({error.strerror}); choose another place") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with replacing(out) as file:
+        table.sink_parquet(file, metadata=metadata)

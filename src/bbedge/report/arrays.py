@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib.format import write_array
 from numpy.typing import NDArray
 
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.files import replacing
 
 
 def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -29,3 +33,12 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     yield "above", leaderboard.current.above[window]
     yield "first_certified", leaderboard.first_certified[window].astype(np.int32)
     yield "standing_above", leaderboard.standing.above[window]
+
+
+def write_arrays(path: Path, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
+    """Write arrays, one after the other, to a file that ``numpy.load`` reads; whole or not at all."""
+    with replacing(path) as file, ZipFile(file, "w") as archive:
+        for name, array in arrays:
+            # A date of its own would make two files of the same arrays differ.
+            with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                write_array(entry, array, allow_pickle=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbedge.errors import BbedgeError
+from bbedge.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +59,7 @@ def house_style() -> Iterator[None]:
 
 
 def save_figure(figure: Figure, *files: Path) -> None:
-    """Write a figure in the format that each file's ending names, without the time of day in it."""
+    """Write a figure in the format that each file's ending names, whole and without the time of day in it."""
     with house_style(), warnings.catch_warnings():
         # A letter that the font lacks is drawn as a box; its name in a warning helps nobody.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -66,4 +67,5 @@ def save_figure(figure: Figure, *files: Path) -> None:
         for file in files:
             kind = file.suffix.lower().lstrip(".")
             metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-            figure.savefig(file, bbox_inches="tight", metadata=metadata)
+            with replacing(file) as stream:
+                figure.savefig(stream, format=kind, bbox_inches="tight", metadata=metadata)

@@ -1,19 +1,18 @@
-"""Files that are there as a whole or not at all, and arrays that are read back as they were written."""
+"""Arrays that are read back as they were written, and the lock of a run."""
 
 from __future__ import annotations
 
 import errno
-import os
-import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from bbedge.errors import BbedgeError, DataError
+from bbedge.files import UNFINISHED, replacing
 from bbedge.naming import shown_path
 
 try:
@@ -21,42 +20,25 @@ try:
 except ImportError:  # pragma: no cover - Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-_UNFINISHED = ".part"
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
 _DAMAGE = (ValueError, KeyError, IndexError, EOFError, RuntimeError, zipfile.BadZipFile)
 
 
-def save_text(file: Path, text: str) -> None:
-    """Write a text file."""
-    _save(file, lambda stream: stream.write(text.encode("utf-8")))
-
-
 def save_array(file: Path, array: np.ndarray) -> None:
     """Write an array that :func:`map_array` can map into memory."""
-    _save(file, lambda stream: np.save(stream, array, allow_pickle=False))
+    with replacing(file) as stream:
+        np.save(stream, array, allow_pickle=False)
 
 
 def save_arrays(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write named arrays with their checksums."""
-    _save(file, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
-
-
-def _save(file: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write beside, then put in place: whoever reads the file sees all of the old one or all of the new one."""
-    try:
-        number, name = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.", suffix=_UNFINISHED)
-        with os.fdopen(number, "wb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(file)
-    except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); see to it and try again") from error
+    with replacing(file) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what a killed process was writing."""
-    for file in folder.rglob(f"*{_UNFINISHED}"):
+    for file in folder.rglob(f"*{UNFINISHED}"):
         with suppress(FileNotFoundError):
             file.unlink()
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from bbedge.core.design import Design, Family
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
+from bbedge.files import write_whole
 from bbedge.naming import shown_path
-from bbedge.scale.files import damaged, save_text
+from bbedge.scale.files import damaged
 
 _VERSION = 1
 _DESIGN, _JOURNAL = "design.json", "journal.json"
@@ -80,7 +81,7 @@ class Run:
             raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another") from error
         run = cls(folder=folder, design=design, tile=tile, digest=_digest(_content(design, tile)))
         run.write(Journal())
-        save_text(folder / _DESIGN, json.dumps({"digest": run.digest, **_content(design, tile)}))
+        write_whole(folder / _DESIGN, json.dumps({"digest": run.digest, **_content(design, tile)}))
         return run
 
     @classmethod
@@ -164,7 +165,7 @@ class Run:
 
     def write(self, journal: Journal) -> None:
         """Replace the journal."""
-        save_text(self.folder / _JOURNAL, json.dumps(asdict(journal)))
+        write_whole(self.folder / _JOURNAL, json.dumps(asdict(journal)))
 
 
 @lru_cache(maxsize=2)

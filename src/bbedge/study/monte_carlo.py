@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 from bbedge._version import __version__
 from bbedge.backends import Backend, map_unordered
 from bbedge.errors import DataError, DomainError
+from bbedge.files import replacing
 from bbedge.naming import shown_path
 from bbedge.study.results import Results, Sums, summarised
 from bbedge.study.setting import Contest, Record, Seeds, Setting
@@ -196,18 +196,11 @@ def _file(chunk: Chunk) -> str:
 
 
 def _save(file: Path, sums: ChunkSums) -> None:
-    beside = file.with_suffix(".part")
     names = np.array([f"{method}\n{metric}" for method, metric in sums])
     arrays = {f"{i}": np.stack([each.total, each.squares]) for i, each in enumerate(sums.values())}
     counts = np.array([each.count for each in sums.values()])
-    try:
-        with beside.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, names=names, counts=counts, **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(file)
-    except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); choose another --out") from error
+    with replacing(file) as stream:
+        np.savez(stream, allow_pickle=False, names=names, counts=counts, **arrays)
 
 
 def _load(file: Path) -> ChunkSums:

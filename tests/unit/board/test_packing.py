@@ -1,5 +1,7 @@
 """Score vectors in few bytes, the same bytes for the same scores, and nothing else accepted."""
 
+import hashlib
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -144,3 +146,29 @@ def test_a_board_can_be_read_where_zlib_compresses_otherwise(monkeypatch, name):
     monkeypatch.setattr(packing, "zlib", OtherZlib)
     assert pack(scores) != data
     np.testing.assert_array_equal(unpack(data, len(scores)), scores)
+
+
+@pytest.mark.parametrize("kind", [b"F", b"L"])
+def test_no_more_is_unpacked_than_the_scores_can_need(kind):
+    """Megabytes behind a few bytes: the checksum holds a piece at a time, and with a count it stops early."""
+    content = kind + bytes(64 << 20)
+    data = kind + zlib.compress(content[1:], 9)
+    tracemalloc.start()
+    try:
+        assert checksum(data) == hashlib.sha256(content).hexdigest()
+        for refused in (lambda: unpack(data, 100), lambda: checksum(data, 100)):
+            with pytest.raises(BoardError, match="damaged"):
+                refused()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 16 << 20
+
+
+@pytest.mark.parametrize("count", [1, 7, 300, 5000])
+def test_everything_that_is_packed_is_within_the_bound(count):
+    rng = np.random.default_rng(count)
+    for scores in (rng.random(count), rng.integers(0, 256, count) / 256, np.zeros(count), np.full(count, 0.5)):
+        data = pack(scores)
+        assert checksum(data, count) == checksum(data)
+        np.testing.assert_array_equal(unpack(data, count), scores)

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bbedge.cli.writing import write_arrays
 from bbedge.core.notebook import MOST_ROWS as NOTEBOOK_ROWS
 from bbedge.core.notebook import leaderboard_html
 from bbedge.errors import DomainError, FormatError
-from bbedge.report.arrays import pair_arrays
+from bbedge.report.arrays import pair_arrays, write_arrays
 from bbedge.report.badge import badge
 from bbedge.report.certificate import Certificate
 from bbedge.report.document import MOST_MODELS, certificate, to_json

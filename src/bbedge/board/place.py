@@ -1,0 +1,218 @@
+"""Where a board is: a file or a PostgreSQL database, how to connect to it, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import urllib.parse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from bbedge.credentials import HIDDEN, redacted, without_credentials
+from bbedge.errors import BoardError
+from bbedge.naming import quoted, shown, shown_path
+
+BUSY_SECONDS = 30.0
+"""How long a writer waits for the one before."""
+
+_WITH_CONTENT = ("-wal", "-journal")
+"""The endings of the files in which SQLite keeps changes that are not in the database file yet."""
+
+# PostgreSQL's own names for a password, and for files that hold one.
+_SECRETS = ("password", "passfile", "sslpassword", "sslkey")
+_SECRET_PARAMETER = re.compile(rf"([?&](?:{'|'.join(_SECRETS)})=)[^&#]*", re.IGNORECASE)
+_PLAIN = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]*")
+_LEAST_SECRET = 3  # a shorter text would be found in any sentence
+_DRIVERS = {
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+    "postgresql+psycopg2": "postgresql+psycopg2",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardPlace:
+    """A file or a database, which may hold a board or not. Make one with :meth:`of`."""
+
+    name: str
+    """How messages call it: without a password."""
+    path: Path | None
+    """The file, with links followed; ``None`` for a database."""
+    url: sa.URL | None = None
+    """The database; ``None`` for a file."""
+
+    @classmethod
+    def of(cls, place: str | os.PathLike[str]) -> BoardPlace:
+        """A place as the user names it."""
+        if isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place):
+            if not _PLAIN.fullmatch(place):
+                raise BoardError(
+                    "the given URL has a space, a control character or an unpaired surrogate; write it with % and its "
+                    "hexadecimal code"
+                )
+            name = _SECRET_PARAMETER.sub(rf"\1{HIDDEN}", without_credentials(place))
+            return cls(name=name, path=None, url=_url(place, name))
+        name = shown_path(place)
+        try:
+            path = Path(os.path.realpath(place))
+            if path.is_symlink():
+                raise BoardError(f"{name}: the link leads to itself; name the file")
+            Path(f"{path}-journal").exists()  # the longest name that SQLite makes of it
+        except OSError as error:
+            raise BoardError(f"{name}: cannot be a board ({error.strerror}); choose another name") from error
+        except ValueError as error:
+            raise BoardError(f"{name}: cannot be the name of a file ({error}); choose another name") from error
+        return cls(name=name, path=path)
+
+    def exists(self) -> bool:
+        """Whether there is a file; a database is taken to be there."""
+        return self.path is None or self.path.exists()
+
+    def check_kind(self) -> None:
+        """Refuse folders, devices and pipes."""
+        if self.path is not None and self.path.exists() and not self.path.is_file():
+            raise BoardError(f"{self.name}: not a board file")
+
+    def check_file(self) -> None:
+        """Refuse what cannot be a board file. It is not opened here: closing it would drop the locks of SQLite."""
+        if self.path is None:
+            return
+        if not self.path.exists():
+            raise BoardError(f"{self.name}: there is no such board; make one with bbedge board init")
+        if not os.access(self.path, os.R_OK):
+            raise BoardError(f"{self.name}: cannot be read (permission denied)")
+        if not self.path.stat().st_size:
+            raise BoardError(f"{self.name}: not a board: the file is empty")
+
+    def check_free(self) -> None:
+        """Refuse a name that a new board file cannot have."""
+        if self.path is None:
+            return
+        if not self.path.parent.is_dir():
+            raise BoardError(f"{self.name}: the folder does not exist; make it first")
+        for ending in _WITH_CONTENT:
+            journal = Path(f"{self.path}{ending}")
+            if journal.exists() and journal.stat().st_size and not self.path.exists():
+                # SQLite would read it as the latest changes to the new board.
+                raise BoardError(
+                    f"{self.name}: {shown(journal.name)} is left of a board that was here; restore that board, or "
+                    "remove the file, then run the command again"
+                )
+
+    def engine(self) -> sa.Engine:
+        """Connections to what is there now."""
+        if self.url is not None:
+            try:
+                return sa.create_engine(self.url, poolclass=sa.NullPool)
+            except (SQLAlchemyError, ImportError) as error:
+                raise BoardError(
+                    f"{self.name}: not a database that bbedge can use ({self.safe(_reason(error))}); for PostgreSQL "
+                    "install the driver: pip install 'psycopg[binary]'"
+                ) from error
+        assert self.path is not None  # a place is a database or a file
+        return sqlite_engine(self.path)
+
+    def explained(self, error: DBAPIError | OSError) -> BoardError:
+        """What an error of the database or the disk means for the board."""
+        if isinstance(error, OSError):
+            return BoardError(f"{self.name}: {_explanation(error.strerror or str(error))}")
+        text = self.safe(_reason(error.orig) if error.orig is not None else _reason(error))
+        return BoardError(f"{self.name}: {_explanation(text)}")
+
+    def safe(self, text: str) -> str:
+        """A message of a driver without what the URL says in confidence."""
+        if self.url is not None:
+            for secret in sorted(_secrets(self.url), key=len, reverse=True):
+                # A password that is also the name of the user or the database is shown as that name anyway.
+                if len(secret) >= _LEAST_SECRET and secret not in self.name:
+                    text = text.replace(secret, HIDDEN)
+        return shown(redacted(text), None)
+
+
+def _url(place: str, name: str) -> sa.URL:
+    expected = "expected postgresql://USER@HOST:PORT/DATABASE"
+    try:
+        url = sa.make_url(place)
+    except (SQLAlchemyError, ValueError) as error:  # ValueError: a port that is no number
+        raise BoardError(f"{name}: not the URL of a database; {expected}") from error
+    if url.drivername not in _DRIVERS:
+        raise BoardError(
+            f"{name}: a board lives in a file or in PostgreSQL, not in {shown(url.drivername)}; name a file, or give "
+            "a URL that begins with postgresql://"
+        )
+    for key, value in url.query.items():
+        if not isinstance(value, str):
+            raise BoardError(f"{name}: the parameter {quoted(key)} is given twice; give it once")
+    if url.port is not None and not 0 < url.port < 1 << 16:
+        raise BoardError(f"{name}: there is no port {url.port}; {expected}")
+    if "\0" in urllib.parse.unquote(place):
+        raise BoardError(f"{name}: a null character cannot be part of the URL of a database; {expected}")
+    return url.set(drivername=_DRIVERS[url.drivername])
+
+
+def _secrets(url: sa.URL) -> Iterator[str]:
+    """What must not be shown, as it is and as it is written in a URL."""
+    found = [url.password, *(str(value) for key, value in url.query.items() if key.lower() in _SECRETS)]
+    for each in found:
+        if each is not None:
+            yield from (str(each), urllib.parse.quote(str(each), safe=""), urllib.parse.quote_plus(str(each)))
+
+
+def sqlite_engine(path: Path) -> sa.Engine:
+    """Connections to a SQLite file."""
+    url = sa.URL.create("sqlite", database=str(path))
+    journal = Path(f"{path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
+    if path.exists() and not journal.exists() and not os.access(path.parent, os.W_OK):
+        # A journal cannot be written beside the file; read it as the unchanging thing it is.
+        quoted_path = urllib.parse.quote(os.fsencode(path))
+        url = sa.URL.create("sqlite", database=f"file:{quoted_path}", query={"immutable": "1", "uri": "true"})
+    engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args={"timeout": BUSY_SECONDS})
+    sa.event.listen(engine, "connect", _prepare)
+    return engine
+
+
+def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection
+    connection.isolation_level = None  # we say BEGIN ourselves
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA trusted_schema = OFF")
+    try:
+        cursor.execute("PRAGMA synchronous = FULL")
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
+        raise sqlite3.DatabaseError("database schema is malformed") from error
+    cursor.close()
+
+
+def use_journal(connection: sa.Connection) -> None:
+    """Let readers go on while a writer works; a file that cannot be written can still be read."""
+    with contextlib.suppress(DBAPIError):
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _explanation(text: str) -> str:
+    low = text.lower()
+    if "locked" in low or "lock timeout" in low:
+        return f"another program kept writing to the board for {BUSY_SECONDS:.0f} s; try again. Nothing was changed"
+    if "readonly" in low or "read-only" in low or "permission denied" in low:
+        return f"the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
+    if "disk is full" in low or "no space" in low or "disk i/o error" in low or "file too large" in low:
+        return f"the disk is full or failing ({text}). The last change was not made; what was there before still is"
+    if "not a database" in low:
+        return "not a board: the file is damaged or of another kind; restore it from a copy or an export"
+    if "malformed" in low or "corrupt" in low:
+        return f"the board file is damaged ({text}); restore it from a copy or an export"
+    if "unable to open" in low:
+        return f"the board cannot be opened ({text}); check the folder and its permissions"
+    return f"the database answered: {text}"

@@ -1,0 +1,115 @@
+"""Files that are written whole or not at all: the one atomic write of the project."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from bbedge.errors import DataError
+from bbedge.naming import shown_path
+
+UNFINISHED = ".part"
+"""How the name of a file ends while it is being written."""
+
+_NAME_KEPT = 40  # characters of the target's name in the temporary one: names may have 255 bytes in all
+_OPEN_FILE = re.compile(r"/(?:proc/[^/]+|dev)/fd/[0-9]+")
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF)
+
+
+def write_whole(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text in UTF-8 with :func:`replacing`; an iterable is written piece by piece."""
+    with replacing(path) as file:
+        for piece in [text] if isinstance(text, str) else text:
+            file.write(piece.encode("utf-8"))
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which becomes ``path`` when the block ends without an error.
+
+    Until then, and after an error or a crash, ``path`` is what it was. An existing file keeps its mode. A symbolic link
+    stays one: its target is replaced. What is not a regular file (a device, a pipe) is written to directly.
+    """
+    try:
+        before = _status(path)
+        if _is_stream(path, before):
+            with path.open("wb") as stream:
+                yield stream
+            return
+        target = Path(os.path.realpath(path))
+        beside, file = create_beside(target, mode=0o666 if before is None else stat.S_IMODE(before.st_mode) & 0o777)
+        try:
+            with file:
+                if before is not None:
+                    _keep(file, before)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                beside.unlink()
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        raise DataError(f"{shown_path(path)}: cannot be written ({error.strerror}); choose another place") from error
+
+
+def create_beside(target: Path, *, mode: int, ending: str = UNFINISHED) -> tuple[Path, IO[bytes]]:
+    """A new file in the folder of ``target`` under a random name, which no other program has or can have planted."""
+    beside = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}{ending}")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    return beside, os.fdopen(os.open(beside, flags | getattr(os, "O_BINARY", 0), mode), "w+b")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, where the system can do that for folders."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders; a folder may be writable and not readable
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(number)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+    except ValueError as error:  # a null character, or an unpaired surrogate
+        raise OSError(errno.EINVAL, str(error)) from error
+
+
+def _is_stream(path: Path, status: os.stat_result | None) -> bool:
+    """Whether there is something to write to that must not be replaced by a file."""
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        return True
+    # /dev/stdout leads to an open file, which may be a regular one; replacing it would not reach whoever opened it.
+    for _ in range(40):
+        if _OPEN_FILE.fullmatch(str(path.absolute())):
+            return True
+        if not path.is_symlink():
+            return False
+        path = path.parent / path.readlink()
+    return False
+
+
+def _keep(file: IO[bytes], before: os.stat_result) -> None:
+    if hasattr(os, "fchown"):
+        with suppress(OSError):  # only root can give a file away
+            os.fchown(file.fileno(), before.st_uid, before.st_gid)
+    if hasattr(os, "fchmod"):
+        os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode) & 0o777)

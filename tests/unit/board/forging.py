@@ -1,0 +1,258 @@
+"""Archives forged with care: any content, with all hashes, counts and checksums made right again."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bbedge.board import Board
+from bbedge.board.archive import export_lines
+from bbedge.board.ledger import Event
+from bbedge.board.packing import digest
+from unit.board.boards import ITEMS, make, runs
+
+MORE = ("r1", "r2")
+
+
+@dataclass
+class Forged:
+    """The parsed content of an archive, to be changed at will."""
+
+    rows: list[dict[str, Any]]
+    """The events: kind, at, content, vectors."""
+    cache: dict[str, str]
+    """Saved evidence in base64, by claim."""
+    what: str = ""
+    """What was changed."""
+
+    def lines(self) -> list[str]:
+        """The archive, with the chain of hashes and the head made right."""
+        rows = []
+        last = None
+        for row in self.rows:
+            last = Event.after(last, row["kind"], row["at"], row["content"])
+            rows.append(
+                {
+                    "seq": last.seq,
+                    "kind": last.kind,
+                    "at": last.at,
+                    "payload": last.payload,
+                    "previous": last.previous,
+                    "hash": last.hash,
+                    "vectors": row["vectors"],
+                }
+            )
+        head = {"bbedge-board": 1, "events": len(rows), "head": last.hash if last else "0" * 64}
+        return [json.dumps(row, separators=(",", ":")) + "\n" for row in (head, *rows, {"cache": self.cache})]
+
+    def copy(self) -> Forged:
+        """A copy that shares nothing."""
+        return Forged(rows=copy.deepcopy(self.rows), cache=dict(self.cache))
+
+
+def parsed(board: Board) -> Forged:
+    """The archive of a board."""
+    lines = [json.loads(line) for line in export_lines(board.store)]
+    rows = [
+        {"kind": row["kind"], "at": row["at"], "content": json.loads(row["payload"]), "vectors": row["vectors"]}
+        for row in lines[1:-1]
+    ]
+    return Forged(rows=rows, cache=lines[-1]["cache"])
+
+
+def whole_life(folder) -> Board:
+    """Epochs, stages, a retired model, notes."""
+    rng = np.random.default_rng(1)
+    board = make(folder, alpha=0.3)
+    board.add(runs(rng, "abc", 5))
+    board.note("protocol", "temperature 0.7", version=3)
+    board.add_model("d", runs(rng, "d", 5))
+    board.retire("b")
+    board.add(runs(rng, "acd"))
+    board.add_items(MORE)
+    board.add(runs(rng, "acd", 2, (*ITEMS, *MORE)))
+    return board
+
+
+def after_a_pilot(folder) -> Board:
+    """A Top-k family."""
+    rng = np.random.default_rng(2)
+    board = make(folder, alpha=0.3, family="pilot-top-k", k=1, pilot=2, pairing="first", first=2)
+    board.add(runs(rng, "abc", 6))
+    board.add_model("d", runs(rng, "d", 2))
+    board.add(runs(rng, "abcd"))
+    board.retire("c")
+    return board
+
+
+HOSTILE: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 2, 7, 2**31, 2**63, -(2**63) - 1, 10**400, 0.5, 1.5, -0.0, 1e-320, 1.7e308, 0.05,
+    "", "0", "1", "a", "b", "weak", "\0", "\ud800", "é" * 2000, "a" * 300, "../x", [], {}, [[]], {"a": 1}, ["a", "a"],
+    [None], [0.1, 0.2], {"0": 1}, {"0": ""}, {"a": "0" * 64},
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to everything in a JSON value."""
+    found = [path] if path else []
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        found += places(value[key], (*path, key))
+    return found
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _tweaked(value: Any, rng: np.random.Generator) -> Any:
+    """A value of the same type, near the old one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + int(rng.choice([-1, 1, 2]))
+    if isinstance(value, float):
+        return value * float(rng.choice([0.5, 0.999, 1.001, 2.0]))
+    if isinstance(value, str):
+        spot = int(rng.integers(len(value) + 1))
+        return value[:spot] + str(rng.choice(["a", "0", "b", "A", "="])) + value[spot + 1 :]
+    if isinstance(value, list) and value:
+        spot = int(rng.integers(len(value)))
+        return [value[:spot] + value[spot + 1 :], value[::-1], [*value, value[spot]]][int(rng.integers(3))]
+    if isinstance(value, dict) and value:
+        keys = list(value)
+        one, other = keys[int(rng.integers(len(keys)))], keys[int(rng.integers(len(keys)))]
+        return value | {one: value[other], other: value[one]}
+    return "other"
+
+
+def forge_content(forged: Forged, rng: np.random.Generator) -> None:
+    """One to three changes of the content of events: any type, any value, missing and additional keys."""
+    for _ in range(int(rng.choice([1, 1, 2, 3]))):
+        number = int(rng.integers(len(forged.rows)))
+        content = forged.rows[number]["content"]
+        inside = places(content)
+        if not inside:
+            continue
+        if rng.random() < 0.5:  # or the many entries of lists would be all that is ever changed
+            inside = [path for path in inside if len(path) == 1]
+        path = inside[int(rng.integers(len(inside)))]
+        parent, key = at(content, path[:-1]), path[-1]
+        how = str(rng.choice(["hostile", "hostile", "tweak", "tweak", "remove", "add", "move"]))
+        forged.what += f"; event {number + 1} {how} {path}"
+        if how == "hostile":
+            parent[key] = HOSTILE[int(rng.integers(len(HOSTILE)))]
+        elif how == "tweak":
+            parent[key] = _tweaked(parent[key], rng)
+        elif how == "remove":
+            del parent[key]
+        elif how == "add" and isinstance(parent, dict):
+            parent[str(rng.choice(["x", "epoch", "look", "stages", "candidate", "0", "9"]))] = HOSTILE[
+                int(rng.integers(len(HOSTILE)))
+            ]
+        else:
+            donor = forged.rows[int(rng.integers(len(forged.rows)))]["content"]
+            donors = places(donor)
+            if donors:
+                parent[key] = copy.deepcopy(at(donor, donors[int(rng.integers(len(donors)))]))
+
+
+def forge_events(forged: Forged, rng: np.random.Generator) -> None:
+    """Events in another order, twice, left out, or called something else."""
+    rows = forged.rows
+    how = str(rng.choice(["swap", "repeat", "remove", "kind", "move vectors", "at"]))
+    one, other = (int(rng.integers(len(rows))) for _ in range(2))
+    forged.what = f"{how} {one + 1} {other + 1}"
+    if how == "swap":
+        rows[one], rows[other] = rows[other], rows[one]
+    elif how == "repeat":
+        rows.insert(other, copy.deepcopy(rows[one]))
+    elif how == "remove":
+        del rows[one]
+    elif how == "kind":
+        rows[one]["kind"] = str(
+            rng.choice(["init", "pilot", "replicate", "add-model", "add-items", "retire", "note", "x"])
+        )
+    elif how == "move vectors":
+        rows[one]["vectors"], rows[other]["vectors"] = rows[other]["vectors"], rows[one]["vectors"]
+    else:
+        rows[one]["at"] = str(rng.choice(["", "yesterday", "2020-01-01T00:00:00+00:00", "\0", "\ud800", "x" * 300]))
+
+
+def forge_vectors(forged: Forged, rng: np.random.Generator) -> None:
+    """Scores of another place, of another size, or none."""
+    rows = [row for row in forged.rows if row["vectors"]]
+    row = rows[int(rng.integers(len(rows)))]
+    spot = int(rng.integers(len(row["vectors"])))
+    part = int(rng.integers(5))
+    forged.what = f"vector {spot} of a {row['kind']}: part {part}"
+    if part == 4:
+        row["vectors"] = [
+            row["vectors"][:spot],
+            [*row["vectors"], row["vectors"][spot]],
+            HOSTILE[int(rng.integers(len(HOSTILE)))],
+        ][int(rng.integers(3))]
+    elif rng.random() < 0.5:
+        row["vectors"][spot][part] = HOSTILE[int(rng.integers(len(HOSTILE)))]
+    else:
+        row["vectors"][spot][part] = _tweaked(row["vectors"][spot][part], rng)
+
+
+def forge_cache(forged: Forged, rng: np.random.Generator) -> None:
+    """Saved evidence that was edited, with its checksum in the ledger made right."""
+    claim = str(rng.choice(sorted(forged.cache)))
+    state = base64.b64decode(forged.cache[claim])
+    how = str(rng.choice(["array", "array", "array", "array", "bytes", "other claim", "left out", "unknown claim"]))
+    forged.what = f"cache {claim} {how}"
+    if how == "array":
+        state, name = _edited(state, rng)
+        forged.what += f" {name}"
+    elif how == "bytes":
+        spot = int(rng.integers(len(state)))
+        state = state[:spot] + bytes([state[spot] ^ int(rng.integers(1, 256))]) + state[spot + 1 :]
+    elif how == "other claim":
+        state = base64.b64decode(forged.cache[str(rng.choice(sorted(forged.cache)))])
+    elif how == "left out":
+        del forged.cache[claim]
+        return
+    else:
+        claim = str(rng.choice(["9", "-1", "x", "00", "99999999999"]))
+    forged.cache[claim] = base64.b64encode(state).decode("ascii")
+    for row in reversed(forged.rows):
+        if claim in row["content"].get("cache", {}):
+            row["content"]["cache"][claim] = digest(state)
+            return
+
+
+def _edited(state: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
+    """The same arrays, one entry of one of them changed; a state inside a state is edited in the same way."""
+    with np.load(io.BytesIO(state), allow_pickle=False) as loaded:
+        arrays = {name: loaded[name] for name in loaded.files}
+    name = str(rng.choice(sorted(arrays)))
+    array = arrays[name]
+    if name == "evidence" and rng.random() < 0.9:
+        inner, label = _edited(array.tobytes(), rng)
+        arrays[name], name = np.frombuffer(inner, dtype=np.uint8), f"{name}/{label}"
+    elif array.size and rng.random() < 0.8:
+        array = array.copy()
+        spot = np.unravel_index(int(rng.integers(array.size)), array.shape)
+        if array.dtype.kind == "b":
+            array[spot] = not array[spot]
+        elif array.dtype.kind in "iuf":
+            change = [1, 5, 100][int(rng.integers(3))]
+            array[spot] = (np.nan_to_num(array[spot]).astype(np.int64) + change).astype(array.dtype)
+        arrays[name] = array
+    else:
+        other = array.astype(np.float32) if array.dtype.kind in "iufb" else array[None]
+        arrays[name] = [array[:0], np.zeros(3), other][int(rng.integers(3))]
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue(), name

@@ -1,0 +1,102 @@
+"""Archives that were edited by somebody who can compute hashes: refused, or without any effect.
+
+A forged archive must not end in a traceback, leave a file behind, or give a leaderboard that the honest one did not.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bbedge.board import Board
+from bbedge.board.archive import import_lines
+from bbedge.board.store import Store
+from bbedge.board.verify import verify
+from bbedge.cli.board_words import document
+from bbedge.core.scores import Scores
+from bbedge.errors import BbedgeError
+from unit.board import forging
+from unit.board.boards import runs
+
+LIVES = {"life": forging.whole_life, "pilot": forging.after_a_pilot}
+FORGERS = {
+    "content": (forging.forge_content, 220),
+    "events": (forging.forge_events, 90),
+    "vectors": (forging.forge_vectors, 90),
+    "cache": (forging.forge_cache, 100),
+}  # twice 500 cases
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory) -> dict[str, tuple[forging.Forged, list[dict[str, object]]]]:
+    made = {}
+    for name, live in LIVES.items():
+        board = live(tmp_path_factory.mktemp(name))
+        archive, before = forging.parsed(board), documents(board)
+        board.add(following(board))
+        made[name] = archive, [*before, *documents(board)]
+    return made
+
+
+def following(board: Board) -> Scores:
+    """The next replicate, always with the same scores."""
+    return runs(np.random.default_rng(77), board.state.active, 1, board.state.epoch.items)
+
+
+def documents(board: Board) -> list[dict[str, object]]:
+    """The leaderboards of all epochs, without what an honest board with other times and other notes would change."""
+    found = []
+    for number in range(1, len(board.state.epochs) + 1):
+        content = copy.deepcopy(document(board, board.leaderboard(number), number))
+        content.pop("notes")
+        for key in ("head", "events"):
+            content["board"].pop(key)
+        found.append(content)
+    return found
+
+
+def outcome(forged: forging.Forged, honest: list[dict[str, object]], place: Path) -> str:
+    """What an import makes of it; an error of the program itself is raised."""
+    try:
+        done = import_lines(forged.lines(), place, source="archive")
+    except BbedgeError:
+        assert list(place.parent.iterdir()) == [], "a refused archive left something behind"
+        return "refused"
+    assert verify(Store(place)) == done
+    board = Board.open(place)
+    found = documents(board)
+    assert found == honest[: len(found)], "another leaderboard was accepted"
+    board.add(following(board))
+    assert documents(board) == honest[len(found) :], "the next replicate gave another leaderboard"
+    for file in place.parent.iterdir():
+        file.unlink()
+    return "accepted"
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_an_archive_that_nobody_touched_is_accepted(lives, life, tmp_path):
+    archive, honest = lives[life]
+    assert outcome(archive.copy(), honest, tmp_path / "copy.db") == "accepted"
+
+
+@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("forger", FORGERS)
+def test_a_forged_archive_is_refused_or_without_effect(lives, life, forger, tmp_path, record_property):
+    archive, honest = lives[life]
+    forge, cases = FORGERS[forger]
+    counts = {"refused": 0, "accepted": 0}
+    for case in range(cases):
+        rng = np.random.default_rng([sorted(LIVES).index(life), sorted(FORGERS).index(forger), case])
+        forged = archive.copy()
+        forge(forged, rng)
+        folder = tmp_path / str(case)
+        folder.mkdir()
+        try:
+            counts[outcome(forged, honest, folder / "copy.db")] += 1
+        except Exception as error:
+            raise AssertionError(f"case {case}: {forged.what}") from error
+    record_property("forged archives", counts)
+    assert counts["refused"] > cases // 3
