@@ -72,7 +72,7 @@ def growing(place, rng, *, means, block, heterogeneity, method, looks=LOOKS):
         SyntheticBenchmark(means=means, n_items=n, block_sizes=block, heterogeneity=heterogeneity) for n in SIZES
     ]
     whole = versions[-1]
-    design = BoardDesign(alpha=ALPHA, method=method, spending="equal", shares=3)
+    design = BoardDesign(alpha=ALPHA, method=method, copies="allow", spending="equal", shares=3)
     life = Life(place, design, models=whole.models, items=whole.items[:40], blocks=whole.blocks[:40])
     for version, (old, new) in zip(versions, ((0, 40), (40, 70), (70, 100)), strict=True):
         if old:
@@ -87,7 +87,7 @@ def joining(place, rng, *, means, n_items, block, method, pairing, looks=LOOKS, 
     benchmark = SyntheticBenchmark(means=means, n_items=n_items, block_sizes=block, **options)
     names = benchmark.models
     panels = benchmark.panels(rng, 4 * looks)
-    design = BoardDesign(alpha=ALPHA, method=method, **pairing)
+    design = BoardDesign(alpha=ALPHA, method=method, copies="allow", **pairing)
     founders = len(names) - 3
     life = Life(place, design, models=names[:founders], items=benchmark.items, blocks=benchmark.blocks)
     for part in range(4):
@@ -177,7 +177,7 @@ def reversing(place, rng):
     probability = np.array([[0.8] * 10 + [0.2] * 10, [0.2] * 10 + [0.8] * 10])
     life = Life(
         place,
-        BoardDesign(alpha=ALPHA, method="bb-edge-x", spending="equal", shares=2),
+        BoardDesign(alpha=ALPHA, method="bb-edge-x", copies="allow", spending="equal", shares=2),
         models=models,
         items=old,
         blocks=old,
@@ -220,7 +220,9 @@ def test_evidence_that_survives_new_items_is_caught(place, monkeypatch):
 def lucky(place, rng, *, choose):
     """Somebody runs the new model often and joins the runs that look best, or simply the first ones."""
     models, items = ("a", "b"), [f"q{i}" for i in range(4)]
-    life = Life(place, BoardDesign(alpha=ALPHA, method="bb-edge-x"), models=models, items=items, blocks=items)
+    life = Life(
+        place, BoardDesign(alpha=ALPHA, method="bb-edge-x", copies="allow"), models=models, items=items, blocks=items
+    )
     life.add(np.round(rng.random((10, 2, 4)), 6), models, items)
     runs = np.round(rng.random((300, 1, 4)), 6)
     life.board.add_model("new", Scores.of(choose(runs), models=["new"], items=items))

@@ -14,7 +14,7 @@ from bbedge.board.packing import checksum, pack
 from bbedge.board.replay import stored_panel
 from bbedge.board.state import BoardState, Panel
 from bbedge.board.store import Session
-from bbedge.core.copies import Copy, Fingerprint, described, find_copies
+from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
@@ -44,11 +44,18 @@ class Arrival:
 
 
 def counted_copies(
-    session: Session, state: BoardState, stored: Sequence[Stored], new: Sequence[Arrival], rule: Copies
+    session: Session,
+    state: BoardState,
+    stored: Sequence[Stored],
+    new: Sequence[Arrival],
+    rule: Copies,
+    *,
+    named: bool,
 ) -> dict[int, list[Copy]]:
     """The copies among new replicates by the number of replicates before them, or an error if they do not count.
 
-    ``stored`` are all replicates of the epoch in order, the new ones last.
+    ``stored`` are all replicates of the epoch in order, the new ones last. Where nothing but the scores tells new
+    replicates from stored ones, that is where they are not ``named``, every repetition is a question.
     """
     first, pilots = len(stored) - len(new), state.epoch.pilots
 
@@ -57,7 +64,7 @@ def counted_copies(
             return new[place - first].panel[model]
         return stored_panel(session, state, -(place + 1) if place < pilots else place - pilots + 1)[model]
 
-    found = find_copies([each.prints for each in stored], vector, first=first)
+    found = find_copies([each.prints for each in stored], vector, first=first, least=FEW if named else 0)
     if found and rule == "refuse":
         labels = [str(place) for place in range(1, len(stored) + 1)]
         remedy = (

@@ -20,7 +20,7 @@ from bbedge.board.packing import checksum, pack
 from bbedge.board.records import look_record, origin_record, stage_records
 from bbedge.board.replay import apply, begin, load, registration_of, save, stored_panel
 from bbedge.board.state import BoardState, NewEdge
-from bbedge.board.store import Session, Store, Vector, check_storable
+from bbedge.board.store import Session, Store, Vector
 from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.notes import Note
@@ -73,10 +73,10 @@ class Board:
         blocks: Sequence[str] | None = None,
     ) -> Board:
         """Freeze a design. Doing it again with the same design changes nothing; with another one it is refused."""
-        check_storable(models)
         labels = tuple(items if blocks is None else blocks)
         state = BoardState(design, models, items, labels)
         store = Store(place, create=True)
+        store.check_storable(models)
         with store.write() as session:
             events = list(checked(session.events()))
             registration = design.registration(models, items, labels)
@@ -186,7 +186,8 @@ class Board:
                     fresh.append(each)
                 else:
                     already.append(place)
-            found = counted_copies(session, state, stored, fresh, copies or state.design.copies)
+            rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
+            found = counted_copies(session, state, stored, fresh, rule, named=named)
             added = _Additions()
             for each in fresh:
                 place = epoch.pilots + epoch.replicates
@@ -241,7 +242,7 @@ class Board:
         Before an epoch's first replicate there is nothing to join, and no scores are needed. Runs that repeat each
         other score by score are treated as in :meth:`add`.
         """
-        check_storable([name])
+        self._store.check_storable([name])
         with self._change() as (session, state, events):
             runs: list[NDArray[np.float64]] = []
             if scores is not None:

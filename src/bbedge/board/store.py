@@ -25,12 +25,12 @@ from bbedge.naming import quoted
 
 __all__ = ["SCHEMA_VERSION", "Session", "Store", "Vector", "check_storable"]
 
-_LONGEST_NAME = 2600
+POSTGRESQL_NAME = 2600
 """Bytes of a model's name that fit into an index of PostgreSQL, with what else is in its entry."""
 
 
-def check_storable(names: Iterable[str]) -> None:
-    """Refuse model names that not every store can hold, so that a board can move between stores.
+def check_storable(names: Iterable[str], *, most_bytes: int | None = None) -> None:
+    """Refuse model names that a store can never hold; ``most_bytes`` is how long a name may be there.
 
     >>> check_storable(["gpt-4", "llama 3"])
     """
@@ -44,9 +44,9 @@ def check_storable(names: Iterable[str]) -> None:
                 f"model {quoted(name)} cannot be stored: its name has an unpaired surrogate and is not valid Unicode; "
                 "rename it"
             ) from error
-        if size > _LONGEST_NAME:
+        if most_bytes is not None and size > most_bytes:
             raise BoardError(
-                f"model {quoted(name)} cannot be stored: its name has {size:,} bytes, more than {_LONGEST_NAME:,}; "
+                f"model {quoted(name)} cannot be stored: its name has {size:,} bytes, more than {most_bytes:,}; "
                 "shorten it"
             )
 
@@ -70,6 +70,10 @@ class Store:
             self._place.check_free()
             return
         self._connect(create=create)
+
+    def check_storable(self, names: Iterable[str]) -> None:
+        """Refuse model names that this store can never hold."""
+        check_storable(names, most_bytes=POSTGRESQL_NAME if self._place.path is None else None)
 
     def _connect(self, *, create: bool) -> None:
         self._engine = self._place.engine()

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from bbedge.naming import listed, quoted
 
-_FEW = 8  # fewer scores than these are equal by chance too easily
+FEW = 8
+"""Fewer scores than these are equal by chance too easily."""
+
 _COINCIDENCE = 0.05  # repetitions expected by chance, over all models and replicates, above which one is no sign
 _MOST_RUNS = 10  # different runs of a model that are compared to see how much they differ
 
@@ -66,13 +68,13 @@ def fingerprints(models: Sequence[str], panel: NDArray[np.float64]) -> dict[str,
 
 
 def find_copies(
-    replicates: Sequence[Mapping[str, Fingerprint]], vectors: Vectors, *, first: int = 0
+    replicates: Sequence[Mapping[str, Fingerprint]], vectors: Vectors, *, first: int = 0, least: int = FEW
 ) -> tuple[Copy, ...]:
     """Copies among the replicates from position ``first`` on, each with the earliest replicate that it repeats.
 
     A replicate is a copy if every model that both have repeats its scores; or if one model does whose runs differ so
-    much otherwise that two of them would hardly be equal by chance. With very few items, or where every model solves
-    everything or nothing, neither is a sign of a copy.
+    much otherwise that two of them would hardly be equal by chance. With fewer than ``least`` scores, or where every
+    model solves everything or nothing, neither is a sign of a copy. ``least=0`` finds every repetition of all models.
     """
     places: dict[tuple[str, str], list[int]] = {}
     distinct: dict[str, dict[str, int]] = {}
@@ -91,14 +93,16 @@ def find_copies(
     found: list[Copy] = []
     for place in range(first, len(replicates)):
         prints = replicates[place]
-        whole = _first_equal(place, replicates, places)
+        whole = _first_equal(place, replicates, places, least)
+        if whole is not None and least and len(prints) == 1 and all(len(distinct[model]) > 1 for model in prints):
+            whole = None  # one model whose runs vary is judged below
         if whole is not None:
             found.append(Copy(replicate=place, of=whole, models=tuple(prints), whole=True))
             continue
         of: dict[int, list[str]] = {}
         for model, each in prints.items():
             earliest = places[model, each.digest][0]
-            varies = each.varied and each.size >= _FEW and len(distinct[model]) > 1
+            varies = each.varied and each.size >= FEW and len(distinct[model]) > 1
             if earliest < place and varies and not by_chance(model):
                 of.setdefault(earliest, []).append(model)
         found += [Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of)]
@@ -116,7 +120,10 @@ def chance_of_equal(runs: Sequence[NDArray[np.float64]]) -> float:
 
 
 def _first_equal(
-    place: int, replicates: Sequence[Mapping[str, Fingerprint]], places: Mapping[tuple[str, str], Sequence[int]]
+    place: int,
+    replicates: Sequence[Mapping[str, Fingerprint]],
+    places: Mapping[tuple[str, str], Sequence[int]],
+    least: int,
 ) -> int | None:
     prints = replicates[place]
     candidates = {other for model, each in prints.items() for other in places[model, each.digest] if other < place}
@@ -124,7 +131,7 @@ def _first_equal(
         shared = [model for model in prints if model in replicates[other]]
         if (
             all(prints[model] == replicates[other][model] for model in shared)
-            and sum(prints[model].size for model in shared if prints[model].varied) >= _FEW
+            and sum(prints[model].size for model in shared if prints[model].varied) >= least
         ):
             return other
     return None
@@ -139,7 +146,7 @@ def always_repeating(replicates: Sequence[Mapping[str, Fingerprint]]) -> tuple[s
     return tuple(
         model
         for model, its in runs.items()
-        if len(its) > 1 and len(set(its)) == 1 and its[0].varied and its[0].size >= _FEW
+        if len(its) > 1 and len(set(its)) == 1 and its[0].varied and its[0].size >= FEW
     )
 
 

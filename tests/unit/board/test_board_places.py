@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from bbedge.board import Board, BoardDesign, making
 from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.store import Store, check_storable
+from bbedge.board.store import POSTGRESQL_NAME, Store, check_storable
 from bbedge.board.verify import verify
 from bbedge.errors import BoardError
 from unit.board.boards import make, runs
@@ -238,9 +238,10 @@ def test_values_of_other_types_are_refused(board_file, statement):
 )
 def test_names_that_not_every_store_holds_are_refused(name, words):
     with pytest.raises(BoardError, match=words) as refusal:
-        check_storable(["fine", name])
+        check_storable(["fine", name], most_bytes=POSTGRESQL_NAME)
     assert "model '" in str(refusal.value)
-    check_storable(["ü" * 1300, "模型", "a b"])
+    check_storable(["ü" * 1300, "模型", "a b"], most_bytes=POSTGRESQL_NAME)
+    check_storable(["ü" * 5000])
 
 
 def test_a_name_of_the_longest_length_fits_into_postgresql():
@@ -250,7 +251,7 @@ def test_a_name_of_the_longest_length_fits_into_postgresql():
     import psycopg
 
     name = secrets.token_hex(1300)  # does not compress
-    check_storable([name])
+    check_storable([name], most_bytes=POSTGRESQL_NAME)
     database = f"board_{secrets.token_hex(8)}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {database}")

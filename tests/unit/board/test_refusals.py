@@ -203,6 +203,14 @@ def test_the_same_scores_without_a_number_are_a_question(board, rng):
     assert board.add(again, copies="allow").replicates == (4,)
 
 
+def test_the_same_few_scores_without_a_number_are_a_question(tmp_path):
+    board = make(tmp_path, items=("q",))
+    board.add(scores(np.ones((1, 3, 1)), ABC, ("q",)))
+    with refusal(board, "Replicate 1 is on the board", CopiedReplicateError):
+        board.add(scores(np.ones((1, 3, 1)), ABC, ("q",)))
+    board.add(scores(np.ones((1, 3, 1)), ABC, ("q",), start=2))  # a number says that it is another replicate
+
+
 def test_the_same_runs_of_logs_again_change_nothing(board, rng):
     first = replace(runs(rng, ABC, 2), runs=(("run-1", "run-2"), ("run-3",)))
     assert board.add(first).replicates == (3, 4)

@@ -44,6 +44,14 @@ def test_a_model_that_always_repeats_itself_counts():
     assert always_repeating([fingerprints("abc", panel) for panel in values]) == ("b",)
 
 
+def test_runs_of_one_model_that_are_equal_by_chance_count():
+    rng = np.random.default_rng(1)
+    values = (rng.random((12, 1, 9)) < 0.9).astype(float)
+    assert any(np.array_equal(*pair) for pair in itertools.combinations(values, 2))
+    assert not scores(values).copies
+    assert scores(np.repeat(values[:1] * np.arange(9) / 9, 12, axis=0)).copies
+
+
 def test_the_pilot_is_checked_too():
     values = run(shape=(5, 3, 20))
     values[3] = values[0]
