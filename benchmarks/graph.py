@@ -16,13 +16,13 @@ from math import log
 
 import numpy as np
 
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, to_json
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard, LookCount
-from bbedge.core.notebook import leaderboard_html
-from bbedge.report.certificate import Certificate
-from bbedge.report.document import certificate, to_json
-from bbedge.report.page import render_page
+from bbedge.display.notebook import leaderboard_html
+from bbedge.display.page import render_page
 
 SIZES = (100, 300, 1000, 3000, 5041)
 ITEMS = 12_032

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _READ = """
 import sys, time
 import numpy as np
-from bbedge.formats import read_scores
+from bbedge.readers import read_scores
 from benchmarks.memory import peak_bytes
 start, cpu = time.perf_counter(), time.process_time()
 scores = read_scores(sys.argv[1])

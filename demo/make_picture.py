@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 import bbedge
-from bbedge.report.terminal import show_leaderboard
+from bbedge.display.terminal import show_leaderboard
 
 HERE = Path(__file__).parent
 PICTURE = HERE.parent / "docs" / "demo.svg"

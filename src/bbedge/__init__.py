@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_pilot_top_k
     from bbedge.core.scores import Scores
     from bbedge.errors import BbedgeError
-    from bbedge.formats import read_scores
+    from bbedge.readers import read_scores
 
 # Loaded on first use, so that `import bbedge` and `bbedge --help` do not wait for NumPy.
 _HOMES = {
@@ -50,7 +50,7 @@ _HOMES = {
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
     "e_holm": "bbedge.core.eholm",
-    "read_scores": "bbedge.formats",
+    "read_scores": "bbedge.readers",
 }
 
 __all__ = [

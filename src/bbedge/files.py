@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from bbedge.errors import DataError
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 UNFINISHED = ".part"
 """How the name of a file ends while it is being written."""

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit, logit
 
 from bbedge.core.scores import Scores
-from bbedge.report.findings import findings_of
-from bbedge.study.diagnostics import ALARM_LEVEL, LOOK_LEVEL, Diagnosis, diagnose
+from bbedge.diagnostics.checks import ALARM_LEVEL, LOOK_LEVEL, Diagnosis, diagnose
+from bbedge.diagnostics.findings import findings_of
 from calibration.binomial_rule import breaks
 from calibration.clean_scores import clean_scores
 from calibration.repetitions import show

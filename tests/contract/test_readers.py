@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.formats import Choices, read_scores
-from bbedge.formats.checking import check_reader
-from bbedge.formats.logs import registry
-from bbedge.formats.logs.contract import Log, Run, Sample
-from bbedge.formats.logs.lm_eval import LmEval
+from bbedge.readers import Choices, read_scores
+from bbedge.readers.checking import check_reader
+from bbedge.readers.logs import registry
+from bbedge.readers.logs.contract import Log, Run, Sample
+from bbedge.readers.logs.lm_eval import LmEval
 from log_makers import LOGS, lm_eval_run
 
 SAMPLES = {
@@ -60,7 +60,7 @@ class Broken(LmEval):
 )
 def test_a_broken_reader_is_caught(ways, problem, tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "readers", lambda: {})
-    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     with pytest.raises(AssertionError, match=rf"reader 'broken': .*{problem}"):
         check_reader(Broken(ways), [lm_eval_run(tmp_path)])
 
@@ -78,7 +78,7 @@ def test_a_reader_that_crashes_on_a_log_that_was_cut_off_is_caught(tmp_path, mon
 
             return replace(log, samples=samples)
 
-    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     with pytest.raises(KeyError):
         check_reader(Crashing(), [lm_eval_run(tmp_path)])
 
@@ -96,11 +96,11 @@ def test_a_reader_without_a_proper_name_or_samples_is_caught(tmp_path):
 
 
 def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monkeypatch):
-    monkeypatch.setattr("bbedge.formats.checking.readers", lambda: {})
+    monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     path = lm_eval_run(tmp_path)
-    monkeypatch.setattr("bbedge.formats.logs.lm_eval.shown_path", lambda _: "it")
-    monkeypatch.setattr("bbedge.formats.logs.json_lines.shown_path", lambda _: "it")
-    monkeypatch.setattr("bbedge.formats.opening.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.readers.logs.lm_eval.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.readers.logs.json_lines.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.readers.opening.shown_path", lambda _: "it")
     with pytest.raises(AssertionError, match="is refused without its name"):
         check_reader(LmEval(), [path])
 

@@ -29,7 +29,7 @@ from bbedge.board.store import Store
 from bbedge.board.verify import verify
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError
-from bbedge.formats import read_scores
+from bbedge.readers import read_scores
 
 KILLS = Path(__file__).with_name("board_kills.py")
 MODELS = ("weak", "middle", "strong")

@@ -14,7 +14,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from bbedge.report.document import MOST_MODELS
+from bbedge.certificate.document import MOST_MODELS
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))

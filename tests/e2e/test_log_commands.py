@@ -8,7 +8,7 @@ import sys
 import polars as pl
 import pytest
 
-from bbedge.formats import read_scores
+from bbedge.readers import read_scores
 from log_makers import LOGS, inspect_log, inspect_sample
 
 EPOCHS = LOGS / "inspect" / "epochs"

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.history import Recorder
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
-from bbedge.report.certificate import Certificate
-from bbedge.report.document import certificate, to_json
-from bbedge.report.history import Recorder
-from bbedge.report.page import render_page
-from bbedge.report.page.payload import MOST_PLAIN
-from bbedge.report.page.view import MOST_ROWS
+from bbedge.display.page import render_page
+from bbedge.display.page.payload import MOST_PLAIN
+from bbedge.display.page.view import MOST_ROWS
 from unit.report.documents import many, parted
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.report.study_page import Made, study_page
+from bbedge.display.study_page import Made, study_page
 from bbedge.study.contenders import PILOT
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.four import NAMES, UNEVEN

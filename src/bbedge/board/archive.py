@@ -14,7 +14,7 @@ from bbedge.board.packing import checksum
 from bbedge.board.store import Session, Store
 from bbedge.board.verify import Verified, verify_session
 from bbedge.errors import BbedgeError, BoardError, FormatError
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 
 def export_lines(store: Store) -> Iterator[str]:

@@ -13,7 +13,7 @@ from bbedge.board.contents import EventKind, parsed
 from bbedge.board.ledger import Event
 from bbedge.board.session import Vector
 from bbedge.errors import FormatError
-from bbedge.naming import shown
+from bbedge.text import shown
 
 FORMAT = 1
 """The format that is written and read."""

@@ -18,7 +18,7 @@ from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
-from bbedge.naming import listed, quoted
+from bbedge.text import listed, quoted
 
 
 @dataclass(slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.notes import Note
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
-from bbedge.naming import listed, quoted
+from bbedge.text import listed, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

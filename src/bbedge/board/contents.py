@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 from bbedge.core.notes import NoteKind
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 EventKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire", "note"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from bbedge.board.ledger import Event
 from bbedge.core.copies import Fingerprint
 from bbedge.errors import BoardError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bbedge.errors import BoardError
 from bbedge.files import create_beside, sync_folder
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 try:
     import fcntl

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bbedge.credentials import HIDDEN, redacted, without_credentials
 from bbedge.errors import BoardError
-from bbedge.naming import quoted, shown, shown_path
+from bbedge.text import quoted, shown, shown_path
 
 BUSY_SECONDS = 30.0
 """How long a writer waits for the one before."""

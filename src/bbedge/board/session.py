@@ -12,7 +12,7 @@ from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.board.tables import CACHE, EVENTS, META, VECTORS
 from bbedge.errors import BoardError
-from bbedge.naming import shown
+from bbedge.text import shown
 
 _T = TypeVar("_T")
 

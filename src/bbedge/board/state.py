@@ -19,7 +19,7 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
 from bbedge.errors import BoardError
-from bbedge.naming import listed, quoted
+from bbedge.text import listed, quoted
 
 Scores = NDArray[np.float64]
 Panel = Mapping[str, Scores]

@@ -21,7 +21,7 @@ from bbedge.board.place import BoardPlace, sqlite_engine, use_journal
 from bbedge.board.session import Session, Vector
 from bbedge.board.tables import SCHEMA_VERSION, layout, migrate
 from bbedge.errors import BoardError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 __all__ = ["SCHEMA_VERSION", "Session", "Store", "Vector", "check_storable"]
 

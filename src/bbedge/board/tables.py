@@ -8,7 +8,7 @@ from functools import cache
 import sqlalchemy as sa
 
 from bbedge.errors import BoardError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 SCHEMA_VERSION = 1
 """The layout that this version writes."""

@@ -18,7 +18,7 @@ from bbedge.board.state import BoardState, NewEdge, Stage
 from bbedge.board.store import Session, Store
 from bbedge.core.evidence import load_arrays
 from bbedge.errors import BbedgeError, BoardError, DomainError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 _HEAD_DIGITS = 16
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may

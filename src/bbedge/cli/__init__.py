@@ -18,7 +18,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     from bbedge.cli.app import make_app
     from bbedge.errors import BbedgeError, CopiedReplicateError
-    from bbedge.naming import harmless
+    from bbedge.text import harmless
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

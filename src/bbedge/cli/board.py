@@ -46,7 +46,7 @@ from bbedge.cli.sources import (
 )
 from bbedge.errors import BoardError, DomainError, FormatError
 from bbedge.files import write_whole
-from bbedge.naming import display_names, listed, shown, shown_path
+from bbedge.text import display_names, listed, shown, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from bbedge.board import Added, Board
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
-    from bbedge.formats import Choices
+    from bbedge.readers import Choices
 
 _MOST_EDGES, _MOST_SETS = 200, 30  # so much is told of a change; board show has the rest
 
@@ -115,7 +115,7 @@ def init(
     Make the board.
     """
     from bbedge.board import Board
-    from bbedge.formats import read_items
+    from bbedge.readers import read_items
 
     if from_scores:
         if design is not None or items is not None or models:
@@ -211,7 +211,7 @@ def add_items(
     design: DesignFile = None,
 ) -> None:
     """Open an epoch with more items: evidence restarts at one on fresh replicates."""
-    from bbedge.formats import read_items
+    from bbedge.readers import read_items
 
     board = _open(place, design)
     new = read_items(items)
@@ -250,8 +250,8 @@ def show(
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the budget and the history of looks."""
-    from bbedge.report.ledger import show_budget, show_looks
-    from bbedge.report.terminal import MOST_ROWS, show_leaderboard
+    from bbedge.display.ledger import show_budget, show_looks
+    from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
     check_title(title, html_out)
     board = _open(place, design)
@@ -262,7 +262,7 @@ def show(
     if json_out is not None and json_out != Path("-"):
         _write_json(json_out, content)
     if html_out is not None:
-        from bbedge.report.certificate import Certificate
+        from bbedge.certificate.certificate import Certificate
 
         certificate = Certificate.of(content, shown=graph_shown(current), source=board.name)
         write_page(html_out, certificate, title=title or board_title(place))
@@ -294,7 +294,7 @@ def show(
 @app.command()
 def log(place: Place) -> None:
     """List every event in order."""
-    from bbedge.report.ledger import show_events
+    from bbedge.display.ledger import show_events
 
     board = _open(place, None)
     show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in board.events])
@@ -467,7 +467,7 @@ def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
 
 
 def _write_json(path: Path, document: dict[str, object]) -> None:
-    from bbedge.report.document import to_json
+    from bbedge.certificate.document import to_json
 
     if path == Path("-"):
         typer.echo(to_json(document), nl=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bbedge.errors import DataError
 from bbedge.files import write_whole
-from bbedge.naming import quoted, shown_path
+from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores

@@ -6,15 +6,15 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from bbedge.naming import listed, shown
+from bbedge.text import listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Board
     from bbedge.board.ledger import Event
+    from bbedge.certificate.history import Recorder
+    from bbedge.certificate.standing import Stood
     from bbedge.core.leaderboard import Leaderboard
-    from bbedge.report.history import Recorder
-    from bbedge.report.ledger import ClaimRow
-    from bbedge.report.standing import Stood
+    from bbedge.display.ledger import ClaimRow
 
 
 def shown_epoch(board: Board, asked: int | None) -> int:
@@ -80,7 +80,7 @@ def copies_counted(board: Board, number: int) -> list[str]:
 
 def claims(board: Board) -> list[ClaimRow]:
     """What each claim spends and has certified."""
-    from bbedge.report.ledger import ClaimRow
+    from bbedge.display.ledger import ClaimRow
 
     return [
         ClaimRow(
@@ -128,7 +128,7 @@ def particulars(event: Event) -> str:
 
 def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
     """The leaderboard of an epoch with its board, as plain values."""
-    from bbedge.report.document import certificate
+    from bbedge.certificate.document import certificate
 
     document = certificate(
         leaderboard,
@@ -173,7 +173,7 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
     """
     import numpy as np
 
-    from bbedge.report.standing import stood
+    from bbedge.certificate.standing import stood
 
     looks, after = 0, [0]
     joined: dict[str, int] = {}
@@ -194,7 +194,7 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
 
 def _recorded(board: Board, epoch: int) -> Recorder | None:
     """The evidence of every look, where there are few enough models to show it."""
-    from bbedge.report.history import MOST_MODELS, Recorder
+    from bbedge.certificate.history import MOST_MODELS, Recorder
 
     stages = board.state.epochs[epoch - 1].stages
     if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
@@ -207,7 +207,7 @@ def _recorded(board: Board, epoch: int) -> Recorder | None:
 
 def graph_csv(board: Board) -> str:
     """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
-    from bbedge.report.spreadsheet import cell
+    from bbedge.display.spreadsheet import cell
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

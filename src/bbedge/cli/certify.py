@@ -35,14 +35,14 @@ from bbedge.cli.sources import CurrentOption, HtmlOut, TitleOption, check_title,
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.naming import listed, quoted, shown_path
+from bbedge.text import listed, quoted, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bbedge.certificate.history import Recorder
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
-    from bbedge.report.history import Recorder
 
 
 COUNTED = "Replicates that repeat others were counted, as --copies allow asks."
@@ -131,10 +131,10 @@ def certify(
 
     [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified, 141 the output was closed early
     """
-    from bbedge.report.arrays import pair_arrays, write_arrays
-    from bbedge.report.certificate import Certificate
-    from bbedge.report.document import certificate, to_json
-    from bbedge.report.terminal import MOST_ROWS, show_expectations, show_leaderboard
+    from bbedge.certificate.arrays import pair_arrays, write_arrays
+    from bbedge.certificate.certificate import Certificate
+    from bbedge.certificate.document import certificate, to_json
+    from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: end the name with .npz")
@@ -213,9 +213,9 @@ def certify(
 def _run(
     table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
 ) -> tuple[Leaderboard, Recorder]:
+    from bbedge.certificate.history import Recorder
     from bbedge.core.leaderboard import Certifier, pilot_design
-    from bbedge.formats.spool import one_by_one
-    from bbedge.report.history import Recorder
+    from bbedge.readers.assemble.spool import one_by_one
 
     if pilot is not None:
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bbedge.baselines import Method
     from bbedge.core.design import Design
-    from bbedge.report.comparison import Claims
+    from bbedge.display.comparison import Claims
 
 
 def compare(
@@ -75,7 +75,7 @@ def compare(
     import numpy as np
 
     from bbedge.baselines import METHODS, method
-    from bbedge.report.comparison import claims_document, show_claims
+    from bbedge.display.comparison import claims_document, show_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
     table = read_table(
@@ -131,7 +131,7 @@ def _claims(
     import numpy as np
 
     from bbedge.core.graph import Graph
-    from bbedge.report.comparison import Claims
+    from bbedge.display.comparison import Claims
 
     nothing = Claims(
         method=method.name,

@@ -23,7 +23,7 @@ from bbedge.cli.options import (
 )
 from bbedge.cli.progress import output, reading
 from bbedge.errors import DomainError
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 
 def convert(
@@ -44,8 +44,8 @@ def convert(
 
     [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
     """
-    from bbedge.formats.canonical import convert as write
-    from bbedge.formats.logs.suspicions import counted
+    from bbedge.readers.convert import convert as write
+    from bbedge.text import counted
 
     if to.suffix != ".parquet":
         raise DomainError(f"--to {shown_path(to)}: the table is Parquet; end its name with .parquet")

@@ -27,11 +27,11 @@ from bbedge.cli.options import (
 from bbedge.cli.progress import output, reading
 from bbedge.errors import DataError
 from bbedge.files import write_whole
-from bbedge.naming import shown_path
+from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.study.diagnostics import Diagnosis
+    from bbedge.diagnostics.checks import Diagnosis
 
 
 def diagnose(
@@ -65,11 +65,10 @@ def diagnose(
 
     import numpy as np
 
-    from bbedge.report.diagnosis import show_findings
-    from bbedge.report.findings import findings_of
-    from bbedge.report.units import count
-    from bbedge.study.diagnostics import ALARM_LEVEL
-    from bbedge.study.diagnostics import diagnose as examine
+    from bbedge.diagnostics.checks import ALARM_LEVEL
+    from bbedge.diagnostics.checks import diagnose as examine
+    from bbedge.diagnostics.findings import findings_of
+    from bbedge.display.diagnosis import show_findings
 
     table = read_table(
         scores,
@@ -110,8 +109,8 @@ def diagnose(
     show_findings(
         output(to_error=json_out == Path("-")),
         findings,
-        title=f"{count(len(table.models), 'model')} · {count(len(table.items), 'item')} in "
-        f"{count(len(set(table.blocks)), 'block')} · {count(len(table.replicates), 'replicate')}",
+        title=f"{counted(len(table.models), 'model')} · {counted(len(table.items), 'item')} in "
+        f"{counted(len(set(table.blocks)), 'block')} · {counted(len(table.replicates), 'replicate')}",
     )
 
 
@@ -120,9 +119,9 @@ def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:
     from math import log
 
     from bbedge.cli.figure import save
-    from bbedge.report.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
-    from bbedge.report.figures import stability_figure
-    from bbedge.study.diagnostics import DEPENDENCE_LEVEL, SELF_LEVEL
+    from bbedge.diagnostics.checks import DEPENDENCE_LEVEL, SELF_LEVEL
+    from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
+    from bbedge.display.figures import stability_figure
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

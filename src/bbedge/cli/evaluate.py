@@ -17,7 +17,7 @@ import typer
 
 from bbedge.cli.progress import output
 from bbedge.credentials import without_credentials
-from bbedge.naming import shown, shown_path
+from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ def _show(console: Console, study: Study, ended: Ended) -> None:
     from rich.text import Text
 
     from bbedge.cli.evaluate_screen import saving_lines
-    from bbedge.report.terminal import show_leaderboard
+    from bbedge.display.terminal import show_leaderboard
 
     standing = replace(ended.leaderboard, current=ended.leaderboard.standing)
     top_k = study.question.k if study.question.kind == "top-k" else None

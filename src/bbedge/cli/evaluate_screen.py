@@ -26,7 +26,7 @@ from bbedge.evaluate.events import (
     SampleFailed,
     Waiting,
 )
-from bbedge.naming import display_names, shown
+from bbedge.text import display_names, shown
 
 if TYPE_CHECKING:
     from bbedge.evaluate.spec import Study

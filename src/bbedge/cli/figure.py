@@ -13,7 +13,7 @@ from bbedge.cli.progress import output
 from bbedge.cli.sources import CurrentOption, EpochOption, Source, open_certificate
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,8 +40,8 @@ def graph(source: Source, out: Outs, epoch: EpochOption = None, current: Current
 
     [cyan]bbedge figure graph certificate.json graph.pdf graph.dot[/cyan]
     """
-    from bbedge.report.exports import EXPORTS
-    from bbedge.report.figures import graph_figure
+    from bbedge.display.exports import EXPORTS
+    from bbedge.display.figures import graph_figure
 
     _check(out, (*PICTURES, *EXPORTS))
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
@@ -55,7 +55,7 @@ def graph(source: Source, out: Outs, epoch: EpochOption = None, current: Current
 @app.command()
 def ranks(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
     """Draw the rank interval of every model, with the certified cuts."""
-    from bbedge.report.figures import rank_figure
+    from bbedge.display.figures import rank_figure
 
     _check(out, PICTURES)
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
@@ -66,7 +66,7 @@ def ranks(source: Source, out: Outs, epoch: EpochOption = None, current: Current
 @app.command()
 def evidence(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
     """Draw the evidence of every pair, look by look, against the threshold."""
-    from bbedge.report.figures import evidence_figure
+    from bbedge.display.figures import evidence_figure
 
     _check(out, PICTURES)
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
@@ -83,7 +83,7 @@ def stability(
     column: Columns = None,
 ) -> None:
     """Draw the rank that each single replicate would have given every model."""
-    from bbedge.report.figures import stability_figure
+    from bbedge.display.figures import stability_figure
 
     _check(out, PICTURES)
     table = read_table([scores], blocks=None, score_range=score_range, incomplete=incomplete, column=column)
@@ -104,7 +104,7 @@ def power(
     [cyan]bbedge figure power studies/power power.pdf[/cyan]
     """
     from bbedge.cli.study import read_results
-    from bbedge.report.study_figure import study_figure
+    from bbedge.display.study_figure import study_figure
 
     _check(out, PICTURES)
     found, results = read_results(study)
@@ -125,7 +125,7 @@ def badge(
 
     [cyan]bbedge figure badge certificate.json badge.svg --model ours[/cyan]
     """
-    from bbedge.report.badge import badge as draw
+    from bbedge.display.badge import badge as draw
 
     _check([out], (".svg",))
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
@@ -135,7 +135,7 @@ def badge(
 
 def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
     """Draw in the house style and write every file whole or not at all."""
-    from bbedge.report.plotting import house_style, save_figure
+    from bbedge.display.plotting import house_style, save_figure
 
     if not out:
         return

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from bbedge.formats.survey import Survey
+    from bbedge.readers.survey import Survey
 
 UNCLEAR = 3
 """Exit code when the scores cannot be read without a further choice."""
@@ -65,7 +65,7 @@ def inspect_scores(
 
     [bold]Exit codes[/bold]  0 the scores can be read, 2 bad input, 3 a choice is still to be made
     """
-    from bbedge.formats.survey import survey
+    from bbedge.readers.survey import survey
 
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
     with reading() as progress:

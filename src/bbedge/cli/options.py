@@ -12,9 +12,9 @@ import typer
 from bbedge.cli.progress import reading
 from bbedge.core.kinds import Copies
 from bbedge.errors import DomainError
-from bbedge.formats import Choices, Incomplete, LimitError, Limits
-from bbedge.formats.limits import size_words
-from bbedge.naming import quoted
+from bbedge.readers import Choices, Incomplete, LimitError, Limits
+from bbedge.readers.limits import size_words
+from bbedge.text import quoted
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -169,7 +169,7 @@ def read_table(
     max_size: str | None = None,
 ) -> Scores:
     """Read the score files of a command, with a spinner for who waits."""
-    from bbedge.formats import read_scores
+    from bbedge.readers import read_scores
 
     with reading() as progress:
         return read_scores(

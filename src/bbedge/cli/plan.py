@@ -27,7 +27,7 @@ from bbedge.cli.options import (
 from bbedge.cli.progress import output
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bbedge.core.design import Design
     from bbedge.core.growth import Outlook
-    from bbedge.report.plan import Way
+    from bbedge.display.plan import Way
 
 
 def plan(
@@ -103,7 +103,7 @@ def plan(
     import json
 
     from bbedge.core.growth import Outlook
-    from bbedge.report.plan import Prices, plan_document, plan_figure, show_plan
+    from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
     looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
     gaps = _numbers("--gap", gap)
@@ -135,7 +135,7 @@ def plan(
         assumed = f"Assumed: right-or-wrong items with mean {mean:g}, correlation {correlation:g} inside blocks."
     n_models, layout = len(design.models), design.layout
     if figure is not None:
-        from bbedge.report.plotting import save_figure
+        from bbedge.display.plotting import save_figure
 
         save_figure(plan_figure(ways, power=power, most=max([20, *looks])), figure)
     if json_out is not None:
@@ -167,7 +167,7 @@ def _numbers(option: str, text: str) -> list[float]:
 
 def _design(models: int, items: str, block_size: int, alpha: float, tau: float) -> Design:
     from bbedge.core.design import Design
-    from bbedge.formats import read_items
+    from bbedge.readers import read_items
 
     names = [f"model-{i}" for i in range(1, models + 1)]
     if items.isdecimal():
@@ -197,7 +197,7 @@ def _ways(design: Design, outlook: Outlook, alone: Outlook) -> list[Way]:
     """The published method, the sooner one, and that one with other blocks."""
     from bbedge.core.design import Design
     from bbedge.core.growth import Forecast
-    from bbedge.report.plan import Way
+    from bbedge.display.plan import Way
 
     def remade(blocks: tuple[str, ...]) -> Design:
         return Design.make(

@@ -9,7 +9,7 @@ import typer
 
 from bbedge.cli.progress import output
 from bbedge.cli.sources import CurrentOption, EpochOption, Source, TitleOption, open_certificate, write_page
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 
 def report(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.errors import DomainError
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 if TYPE_CHECKING:
-    from bbedge.report.certificate import Certificate
-    from bbedge.report.standing import Shown
+    from bbedge.certificate.certificate import Certificate
+    from bbedge.certificate.standing import Shown
 
 Source = Annotated[
     str,
@@ -40,7 +40,7 @@ _SQLITE = b"SQLite format 3\0"
 
 def open_certificate(source: str, *, epoch: int | None = None, current: bool = False) -> tuple[Certificate, str | None]:
     """The certificate, and a title for it if it is of a board."""
-    from bbedge.report.certificate import Certificate, read_certificate
+    from bbedge.certificate.certificate import Certificate, read_certificate
 
     if not _is_board(source):
         if epoch is not None:
@@ -74,8 +74,8 @@ def check_title(title: str | None, html: Path | None) -> None:
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
     """Write a page and nothing beside it."""
+    from bbedge.display.page import render_page
     from bbedge.files import write_whole
-    from bbedge.report.page import render_page
 
     write_whole(path, render_page(certificate, title=title) if title else render_page(certificate))
 

@@ -13,11 +13,11 @@ from bbedge._version import __version__
 from bbedge.cli.progress import output
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.files import write_whole
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from bbedge.backends import Backend
-    from bbedge.report.study_page import Made
+    from bbedge.display.study_page import Made
     from bbedge.study.results import Results
     from bbedge.study.study import Study
 
@@ -120,7 +120,7 @@ def show(
     name: Annotated[str, typer.Argument(help="Name of the study.", show_default=False)], out: Out = Path("studies")
 ) -> None:
     """Print the numbers of a study that was run, beside the paper's."""
-    from bbedge.report.study_table import setting_tables, show_study
+    from bbedge.display.study_table import setting_tables, show_study
     from bbedge.study.experiments import study as find
 
     study, results = read_results(out / find(name).name)
@@ -175,9 +175,9 @@ def _run_one(
         TimeRemainingColumn,
     )
 
-    from bbedge.report.plotting import need_matplotlib
-    from bbedge.report.study_page import Made
-    from bbedge.report.study_table import setting_tables, show_study
+    from bbedge.display.plotting import need_matplotlib
+    from bbedge.display.study_page import Made
+    from bbedge.display.study_table import setting_tables, show_study
     from bbedge.study.monte_carlo import fingerprint, run_study
 
     need_matplotlib()
@@ -211,9 +211,9 @@ def _run_one(
 
 def _write(study: Study, results: Results, made: Made, out: Path) -> None:
     """The table, the figure, the page and how they were made; the list of studies last."""
-    from bbedge.report.plotting import save_figure
-    from bbedge.report.study_figure import study_figure
-    from bbedge.report.study_page import index_page, study_page
+    from bbedge.display.plotting import save_figure
+    from bbedge.display.study_figure import study_figure
+    from bbedge.display.study_page import index_page, study_page
     from bbedge.study.experiments import STUDIES
 
     # As they will be read back: the page and the figure then follow from the table alone.
@@ -233,7 +233,7 @@ def _write(study: Study, results: Results, made: Made, out: Path) -> None:
 
 
 def _read_made(folder: Path) -> Made | None:
-    from bbedge.report.study_page import Made
+    from bbedge.display.study_page import Made
 
     file = folder / "run.json"
     try:
@@ -246,7 +246,7 @@ def _read_made(folder: Path) -> Made | None:
 
 
 def _with_data(study: Study, files: list[Path]) -> Study:
-    from bbedge.formats import read_scores
+    from bbedge.readers import read_scores
     from bbedge.study.experiments import same_model
 
     return same_model.with_data({file.stem: read_scores(file, least_models=1) for file in files}) if files else study

@@ -7,11 +7,10 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bbedge.formats.logs.suspicions import counted
-from bbedge.naming import shown
+from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
-    from bbedge.formats.survey import MetricFacts, Survey
+    from bbedge.readers.survey import MetricFacts, Survey
 
 _MOST_FILES, _MOST_METRICS = 20, 40
 _WIDTH = 72

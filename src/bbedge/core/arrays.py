@@ -22,7 +22,7 @@ from array_api_compat import (
 )
 
 from bbedge.errors import DomainError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 Array = Any
 """An array of NumPy, PyTorch or CuPy. The libraries share no type; the docstrings say the shape."""

@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.naming import listed, quoted
+from bbedge.text import listed, quoted
 
 FEW = 8
 """Fewer scores than these are equal by chance too easily."""

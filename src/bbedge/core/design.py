@@ -24,7 +24,7 @@ from bbedge.core.stakes import (
     wide_max,
 )
 from bbedge.errors import DesignError, DomainError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""

@@ -20,7 +20,7 @@ from bbedge.core.panel import check_panel
 from bbedge.core.penalties import Pairs, Rows
 from bbedge.core.predictions import Predictor, predictor_for, some
 from bbedge.errors import DataError, DesignError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 _STATE_VERSION = 1
 DAMAGED = "the saved evidence is damaged; rebuild it from the panels"

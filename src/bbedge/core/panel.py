@@ -9,7 +9,7 @@ import numpy as np
 
 from bbedge.core.arrays import Array, Space, to_numpy
 from bbedge.errors import DataError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 
 def check_panel(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bbedge.errors import EvaluationError
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 _SUM = "sum"
 _FIRST = hashlib.sha256(b"bbedge journal").hexdigest()

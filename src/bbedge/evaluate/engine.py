@@ -9,7 +9,7 @@ from typing import Protocol
 from bbedge.errors import DataError
 from bbedge.evaluate.spec import StudyModel
 from bbedge.evaluate.usage import Usage
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

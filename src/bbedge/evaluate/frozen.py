@@ -12,7 +12,7 @@ from bbedge.evaluate.engine import Benchmark
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.seeds import Seeds
 from bbedge.evaluate.spec import Study, hash_of
-from bbedge.naming import listed, shown_path
+from bbedge.text import listed, shown_path
 
 
 def seeds_of(study: Study, benchmark: Benchmark) -> Seeds:

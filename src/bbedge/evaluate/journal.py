@@ -18,7 +18,7 @@ from bbedge.errors import EvaluationError
 from bbedge.evaluate.chain import append, damaged, read_chain
 from bbedge.evaluate.engine import Done, Failed, Sent
 from bbedge.evaluate.usage import Replicate, Usage
-from bbedge.naming import quoted, shown_path
+from bbedge.text import quoted, shown_path
 
 _USAGE = "usage.jsonl"
 _LOCK = "lock"

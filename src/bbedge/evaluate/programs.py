@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bbedge.errors import EvaluationError
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 
 def program_files(command: Sequence[str], home: Path) -> dict[str, Path]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import FormatError
-from bbedge.naming import listed, quoted, shown
+from bbedge.text import listed, quoted, shown
 
 Kind = Literal["all-pairs", "top-k", "pair", "ranks"]
 Drop = Literal["settled", "unneeded", "never"]

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark
 from bbedge.evaluate.journal import Journal, Page
-from bbedge.naming import quoted, shown_path
+from bbedge.text import quoted, shown_path
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:

@@ -40,7 +40,7 @@ from bbedge.evaluate.question import Answer
 from bbedge.evaluate.resuming import check_page, check_usage
 from bbedge.evaluate.spec import Study
 from bbedge.evaluate.usage import Replicate, Spent, spent
-from bbedge.naming import quoted, shown, shown_path
+from bbedge.text import quoted, shown, shown_path
 
 _LONGEST_PAUSE = 60.0
 _LONGEST_ERROR = 4000  # characters

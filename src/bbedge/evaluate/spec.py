@@ -17,7 +17,7 @@ from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.programs import hashes, program_files
 from bbedge.evaluate.question import Drop, Question, parse_question
 from bbedge.evaluate.table import Table
-from bbedge.naming import quoted, shown, shown_path
+from bbedge.text import quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command"]
 OnError = Literal["wait", "zero"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from bbedge.credentials import redacted
 from bbedge.errors import FormatError
-from bbedge.naming import quoted, shown
+from bbedge.text import quoted, shown
 
 
 class Table:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bbedge.errors import BbedgeError, DataError
 from bbedge.files import UNFINISHED, replacing
-from bbedge.naming import shown_path
+from bbedge.text import shown_path
 
 try:
     import fcntl

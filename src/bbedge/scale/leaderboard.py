@@ -16,12 +16,12 @@ from bbedge.backends import Backend, Crew
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold_of
 from bbedge.errors import DataError, DesignError, DomainError
-from bbedge.naming import shown_path
 from bbedge.scale.bits import PackedGraph
 from bbedge.scale.files import locked, remove_unfinished
 from bbedge.scale.run import Journal, Run, TiledLook
 from bbedge.scale.strips import Panel, PanelLike, add_strip, strip_means
 from bbedge.scale.work import Tile, TileTask, add_replicate, certify, load_mixture, one_thread, read_first, read_tile
+from bbedge.text import shown_path
 
 
 class TiledLeaderboard:

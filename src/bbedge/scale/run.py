@@ -16,8 +16,8 @@ from bbedge.core.design import Design, Family
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
 from bbedge.files import write_whole
-from bbedge.naming import shown_path
 from bbedge.scale.files import damaged
+from bbedge.text import shown_path
 
 _VERSION = 1
 _DESIGN, _JOURNAL = "design.json", "journal.json"

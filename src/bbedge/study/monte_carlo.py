@@ -22,10 +22,10 @@ from bbedge._version import __version__
 from bbedge.backends import Backend, map_unordered
 from bbedge.errors import DataError, DomainError
 from bbedge.files import replacing
-from bbedge.naming import shown_path
 from bbedge.study.results import Results, Sums, summarised
 from bbedge.study.setting import Contest, Record, Seeds, Setting
 from bbedge.study.study import Study
+from bbedge.text import shown_path
 
 CHUNK = 10
 """Repetitions that are kept together: what a crash can cost a worker."""

@@ -12,7 +12,7 @@ from bbedge.board.verify import verify
 from bbedge.cli.board_words import document
 from bbedge.core.notes import Note
 from bbedge.errors import BoardError
-from bbedge.formats import read_scores
+from bbedge.readers import read_scores
 from unit.board.boards import ITEMS, make, runs, scores, values
 
 ABC = ("a", "b", "c")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import BbedgeError, DataError, FormatError
-from bbedge.formats import Choices, read_scores
+from bbedge.readers import Choices, read_scores
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 ONE_OF_EACH = [
@@ -208,17 +208,17 @@ def test_a_bug_is_not_hidden(tmp_path, monkeypatch):
         raise RuntimeError("a bug")
 
     path = inspect_log(tmp_path / "a.eval")
-    monkeypatch.setattr("bbedge.formats.logs.inspect_ai._run", broken)
+    monkeypatch.setattr("bbedge.readers.logs.inspect_ai._run", broken)
     with pytest.raises(RuntimeError, match="a bug"):
         read(path)
     monkeypatch.undo()
-    monkeypatch.setattr("bbedge.formats.logs.inspect_ai._scores", broken)
+    monkeypatch.setattr("bbedge.readers.logs.inspect_ai._scores", broken)
     with pytest.raises(RuntimeError, match="a bug"):
         read(path)
 
 
 def test_two_readers_that_claim_one_file_are_told_apart_by_the_user(tmp_path, monkeypatch):
-    from bbedge.formats.logs.helm import Helm
+    from bbedge.readers.logs.helm import Helm
 
     monkeypatch.setattr(Helm, "recognises", lambda *_: "samples")
     path = inspect_log(tmp_path / "a.eval")

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.formats import Choices, read_scores
-from bbedge.formats.canonical import METADATA_KEY, convert
-from bbedge.formats.survey import survey
+from bbedge.readers import Choices, read_scores
+from bbedge.readers.convert import METADATA_KEY, convert
+from bbedge.readers.survey import survey
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_run
 
 
@@ -111,10 +111,10 @@ def test_a_survey_says_which_metrics_are_on_which_scale(tmp_path):
 def test_a_table_is_written_in_parts_and_never_held_as_text(tmp_path, monkeypatch, layout, blocked):
     """The same rows in order, whatever their order was, with no more than a part of them as text at a time."""
     if layout == "in groups":
-        monkeypatch.setattr("bbedge.formats.spool.PANELS_IN_MEMORY", 13 * 4 * 60)
+        monkeypatch.setattr("bbedge.readers.assemble.spool.PANELS_IN_MEMORY", 13 * 4 * 60)
     if layout == "sparse":
-        monkeypatch.setattr("bbedge.formats.grid.Grid.is_dense", lambda *_: False)
-    monkeypatch.setattr("bbedge.formats.canonical._ROWS", 50)
+        monkeypatch.setattr("bbedge.readers.assemble.grid.Grid.is_dense", lambda *_: False)
+    monkeypatch.setattr("bbedge.readers.convert._ROWS", 50)
     made = []
     gather = pl.Series.gather
 

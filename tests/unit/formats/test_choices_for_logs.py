@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.formats import Choices, read_scores
+from bbedge.readers import Choices, read_scores
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 

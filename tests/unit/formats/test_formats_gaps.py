@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.formats import read_scores
-from bbedge.formats.gaps import Gaps, size
+from bbedge.readers import read_scores
+from bbedge.readers.assemble.gaps import Gaps, size
 
 
 def table(models=3, items=5, replicates=2, without=()):

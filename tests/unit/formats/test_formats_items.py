@@ -3,7 +3,7 @@
 import pytest
 
 from bbedge.errors import FormatError
-from bbedge.formats import read_items
+from bbedge.readers import read_items
 
 
 def write(tmp_path, text, name="items.csv"):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbedge.formats import read_scores
-from bbedge.formats.ordering import folded, natural_key, whole_number
-from bbedge.naming import listed, shown, shown_path
+from bbedge.readers import read_scores
+from bbedge.readers.assemble.ordering import folded, natural_key, whole_number
+from bbedge.text import listed, shown, shown_path
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bbedge.formats import read_scores
+from bbedge.readers import read_scores
 
 LONG = (
     "model,item,replicate,score\n"
@@ -240,7 +240,7 @@ def test_progress_names_the_file(tmp_path):
 
 
 def test_importing_the_package_does_not_import_polars():
-    code = "import sys, bbedge.formats; sys.exit('polars' in sys.modules)"
+    code = "import sys, bbedge.readers; sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.formats import Limits, read_scores
+from bbedge.readers import Limits, read_scores
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
 
@@ -187,7 +187,7 @@ def test_broken_quotes(tmp_path, row):
 
 
 def test_quote_that_never_ends_in_a_large_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("bbedge.formats.opening.PIECE", 1000)
+    monkeypatch.setattr("bbedge.readers.opening.PIECE", 1000)
     text = GOOD + '"c,q1,1\n' + "c,q2,1\n" * 5000
     message = csv_refusal(tmp_path, text, error=FormatError, limits=Limits(line_bytes=5000))
     says(message, "DIR/a.csv:6: from here on a quoted field does not end", "close the quote", "--max-size")
@@ -286,7 +286,7 @@ def test_number_in_a_column_of_truth_values(tmp_path, monkeypatch):
     message = csv_refusal(tmp_path, "model,item,score\na,q,true\nb,q,1\n")
     says(message, "DIR/a.csv:3: '1' in a score column that held true and false before", "whole column")
     # The same where the two kinds fall into different pieces of the file.
-    monkeypatch.setattr("bbedge.formats.opening.PIECE", 30)
+    monkeypatch.setattr("bbedge.readers.opening.PIECE", 30)
     text = "model,item,score\n" + "".join(f"a,q{i},true\n" for i in range(20)) + "b" * 80 + ",q1,1\n"
     says(csv_refusal(tmp_path, text), "DIR/a.csv:22: '1.0' in a score column that held true and false before")
 

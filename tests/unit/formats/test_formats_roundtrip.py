@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import DataError
-from bbedge.formats import read_scores
-from bbedge.formats.ordering import natural_key
+from bbedge.readers import read_scores
+from bbedge.readers.assemble.ordering import natural_key
 
 NAMES = st.one_of(
     st.sampled_from(
@@ -93,7 +93,7 @@ def test_cuts_between_pieces_change_nothing(tmp_path, monkeypatch, kind, piece):
     path_with_bad = written(tmp_path, [*rows, rows[5] | {"model": "last", "score": 9.0}], kind)
     with pytest.raises(DataError) as caught:
         read_scores(path_with_bad)
-    monkeypatch.setattr("bbedge.formats.opening.PIECE", piece)
+    monkeypatch.setattr("bbedge.readers.opening.PIECE", piece)
     with pytest.raises(DataError) as again:
         read_scores(path_with_bad)
     assert str(again.value) == str(caught.value)
@@ -107,8 +107,8 @@ def test_cuts_between_pieces_change_nothing(tmp_path, monkeypatch, kind, piece):
 
 MEASURE = """
 import resource, sys
-import bbedge.formats.frames, bbedge.formats.pivot, bbedge.formats.notes
-from bbedge.formats import read_scores
+import bbedge.readers.tables.frames, bbedge.readers.assemble.pivot, bbedge.readers.assemble.notes
+from bbedge.readers import read_scores
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 scores = read_scores(sys.argv[1])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, *scores.values.shape)

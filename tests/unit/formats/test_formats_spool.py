@@ -14,9 +14,9 @@ from bbedge.cli.app import make_app
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.formats import read_scores, spool
-from bbedge.formats.canonical import convert
-from bbedge.formats.spool import Spool, one_by_one, spool_folder
+from bbedge.readers import read_scores, spool
+from bbedge.readers.assemble.spool import Spool, one_by_one, spool_folder
+from bbedge.readers.convert import convert
 from log_makers import inspect_log, inspect_sample
 
 SHAPES = [(1, 2, 1), (1, 7, 40), (3, 5, 11), (6, 4, 30), (13, 3, 9)]
@@ -47,9 +47,9 @@ def small_memory(monkeypatch):
     """Memory for some rows and hardly any panel; and batches of few rows, so that there are many chunks."""
 
     def limited(rows=100, panels=1):
-        monkeypatch.setattr("bbedge.formats.spool.ROWS_IN_MEMORY", rows)
-        monkeypatch.setattr("bbedge.formats.spool.PANELS_IN_MEMORY", panels)
-        monkeypatch.setattr("bbedge.formats.frames._ROWS", 17)
+        monkeypatch.setattr("bbedge.readers.assemble.spool.ROWS_IN_MEMORY", rows)
+        monkeypatch.setattr("bbedge.readers.assemble.spool.PANELS_IN_MEMORY", panels)
+        monkeypatch.setattr("bbedge.readers.tables.frames._ROWS", 17)
 
     return limited
 
@@ -259,7 +259,7 @@ def test_the_file_has_no_name(tmp_path, small_memory, monkeypatch):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from bbedge.formats.spool import Spool
+from bbedge.readers.assemble.spool import Spool
 spool = Spool(sys.argv[1])
 spool.write(np.ones(1000))
 array = spool.mapped((1000,))
@@ -331,7 +331,7 @@ def test_the_command_gives_the_same_certificate_from_disk(tmp_path, small_memory
 MEASURE = """
 import resource, sys
 import polars as pl
-from bbedge.formats import frames, read_scores, spool
+from bbedge.readers import frames, read_scores, spool
 frames._ROWS, spool.ROWS_IN_MEMORY, spool.PANELS_IN_MEMORY = 100_000, 8 << 20, 16 << 20
 read_scores(pl.DataFrame({"model": ["a", "b"], "item": ["x", "x"], "score": [1.0, 0.0]}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -12,8 +12,8 @@ import pytest
 from bbedge.board import BoardDesign
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.evaluate.spec import Study
-from bbedge.formats import Choices, read_items, read_scores
-from bbedge.formats.survey import survey
+from bbedge.readers import Choices, read_items, read_scores
+from bbedge.readers.survey import survey
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 GOOD = "model,item,block,replicate,score\n" + "".join(

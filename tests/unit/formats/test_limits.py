@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.formats import LimitError, Limits, read_scores
-from bbedge.formats.columns import find_roles
-from bbedge.formats.footer import check_expansion
-from bbedge.formats.opening import lines
-from bbedge.formats.wide import as_wide
+from bbedge.readers import LimitError, Limits, read_scores
+from bbedge.readers.opening import lines
+from bbedge.readers.tables.columns import find_roles
+from bbedge.readers.tables.footer import check_expansion
+from bbedge.readers.tables.wide import as_wide
 from log_makers import inspect_log
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
@@ -42,7 +42,7 @@ def endless(tmp_path, monkeypatch):
         path = tmp_path / name
         with gzip.open(path, "wb") as file:
             file.write(unit * 1000)
-        monkeypatch.setattr("bbedge.formats.opening.gzip.open", lambda *_: Endless(unit, most))
+        monkeypatch.setattr("bbedge.readers.opening.gzip.open", lambda *_: Endless(unit, most))
         return path
 
     return make
@@ -76,7 +76,7 @@ def test_blank_lines_are_passed_over_in_bulk(tmp_path, monkeypatch):
     expected = [(n, line) for n, line in enumerate(content.splitlines(keepends=True), start=1) if line.strip()]
     expected[-1] = (expected[-2][0] + 101, b"\x0cthree")
     for piece in (1 << 20, 7, 1):
-        monkeypatch.setattr("bbedge.formats.opening.PIECE", piece)
+        monkeypatch.setattr("bbedge.readers.opening.PIECE", piece)
         assert list(lines(str(path))) == expected
 
 
@@ -84,7 +84,7 @@ def test_blank_lines_are_passed_over_in_bulk(tmp_path, monkeypatch):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_blank_lines_change_neither_scores_nor_places(tmp_path, monkeypatch, piece, end, quote):
-    monkeypatch.setattr("bbedge.formats.opening.PIECE", piece)
+    monkeypatch.setattr("bbedge.readers.opening.PIECE", piece)
     path = tmp_path / "a.csv"
     head, *rows = GOOD.replace("q2", f"{quote}q2{quote}").splitlines()
     blank = end * 1500
@@ -123,7 +123,7 @@ def test_a_long_line_is_read_when_the_limit_is_raised(tmp_path):
     path.write_text("".join(json.dumps(row | {"prompt": "x" * 5000}) + "\n" for row in ROWS))
     low = Limits(line_bytes=1000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bbedge.formats.opening.PIECE", 500)
+        patch.setattr("bbedge.readers.opening.PIECE", 500)
         with pytest.raises(LimitError, match=r"a\.jsonl:1: a line does not end for 1000 bytes"):
             read_scores(path, limits=low)
         assert read_scores(path, limits=Limits.up_to(10_000)).models == ("a", "b")
@@ -181,7 +181,7 @@ def test_the_footer_says_what_a_column_unpacks_to(tmp_path, compression):
             seen.append((unpacked, packed, name))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bbedge.formats.footer.limits_in_force", Watching)
+        patch.setattr("bbedge.readers.tables.footer.limits_in_force", Watching)
         check_expansion(str(path), "a", {"a"})
         check_expansion(str(path), "a", {"a", "b"})
     (one, packed, _), (two, _, _) = seen

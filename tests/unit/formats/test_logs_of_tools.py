@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.formats import Choices, read_scores
+from bbedge.readers import Choices, read_scores
 from log_makers import LOGS
 
 

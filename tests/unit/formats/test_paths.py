@@ -6,9 +6,9 @@ import socket
 import pytest
 
 from bbedge.errors import FormatError
-from bbedge.formats import read_items, read_scores
-from bbedge.formats.searching import files_below, files_matching
-from bbedge.formats.survey import survey
+from bbedge.readers import read_items, read_scores
+from bbedge.readers.searching import files_below, files_matching
+from bbedge.readers.survey import survey
 
 A = "model,item,score\na,q1,1\na,q2,0\n"
 B = "model,item,score\nb,q1,0\nb,q2,1\n"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bbedge.errors import FormatError
-from bbedge.formats import read_scores
+from bbedge.readers import read_scores
 from log_makers import inspect_log, inspect_sample, lm_eval_run
 
 ROWS = [{"model": model, "item": f"q{item}", "score": item % 2} for model in "ab" for item in range(1500)]

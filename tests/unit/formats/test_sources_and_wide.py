@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.formats import Choices, read_scores
+from bbedge.readers import Choices, read_scores
 from log_makers import inspect_log
 
 ITEMS = [f"q{n}" for n in range(1, 11)]

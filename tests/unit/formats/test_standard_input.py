@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from bbedge.errors import FormatError
-from bbedge.formats import Choices, LimitError, Limits, read_scores
-from bbedge.formats.canonical import METADATA_KEY, convert
-from bbedge.formats.survey import survey
+from bbedge.readers import Choices, LimitError, Limits, read_scores
+from bbedge.readers.convert import METADATA_KEY, convert
+from bbedge.readers.survey import survey
 from log_makers import LOGS
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"

@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 
+from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.history import Recorder
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
 from bbedge.core.scores import Scores
-from bbedge.report.document import certificate, to_json
-from bbedge.report.history import Recorder
 
 
 def drawn(means: list[float], *, names: list[str] | None = None, items: int = 80, replicates: int = 3) -> Scores:

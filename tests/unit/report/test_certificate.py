@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from bbedge.certificate.certificate import Certificate, read_certificate
+from bbedge.certificate.document import certificate, to_json
 from bbedge.errors import FormatError
-from bbedge.report.certificate import Certificate, read_certificate
-from bbedge.report.document import certificate, to_json
 from unit.report.documents import certified, document, parted
 
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
+from bbedge.certificate.certificate import Certificate, read_certificate
+from bbedge.certificate.document import certificate, to_json
 from bbedge.cli.board_words import document as board_document
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
 from bbedge.core.scores import Scores
+from bbedge.display.exports import EXPORTS
+from bbedge.display.page import render_page
 from bbedge.errors import FormatError
-from bbedge.report.certificate import Certificate, read_certificate
-from bbedge.report.document import certificate, to_json
-from bbedge.report.exports import EXPORTS
-from bbedge.report.page import render_page
 from unit.report.documents import certified, circular, document, many, parted
 
 OLD = Path(__file__).parent / "certificate-0.1.0.json"

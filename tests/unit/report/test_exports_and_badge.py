@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from bbedge.certificate.certificate import Certificate
+from bbedge.display.badge import badge
+from bbedge.display.exports import to_csv, to_dot, to_graphml, to_mermaid
 from bbedge.errors import DomainError
-from bbedge.report.badge import badge
-from bbedge.report.certificate import Certificate
-from bbedge.report.exports import to_csv, to_dot, to_graphml, to_mermaid
 from unit.report.documents import document
 
 NAMES = ['say "hi"\\', "<b>&", "a]; x -->", "\u202enosj\x1b", "\u6a21\u578b"]

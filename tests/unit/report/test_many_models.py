@@ -14,20 +14,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bbedge.core.notebook import MOST_ROWS as NOTEBOOK_ROWS
-from bbedge.core.notebook import leaderboard_html
+from bbedge.certificate.arrays import pair_arrays, write_arrays
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import MOST_MODELS, certificate, to_json
+from bbedge.certificate.reading import ADDED, PAIRWISE
+from bbedge.display.badge import badge
+from bbedge.display.exports import EXPORTS
+from bbedge.display.figures import graph_figure, rank_figure
+from bbedge.display.notebook import MOST_ROWS as NOTEBOOK_ROWS
+from bbedge.display.notebook import leaderboard_html
+from bbedge.display.page import render_page
+from bbedge.display.page.view import MOST_ROWS
+from bbedge.display.terminal import MOST_ROWS as TERMINAL_ROWS
+from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import DomainError, FormatError
-from bbedge.report.arrays import pair_arrays, write_arrays
-from bbedge.report.badge import badge
-from bbedge.report.certificate import Certificate
-from bbedge.report.document import MOST_MODELS, certificate, to_json
-from bbedge.report.exports import EXPORTS
-from bbedge.report.figures import graph_figure, rank_figure
-from bbedge.report.page import render_page
-from bbedge.report.page.view import MOST_ROWS
-from bbedge.report.reading import ADDED, PAIRWISE
-from bbedge.report.terminal import MOST_ROWS as TERMINAL_ROWS
-from bbedge.report.terminal import show_leaderboard
 from unit.report.documents import many
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))

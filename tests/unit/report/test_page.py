@@ -14,15 +14,15 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from bbedge.report.certificate import Certificate
-from bbedge.report.document import certificate, to_json
-from bbedge.report.page import render_page
-from bbedge.report.page.drawing import draw_graph, draw_matrix, fitted
-from bbedge.report.page.payload import embedded, pack
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, to_json
+from bbedge.display.page import render_page
+from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
+from bbedge.display.page.payload import embedded, pack
 from unit.report.documents import circular, document
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
-STYLE = files("bbedge.report.page").joinpath("page.css").read_text(encoding="ascii")
+STYLE = files("bbedge.display.page").joinpath("page.css").read_text(encoding="ascii")
 
 
 def data_of(page: str) -> dict:

@@ -5,7 +5,7 @@ import pytest
 
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.scores import Scores
-from bbedge.study.diagnostics import (
+from bbedge.diagnostics.checks import (
     ALARM_LEVEL,
     DEPENDENCE_LEVEL,
     REPETITION_LEVEL,

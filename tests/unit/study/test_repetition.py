@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.scores import Scores
-from bbedge.study.repetition import _tail_bounds, close_runs, repeated_scores
+from bbedge.diagnostics.repetition import _tail_bounds, close_runs, repeated_scores
 
 
 def items(n: int) -> BlockLayout:

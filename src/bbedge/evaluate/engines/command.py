@@ -17,8 +17,8 @@ from bbedge.evaluate.programs import hashes, program_file, program_files, stamps
 from bbedge.evaluate.seeds import Seeds
 from bbedge.evaluate.spec import Study
 from bbedge.evaluate.usage import Usage
-from bbedge.formats import read_items, read_scores
-from bbedge.naming import listed, shown, shown_path
+from bbedge.readers import read_items, read_scores
+from bbedge.text import listed, shown, shown_path
 
 _WHOLE = "all items"
 _TAIL = 300  # characters of a log that go into a message

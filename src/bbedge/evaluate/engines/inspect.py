@@ -23,7 +23,7 @@ from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, Sample
 from bbedge.evaluate.spec import Study, StudyModel
-from bbedge.naming import listed, quoted, shown, shown_path
+from bbedge.text import listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from inspect_ai import Task

@@ -17,7 +17,7 @@ from inspect_ai.model import GenerateConfig, ModelUsage
 
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Done, Failed, Job, Report, Sent
-from bbedge.evaluate.engines.inspect_scores import item_scores
+from bbedge.evaluate.engines.inspect_numbers import item_scores
 from bbedge.evaluate.usage import Usage
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from bbedge.errors import BbedgeError, DomainError
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 if TYPE_CHECKING:
     from inspect_ai import Task

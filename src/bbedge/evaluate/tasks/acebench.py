@@ -23,7 +23,7 @@ from bbedge.evaluate.tasks.calls import Call, UnreadableError, Value, parse_call
 from bbedge.evaluate.tasks.items import item_mean
 from bbedge.evaluate.tasks.matching import Expected, Strings, calls_match
 from bbedge.evaluate.tasks.sources import Row, beside, read_rows, refuse_repeats
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 USUAL_SOURCE = "https://raw.githubusercontent.com/ACEBench/ACEBench/main/data_all/data_en"
 FILES = ("data_normal_multi_turn_user_adjust.json", "data_normal_multi_turn_user_switch.json")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bbedge.errors import DataError, FormatError
 from bbedge.evaluate.tasks.sources import read_rows
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 RATINGS = (1.0, 10.0)
 _RATING = re.compile(r"\[\[([0-9]+(?:\.[0-9]+)?)\]\]")

@@ -18,7 +18,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, multiple_choice, solv
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.evaluate.tasks.sources import Row, read_rows, refuse_repeats
-from bbedge.naming import quoted
+from bbedge.text import quoted
 
 USUAL_SOURCE = "https://huggingface.co/datasets/TIGER-Lab/MMLU-Pro/resolve/main/data/test-00000-of-00001.parquet"
 _LETTERS = "ABCDEFGHIJ"

@@ -21,7 +21,7 @@ import polars as pl
 
 from bbedge.credentials import redacted, without_credentials
 from bbedge.errors import FormatError
-from bbedge.naming import quoted, shown_path
+from bbedge.text import quoted, shown_path
 
 _WEB = ("https://", "http://")
 _SECONDS = 60.0

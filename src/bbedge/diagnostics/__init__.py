@@ -1,0 +1,1 @@
+"""Whether the assumptions look right: tests with known false-alarm rates, and findings as data."""

@@ -1,0 +1,313 @@
+"""From the numbers of a diagnosis to findings: verdicts for programs, sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, exp, log
+
+from bbedge.core.copies import Copy
+from bbedge.core.scores import Scores
+from bbedge.diagnostics.checks import (
+    DEPENDENCE_LEVEL,
+    LOOK_LEVEL,
+    REPETITION_LEVEL,
+    SELF_LEVEL,
+    BlockDependence,
+    Diagnosis,
+    Heterogeneity,
+    RankStability,
+    SplitNull,
+    self_evidence,
+)
+from bbedge.diagnostics.finding import Finding, Verdict
+from bbedge.diagnostics.repetition import CloseRuns
+from bbedge.text import counted, listed, quoted
+
+_MOST = 3  # sentences about single repetitions
+
+
+def findings_of(diagnosis: Diagnosis, scores: Scores) -> tuple[Finding, ...]:
+    """Every finding about the scores, in the order in which they are shown."""
+    found = [
+        _dependence(diagnosis.dependence, scores, diagnosis.permutations),
+        _copies(diagnosis, scores),
+        _near_copies(diagnosis.close, scores),
+        *_seeds(scores),
+        _same_model(diagnosis.halves, len(scores.replicates)),
+    ]
+    if diagnosis.stability is not None:
+        found.append(_stability(diagnosis.stability))
+    if diagnosis.heterogeneity:
+        found.append(_heterogeneity(diagnosis.heterogeneity[0]))
+    return tuple(found)
+
+
+def _verdict(p_value: float, level: float) -> Verdict:
+    return "alarm" if p_value <= level else "look" if p_value <= LOOK_LEVEL else "no alarm"
+
+
+def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations: int) -> Finding:
+    question = "Do replicate means vary as independent blocks imply?"
+    if not results:
+        return Finding(
+            kind="block-dependence",
+            question=question,
+            verdict="not possible",
+            found=f"{_sizes(scores)}: at least 3 and 2 are needed.",
+            not_shown="Anything about dependence. The blocks need a reason in how the runs were made.",
+            to_do="",
+        )
+    worst = min(results, key=lambda each: (each.adjusted, each.p_value))
+    verdict = _verdict(worst.adjusted, DEPENDENCE_LEVEL)
+    of_models = [each for each in results if each.model is not None]
+    found = (
+        f"The variance of replicate means is {worst.ratio:.2f} times what independent blocks imply for "
+        f"{_whose(worst.model)} (p {worst.p_value:.3g}"
+    )
+    if len(of_models) > 1:
+        found += f"; {worst.adjusted:.3g} as the most striking result for {len(of_models)} models"
+    found += ")."
+    striking = [each for each in of_models if each.adjusted <= LOOK_LEVEL]
+    if len(striking) > 1:
+        found += f" {len(striking)} of {len(of_models)} models stand out."
+    not_shown = "Dependence that is the same in every replicate, or too weak for this many replicates to show."
+    if verdict != "no alarm":
+        not_shown = (
+            "Where it comes from: a shared cache, one seed for a whole run, a judge with memory, a change between "
+            "runs, or blocks that are too small."
+        )
+    if 1.0 / (permutations + 1) > DEPENDENCE_LEVEL:
+        not_shown += f" An alarm takes at least {ceil(1.0 / DEPENDENCE_LEVEL) - 1} permutations."
+    return Finding(
+        kind="block-dependence",
+        question=question,
+        verdict=verdict,
+        found=found,
+        not_shown=not_shown,
+        to_do="Find out what the answers of a run share. Use larger blocks, or --blocks one."
+        if verdict != "no alarm"
+        else "",
+    )
+
+
+def _copies(diagnosis: Diagnosis, scores: Scores) -> Finding:
+    question = "Do replicates repeat each other exactly?"
+    if len(scores.replicates) < 2:
+        return Finding(
+            kind="copies",
+            question=question,
+            verdict="not possible",
+            found="There is only one replicate.",
+            not_shown="Anything about copies.",
+            to_do="",
+        )
+    copied = [each for each in diagnosis.close if each.differing == 0 and each.adjusted <= REPETITION_LEVEL]
+    copies = scores.copies
+    in_copies = {(copy.replicate, model) for copy in copies for model in copy.models}
+    others = [
+        each for each in diagnosis.repeated if not any((place, each.model) in in_copies for place in each.replicates)
+    ]
+    steady = [each.model for each in others if each.always]
+    signs = copies or any(each.always and each.varied for each in others)
+    # Nothing varies: whatever made it so, there is one run, and certify stops.
+    one_run = sum(copy.whole for copy in copies) == len(scores.replicates) - 1
+    verdict: Verdict = "alarm" if copied or one_run else "look" if signs else "no alarm"
+    sentences = [*_copy_sentences(copies, scores)]
+    if steady:
+        sentences.append(
+            f"{len(steady)} of {len(scores.models)} models have the same scores in all "
+            f"{len(scores.replicates)} replicates: {listed(steady)}."
+        )
+    sentences += _some(
+        [
+            f"{quoted(each.model)} has the same scores in replicates "
+            f"{listed(scores.replicates[place] for place in each.replicates)}."
+            for each in others
+            if not each.always
+        ]
+    )
+    if copied:
+        sentences.append(
+            "The other runs differ so much that independent runs would repeat each other with a probability of at "
+            f"most {min(each.adjusted for each in copied):.2g}."
+        )
+    elif copies or others:
+        sentences.append(
+            "That is no proof of a copy: a deterministic system repeats itself, and runs that differ on few items are "
+            "sometimes equal by chance."
+        )
+    return Finding(
+        kind="copies",
+        question=question,
+        verdict=verdict,
+        found=" ".join(sentences) or "No model has the same scores in two replicates.",
+        not_shown="Whether equal runs were copied, cached or really repeated: scores alone cannot show that.",
+        to_do="Find out why from how the runs were made, and never choose between runs by their scores. Greedy "
+        "decoding: the system is deterministic; state that before the runs and use --copies allow, or one run. A "
+        "cache: disable it and run again. A file that was copied: remove the copy."
+        if verdict != "no alarm"
+        else "",
+    )
+
+
+def _copy_sentences(copies: Sequence[Copy], scores: Scores) -> list[str]:
+    """The copies that stop other commands, with their replicates and models."""
+    groups: dict[tuple[int, tuple[str, ...], bool], list[int]] = {}
+    for copy in copies:
+        groups.setdefault((copy.of, copy.models, copy.whole), [copy.of]).append(copy.replicate)
+    return _some(
+        [
+            f"Replicates {listed(scores.replicates[place] for place in places)} have the same scores for "
+            + (f"every model ({listed(models)})." if whole else f"{listed(models)}.")
+            for (_, models, whole), places in groups.items()
+        ]
+    )
+
+
+def _some(sentences: list[str]) -> list[str]:
+    more = len(sentences) - _MOST
+    return sentences[:_MOST] + ([f"{more} more are like that."] if more > 0 else [])
+
+
+def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
+    question = "Are two replicates nearly the same?"
+    if not close:
+        return Finding(
+            kind="near-copies",
+            question=question,
+            verdict="not possible",
+            found=f"{_sizes(scores)}: at least 3 and 2 are needed.",
+            not_shown="Copies that were changed a little.",
+            to_do="",
+        )
+    changed = [each for each in close if each.differing > 0]  # the others are exact repetitions
+    if not changed:
+        return Finding(
+            kind="near-copies",
+            question=question,
+            verdict="no alarm",
+            found="The closest replicates of every model are equal; see above.",
+            not_shown="Copies of single answers.",
+            to_do="",
+        )
+    worst = min(changed, key=lambda each: (each.adjusted, each.differing / each.usual))
+    verdict = _verdict(worst.adjusted, REPETITION_LEVEL)
+    pairs = [worst] if verdict == "no alarm" else [each for each in changed if each.adjusted <= LOOK_LEVEL]
+    sentences = _some(
+        [
+            f"Replicates {listed(scores.replicates[place] for place in each.replicates)} differ in "
+            f"{counted(each.differing, 'score')} of {_whose(each.model)}; two replicates differ in "
+            f"{each.usual:.1f} on average."
+            for each in sorted(pairs, key=lambda each: each.adjusted)
+        ]
+    )
+    if verdict != "no alarm":
+        sentences.append(
+            f"Independent runs would be as close as this with a probability of at most {worst.adjusted:.2g}."
+        )
+    return Finding(
+        kind="near-copies",
+        question=question,
+        verdict=verdict,
+        found=" ".join(sentences),
+        not_shown="Caches that answered only some items, and near-copies of models that hardly change anyway.",
+        to_do="Compare how these runs were made. A cache that answered most items: disable it and run again. A copied "
+        "file that was edited: remove the copy. Answers that were sorted between the runs: restore their order."
+        if verdict != "no alarm"
+        else "",
+    )
+
+
+def _seeds(scores: Scores) -> list[Finding]:
+    """What logs state about seeds; tables state nothing, and then there is no finding."""
+    about = [note for note in scores.notes if note.kind == "seed"]
+    if not about:
+        return []
+    return [
+        Finding(
+            kind="seeds",
+            question="Do runs or items share a seed?",
+            verdict="look",
+            found=" ".join(note.text for note in about),
+            not_shown="Whether the tool used the seed, and whether the provider of the model respected it.",
+            to_do="Run without a seed, or with one of its own for every run; or use --blocks one.",
+        )
+    ]
+
+
+def _same_model(results: Sequence[SplitNull], replicates: int) -> Finding:
+    question = "Is a model ever certified above itself?"
+    if not results:
+        return Finding(
+            kind="same-model",
+            question=question,
+            verdict="not possible",
+            found=f"{counted(replicates, 'replicate')}: at least 4 are needed to split them.",
+            not_shown="Whether a model changed between its runs.",
+            to_do="",
+        )
+    log_e = self_evidence(results)
+    verdict = _verdict(exp(min(0.0, -log_e)), SELF_LEVEL)
+    worst = max(results, key=lambda each: each.log_e)
+    certified, tried = sum(each.certified for each in results), sum(each.splits for each in results)
+    found = (
+        f"Halves of a model's own runs differ with an average evidence of {_number(log_e)}; an alarm takes "
+        f"{1.0 / SELF_LEVEL:.0f}. {certified} of {tried} random splits gave a certificate."
+    )
+    if verdict != "no alarm":
+        found += f" The evidence is largest for {quoted(worst.model)}."
+    return Finding(
+        kind="same-model",
+        question=question,
+        verdict=verdict,
+        found=found,
+        not_shown="The error probability: all splits reuse the same runs, and some certificates among many splits "
+        "are no surprise.",
+        to_do="Look for a changed version, prompt or judge between the runs." if verdict != "no alarm" else "",
+    )
+
+
+def _stability(result: RankStability) -> Finding:
+    verdict: Verdict = "not possible" if result.replicates < 2 else "look" if result.differing else "no alarm"
+    found = "There is only one replicate."
+    if result.replicates > 1:
+        found = f"{result.differing} of {result.replicates} single replicates rank the models differently from all."
+    if result.reversals:
+        a, b, times = result.reversals[0]
+        found += f" Most often reversed: {quoted(a)} and {quoted(b)}, in {times}."
+    return Finding(
+        kind="rank-stability",
+        question="Would a single run have given this ranking?",
+        verdict=verdict,
+        found=found,
+        not_shown="Which of the models that change places is better.",
+        to_do="Read rank intervals, not ranks." if verdict == "look" else "",
+    )
+
+
+def _heterogeneity(closest: Heterogeneity) -> Finding:
+    both = min(closest.for_first, closest.for_second) > 0
+    return Finding(
+        kind="item-heterogeneity",
+        question="Do close models differ on the same items?",
+        verdict="look" if both else "no alarm",
+        found=f"{quoted(closest.first)} and {quoted(closest.second)} are {closest.difference:.4f} apart on the [0, 1] "
+        f"scale: the first is ahead on {closest.for_first} items, the second on {closest.for_second}.",
+        not_shown="How much of this is noise; with few replicates, most of it.",
+        to_do="Do not use methods that treat items as alike (SERPANT, pooled tests); bb-edge does not need that."
+        if both
+        else "",
+    )
+
+
+def _whose(model: str | None) -> str:
+    return "all models together" if model is None else quoted(model)
+
+
+def _sizes(scores: Scores) -> str:
+    return f"{counted(len(scores.replicates), 'replicate')} and {counted(len(set(scores.blocks)), 'block')}"
+
+
+def _number(log_e: float) -> str:
+    """The evidence, however large."""
+    return f"{exp(log_e):.3g}" if log_e < log(1e6) else f"10^{log_e / log(10.0):.0f}"

@@ -1,0 +1,233 @@
+"""Figures of a certificate for a paper: the graph, the rank intervals, the evidence, and how steady the ranks are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import rank
+from bbedge.display.layout import can_draw, layered
+from bbedge.display.plotting import COLOURS, DASHES
+from bbedge.errors import DomainError
+from bbedge.text import display_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 120
+"""With more models than this, rows have no names beside them."""
+_ROW = 0.2  # inches
+_TALLEST = 12.0
+_INK, _PALE = "#333333", "#9aa5b1"
+
+
+def rank_figure(certificate: Certificate) -> Figure:
+    """The rank interval of every model, and where its mean alone would have put it."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    ranks, size = certificate.ranks, len(certificate.names)
+    figure = Figure(figsize=(5.5, _height(size)))
+    axes = figure.subplots()
+    rows = np.arange(size)
+    best, worst = np.array(ranks.rank_intervals).T
+    thick = float(np.clip(150 / size, 1.0, 7.0))
+    if size <= MOST_ROWS:
+        axes.hlines(rows, best - 0.35, worst + 0.35, color=COLOURS[0], linewidth=thick)
+    else:
+        axes.fill_betweenx(rows, best - 0.5, worst + 0.5, step="mid", color=COLOURS[0], linewidth=0.0)
+    means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
+    by_mean = np.empty(size)
+    by_mean[np.argsort(-means, kind="stable")] = np.arange(1, size + 1)
+    if certificate.replicates and size <= MOST_ROWS:
+        axes.plot(
+            by_mean, rows, "o", color="white", markeredgecolor=_INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
+        )
+    for cut in ranks.cuts if len(ranks.cuts) <= 40 else ():
+        axes.axhline(cut - 0.5, color=_INK, linewidth=0.7, linestyle=DASHES[1])
+    axes.set(xlim=(0.4, size + 0.6), ylim=(size - 0.4, -0.6), xlabel="rank")
+    _name_rows(axes, certificate.names)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(axis="y", visible=False)
+    axes.set_title("Possible ranks (dot: by mean alone; dashed: certified cut)", loc="left")
+    return figure
+
+
+def graph_figure(certificate: Certificate) -> Figure:
+    """The certified graph, reduced, in layers; with many models, the certified order as a matrix."""
+    graph = certificate.graph
+    if not can_draw(graph):
+        return _matrix_figure(certificate)
+    from matplotlib.figure import Figure
+
+    layout = layered(graph)
+    labels = display_names(certificate.names, width=20)
+    widest = max(map(len, labels), default=8)
+    across = 0.32 + 0.085 * max(widest, 8)
+    columns = max(1.0, layout.width + 1, min(len(layout.alone), 5))
+    bottom = layout.layers + (0.4 if layout.alone and layout.layers else 0.0)
+    places = dict(layout.places)
+    for number, model in enumerate(layout.alone):
+        row, column = divmod(number, max(1, int(columns)))
+        places[model] = (float(column), bottom + row)
+    height = 1 + max((layer for _, layer in places.values()), default=0.0)
+    figure = Figure(figsize=(max(3.0, across * columns), max(1.2, 0.75 * height)))
+    axes = figure.subplots()
+    for points in layout.routes.values():
+        axes.plot(*_smooth(points), color=_PALE, linewidth=1.0, zorder=1)
+    for model, (x, y) in places.items():
+        alone = model in layout.alone
+        axes.text(
+            x,
+            y,
+            f"{labels[model]}\nrank {rank(graph.rank_intervals[model])}",
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            linespacing=1.25,
+            zorder=2,
+            parse_math=False,
+            bbox={
+                "boxstyle": "round,pad=0.35",
+                "facecolor": "white",
+                "edgecolor": _PALE if alone else COLOURS[0],
+                "linewidth": 1.0,
+                "linestyle": DASHES[1] if alone else DASHES[0],
+            },
+        )
+    axes.set(xlim=(-0.6, columns - 0.4), ylim=(height - 0.5, -0.5))
+    axes.axis("off")
+    aside = "; dashed: not separated from any" if layout.alone else ""
+    axes.set_title(f"Certified: a model is above all that its lines lead down to{aside}", loc="center")
+    return figure
+
+
+def _smooth(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    """A line that leaves and enters every layer straight down."""
+    turn = np.linspace(0.0, 1.0, 16)
+    ease = turn * turn * (3 - 2 * turn)
+    xs: list[float] = []
+    ys: list[float] = []
+    for (x, y), (to_x, to_y) in pairwise(points):
+        xs += (x + (to_x - x) * ease).tolist()
+        ys += (y + (to_y - y) * turn).tolist()
+    return xs, ys
+
+
+def _matrix_figure(certificate: Certificate) -> Figure:
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    above, size = certificate.graph.above, len(certificate.names)
+    side = float(np.clip(0.16 * size, 3.0, 8.0))
+    figure = Figure(figsize=(side + 1.2, side))
+    axes = figure.subplots()
+    values = above.astype(np.int8) - above.T.astype(np.int8)
+    colours = ListedColormap([COLOURS[1], "#f2f4f6", COLOURS[0]])
+    axes.imshow(values, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect="equal")
+    axes.plot([-0.5, size - 0.5], [-0.5, size - 0.5], color=_PALE, linewidth=0.6)
+    axes.grid(visible=False)
+    if size <= 60:
+        _name_rows(axes, certificate.names)
+        axes.set_xticks([])
+    axes.set_xlabel("column, in the order of the leaderboard")
+    axes.legend(
+        handles=[
+            Patch(color=COLOURS[0], label="row certified above column"),
+            Patch(color=COLOURS[1], label="row certified below column"),
+            Patch(facecolor="#f2f4f6", edgecolor=_PALE, label="not separated"),
+        ],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.08),
+        ncols=3,
+        fontsize=7.5,
+    )
+    axes.set_title("Certified order", loc="left")
+    return figure
+
+
+def evidence_figure(certificate: Certificate) -> Figure:
+    """The evidence of the leading direction of every pair, look by look, against the threshold."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    history = certificate.document.get("history")
+    if not history or not history["replicates"]:
+        raise DomainError(
+            "this certificate does not carry the evidence of single looks: a board does not keep it, and with more "
+            "than 30 models certify leaves it out"
+        )
+    window = np.ix_(np.array(certificate.order), np.array(certificate.order))
+    log_e = np.array([np.array(look, dtype=np.float64)[window] for look in history["log_e"]])
+    limits, replicates = np.array(history["log_thresholds"]), np.array(history["replicates"])
+    figure = Figure(figsize=(5.5, 3.6))
+    axes = figure.subplots()
+    final = np.nan_to_num(log_e[-1], nan=-np.inf)
+    kinds = {True: ("certified", COLOURS[0], DASHES[0]), False: ("open", COLOURS[1], DASHES[1])}
+    drawn = {}
+    for a, b in np.argwhere(np.triu(np.isfinite(np.maximum(final, final.T)), k=1)).tolist():
+        first, second = (a, b) if final[a, b] >= final[b, a] else (b, a)
+        kind, colour, dash = kinds[bool(certificate.graph.above[first, second])]
+        marker = "o" if len(replicates) == 1 else ""
+        drawn[kind] = axes.plot(
+            replicates, log_e[:, first, second], color=colour, linestyle=dash, marker=marker, linewidth=1.0, alpha=0.75
+        )[0]
+    (drawn["threshold"],) = axes.plot(replicates, limits, color="black", linewidth=1.6, marker="_")
+    # Far beyond the threshold more evidence says nothing new, and would press everything else to the floor.
+    axes.set_ylim(-0.6 * float(limits.max()), 3.0 * float(limits.max()))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel="replicates", ylabel="log evidence")
+    names = [name for name in ("threshold", "certified", "open") if name in drawn]
+    axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5)
+    axes.set_title("Evidence of the leading direction of every pair", loc="left")
+    return figure
+
+
+def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicates: Sequence[str]) -> Figure:
+    """The rank of every model in every single replicate: ``means`` is replicates x models."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    n_replicates, size = means.shape
+    order = np.argsort(-means.mean(axis=0), kind="stable")
+    # Models with equal means share the better rank.
+    ranks = np.stack([1 + size - np.searchsorted(np.sort(row), row, side="right") for row in means])[:, order].T
+    moved = ranks - np.arange(1, size + 1)[:, None]
+    most = max(3, int(np.abs(moved).max()))
+    figure = Figure(figsize=(float(np.clip(1.9 + 0.34 * n_replicates, 3.6, 11.0)), _height(size, row=0.26)))
+    axes = figure.subplots()
+    image = axes.imshow(moved, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
+    if size <= 40 and n_replicates <= 30:
+        for (row, column), value in np.ndenumerate(ranks):
+            dark = abs(int(moved[row, column])) > 0.6 * most
+            axes.text(column, row, str(value), ha="center", va="center", fontsize=7, color="white" if dark else _INK)
+    axes.grid(visible=False)
+    _name_rows(axes, [models[i] for i in order.tolist()])
+    step = max(1, n_replicates // 15)
+    axes.set_xticks(range(0, n_replicates, step), display_names(replicates, width=8)[::step], parse_math=False)
+    axes.set_xlabel("single replicate")
+    bar = figure.colorbar(image, ax=axes, pad=0.02)
+    bar.set_label("places below where all replicates put it", fontsize=7.5)
+    bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_title("The rank that each single run would have given", loc="left")
+    return figure
+
+
+def _height(rows: int, *, row: float = _ROW) -> float:
+    return float(min(_TALLEST, 0.9 + row * max(rows, 3)))
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    if len(names) > MOST_ROWS:
+        axes.set_ylabel("models, in the order of the leaderboard")
+        return
+    size = 8.0 if len(names) <= 40 else 6.0 if len(names) <= 60 else 4.0
+    axes.set_yticks(range(len(names)), display_names(names, width=32), fontsize=size, parse_math=False)
+    axes.tick_params(axis="y", length=0)

@@ -1,0 +1,53 @@
+"""The leaderboard as a page: one file that needs no network, made from a certificate alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.display.page.payload import embedded
+from bbedge.display.page.view import View
+
+
+def render_page(certificate: Certificate, *, title: str = "Certified leaderboard") -> str:
+    """The page as ASCII text: safe from any mail program's idea of an encoding.
+
+    Names are hostile input. The template escapes every text, the data are JSON that cannot end its element, scripts
+    set text and never markup, and a content security policy allows nothing but the page's own style and script.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    folder = files("bbedge.display.page")
+    style, script = (folder.joinpath(name).read_text(encoding="ascii") for name in ("page.css", "page.js"))
+    environment = Environment(
+        loader=PackageLoader("bbedge.display.page", package_path=""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = "{:,}".format
+    text = environment.get_template("page.html").render(
+        view=View.of(certificate, title=title),
+        policy=_policy(style, script),
+        # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
+        style=Markup(style),
+        script=Markup(script),
+        data=Markup(embedded(certificate)),
+    )
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing is fetched, nothing is sent, and only this very style and script are used."""
+    sums = {
+        name: base64.b64encode(hashlib.sha256(text.encode("ascii")).digest()).decode("ascii")
+        for name, text in (("style", style), ("script", script))
+    }
+    return (
+        f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,192 @@
+"""The certified graph, or with many models the certified matrix, as shapes for the template to write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import rank
+from bbedge.display.layout import Layout, Point, can_draw, layered
+from bbedge.text import display_names, shown
+
+MOST_LABELLED = 70
+"""With more models than this, the rows of the matrix have no names beside them."""
+
+NODE_WIDTH, NODE_HEIGHT = 138, 40
+_ACROSS, _LAYER, _EDGE_OF_PAGE = 156.0, 88.0, 8.0
+_WIDEST = 1500.0
+_LETTERS = 16
+_MATRIX, _LARGEST_CELL, _ROW_LETTERS = 720.0, 26.0, 19
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A model in the graph."""
+
+    index: int
+    """Its place on the leaderboard."""
+    x: float
+    """Left."""
+    y: float
+    """Top."""
+    label: str
+    """Its name, cut to fit."""
+    full: str
+    """Its name, whole."""
+    about: str
+    """Its rank and mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """An edge of the reduced graph."""
+
+    winner: int
+    """Its upper end."""
+    loser: int
+    """Its lower end."""
+    path: str
+    """How it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """The certified graph."""
+
+    width: float
+    """In pixels."""
+    height: float
+    """In pixels."""
+    nodes: tuple[Node, ...]
+    """The models that have an edge."""
+    lines: tuple[Line, ...]
+    """The edges that the others follow from."""
+    alone: tuple[int, ...]
+    """Models without any edge."""
+    node_width: int = NODE_WIDTH
+    """Of every model."""
+    node_height: int = NODE_HEIGHT
+    """Of every model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixDrawing:
+    """The certified order as a square: row against column."""
+
+    size: int
+    """Number of models."""
+    above: str
+    """The cells whose row is certified above their column, as one path."""
+    below: str
+    """The cells whose row is certified below their column."""
+    labels: tuple[str, ...]
+    """Names beside the rows; none if there are too many."""
+    ticks: tuple[int, ...]
+    """Places marked along the edge instead of names."""
+    width: float
+    """Of the whole, in pixels."""
+    gutter: float
+    """Room for names or marks, in cells."""
+    letter: float
+    """Size of the letters, in cells."""
+
+
+def draw_graph(certificate: Certificate) -> Drawing | None:
+    """The certified graph, or ``None`` where a matrix tells more: many models, many lines, or a contradiction."""
+    graph = certificate.graph
+    if not can_draw(graph):
+        return None
+    layout = layered(graph)
+    width = (layout.width + 1) * _ACROSS
+    if width > _WIDEST:
+        return None
+    labels = fitted(certificate.names, _LETTERS)
+    nodes = tuple(
+        Node(
+            index=i,
+            x=_left(layout.places[i]),
+            y=_top(layout.places[i]),
+            label=labels[i],
+            full=shown(certificate.names[i], None),
+            about=f"rank {rank(graph.rank_intervals[i])} · {certificate.units.score(certificate.means[i])}",
+        )
+        for i in sorted(layout.places)
+    )
+    return Drawing(
+        width=round(width, 1),
+        height=round(max(0, layout.layers - 1) * _LAYER + NODE_HEIGHT + 2 * _EDGE_OF_PAGE, 1),
+        nodes=nodes,
+        lines=tuple(Line(winner=a, loser=b, path=path) for (a, b), path in _paths(layout).items()),
+        alone=layout.alone,
+    )
+
+
+def _left(place: Point) -> float:
+    return round(place[0] * _ACROSS + (_ACROSS - NODE_WIDTH) / 2, 1)
+
+
+def _top(place: Point) -> float:
+    return round(place[1] * _LAYER + _EDGE_OF_PAGE, 1)
+
+
+def _paths(layout: Layout) -> dict[tuple[int, int], str]:
+    """Smooth curves: from the foot of the winner, straight through the layers between, to the head of the loser."""
+    paths = {}
+    for ends, points in layout.routes.items():
+        at = [(round(_left(point) + NODE_WIDTH / 2, 1), _top(point)) for point in points]
+        path = f"M{at[0][0]:g} {at[0][1] + NODE_HEIGHT:g}"
+        for (x, y), (to_x, to_y) in pairwise(at):
+            middle = (y + NODE_HEIGHT + to_y) / 2
+            path += f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
+            path += f"V{to_y + NODE_HEIGHT:g}" if (to_x, to_y) != at[-1] else ""
+        paths[ends] = path
+    return paths
+
+
+def fitted(names: tuple[str, ...], letters: int) -> list[str]:
+    """Names cut to a number of letters, wide ones counted twice, that still tell the models apart."""
+    from unicodedata import east_asian_width
+
+    def wide(text: str) -> int:
+        return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+    result = []
+    for name, short in zip(names, display_names(names, width=letters), strict=True):
+        cut = letters
+        while wide(short) > letters + 4 and cut > 4:
+            cut -= 2
+            short = shown(name, cut)
+        result.append(short)
+    return result
+
+
+def draw_matrix(certificate: Certificate) -> MatrixDrawing:
+    """The certified order, one cell per direction, runs of equal cells drawn as one."""
+    above, size = certificate.graph.above, len(certificate.names)
+    few = size <= MOST_LABELLED
+    step = 10 if size <= 150 else 50 if size <= 600 else 100
+    cell = min(_LARGEST_CELL, _MATRIX / size)
+    letter = min(11.0, 0.8 * cell) if few else 11.0
+    gutter = _ROW_LETTERS * 0.76 * letter if few else 36.0
+    return MatrixDrawing(
+        size=size,
+        above=_runs(above),
+        below=_runs(above.T),
+        labels=tuple(fitted(certificate.names, _ROW_LETTERS)) if few else (),
+        ticks=() if few else tuple(range(step, size + 1, step)),
+        width=round(size * cell + gutter, 1),
+        gutter=round(gutter / cell, 3),
+        letter=round(letter / cell, 3),
+    )
+
+
+def _runs(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
+    parts = []
+    padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
+    for row, line in enumerate(np.diff(padded, axis=1)):
+        starts, ends = np.flatnonzero(line == 1).tolist(), np.flatnonzero(line == -1).tolist()
+        parts += [f"M{start} {row}h{end - start}v1h{start - end}z" for start, end in zip(starts, ends, strict=True)]
+    return "".join(parts)

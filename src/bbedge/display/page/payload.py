@@ -1,0 +1,70 @@
+"""The certificate inside the page: as it is while it is small, packed when it is large.
+
+A certificate of 500 models has a hundred thousand edges, each of which repeats two names and two numbers of the
+matrices. Packed, an edge is four numbers and all of it is compressed; the page's script puts it together again.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bbedge.certificate.certificate import Certificate
+
+MOST_PLAIN = 80
+"""A certificate of more models than this, about a million characters, is packed."""
+
+
+def embedded(certificate: Certificate, *, most_plain: int = MOST_PLAIN) -> str:
+    """A JSON text that is safe inside a script element: the certificate and the order in which it is shown."""
+    content: dict[str, object] = {
+        "order": certificate.order,
+        "labels": certificate.labels,
+        "shown": certificate.shown,
+        "decimals": certificate.units.decimals,
+        "step": certificate.step,
+        "looks": certificate.looks,
+    }
+    if len(certificate.names) <= most_plain:
+        return _script_safe(content | {"document": certificate.document})
+    packed = gzip.compress(_json(pack(certificate.document)).encode("ascii"), compresslevel=6, mtime=0)
+    return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
+
+
+def pack(document: Mapping[str, Any]) -> dict[str, object]:
+    """The document without what can be put together from the rest: see ``unpack`` in the script."""
+    place = {model["name"]: i for i, model in enumerate(document["models"])}
+
+    def flat(edges: Sequence[Mapping[str, Any]]) -> list[float]:
+        return [
+            value
+            for edge in edges
+            for value in (place[edge["winner"]], place[edge["loser"]], edge["path_margin"], edge["first_certified"])
+        ]
+
+    if document["edges"] is None:
+        return {"rest": document}
+    edges = ("edges", "standing_edges")
+    # Certificates of earlier versions have these for the last look only.
+    pairs = [key for key in ("unresolved", "standing_unresolved") if document.get(key) is not None]
+    sets = [key for key in ("top_k", "standing_top_k") if document.get(key) is not None]
+    return {
+        "rest": {key: value for key, value in document.items() if key not in (*edges, *pairs, *sets)},
+        "edges": {key: flat(document[key]) for key in edges},
+        "pairs": {key: [place[name] for pair in document[key] for name in pair] for key in pairs},
+        "sets": {
+            key: {k: members and [place[name] for name in members] for k, members in document[key].items()}
+            for key in sets
+        },
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _script_safe(value: object) -> str:
+    return _json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

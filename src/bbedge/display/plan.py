@@ -1,0 +1,173 @@
+"""What a benchmark can resolve and at what cost: a table, a document, a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bbedge.display.plotting import COLOURS, DASHES, house_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bbedge.core.growth import Forecast
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way of analysing the same runs."""
+
+    name: str
+    """What it is called."""
+    forecast: Forecast
+    """What it can resolve."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What a query costs."""
+
+    tokens_per_query: float | None
+    """Tokens of one model's answer to one item, prompt included."""
+    per_million: float | None
+    """Money for a million tokens."""
+
+
+def plan_document(
+    ways: Sequence[Way], *, replicates: Sequence[int], gaps: Sequence[float], power: float
+) -> dict[str, object]:
+    """Everything that the tables show, for programs."""
+    first = ways[0].forecast
+    return {
+        "models": len(first.design.models),
+        "items": len(first.design.items),
+        "blocks": first.design.layout.count,
+        "alpha": first.design.alpha,
+        "tau": first.design.tau,
+        "power": power,
+        "ways": [
+            {
+                "name": way.name,
+                "noise": way.forecast.outlook.noise,
+                "unevenness": way.forecast.outlook.unevenness,
+                "smallest_difference": [
+                    {"replicates": r, "difference": way.forecast.smallest_gap(r, power=power)} for r in replicates
+                ],
+                "replicates_needed": [
+                    {"difference": gap, "replicates": way.forecast.replicates_for(gap, power=power)} for gap in gaps
+                ],
+            }
+            for way in ways
+        ],
+    }
+
+
+def show_plan(
+    console: Console,
+    ways: Sequence[Way],
+    *,
+    title: str,
+    assumed: str,
+    replicates: Sequence[int],
+    gaps: Sequence[float],
+    power: float,
+    prices: Prices,
+) -> None:
+    """Print what can be resolved after so many replicates, and what a difference costs."""
+    console.print()
+    console.print(Text(title, style="bold"))
+    console.print(Text(assumed, style="dim"))
+    table = Table(
+        title=Text(f"Smallest difference that a look certifies with {100 * power:g} % power"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column("after replicates", justify="right")
+    for way in ways:
+        table.add_column(way.name, justify="right")
+    for r in replicates:
+        found = (way.forecast.smallest_gap(r, power=power) for way in ways)
+        table.add_row(str(r), *("none" if gap is None else f"{gap:.4f}" for gap in found))
+    console.print()
+    console.print(table, highlight=False)
+    console.print()
+    console.print(_costs(ways, gaps, power, prices), highlight=False)
+    console.print()
+    console.print(
+        Text(
+            "A forecast, not a guarantee: it assumes that no other pair is certified yet, which is cautious, and that "
+            "the pair is as noisy as said above. Certificates stay valid whatever was planned.",
+            style="dim",
+        )
+    )
+
+
+def _costs(ways: Sequence[Way], gaps: Sequence[float], power: float, prices: Prices) -> Table:
+    table = Table(
+        title=Text(f"Replicates that a difference needs for {100 * power:g} % power"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column("difference", justify="right")
+    for way in ways:
+        table.add_column(way.name, justify="right")
+    best = ways[1] if len(ways) > 1 else ways[0]
+    table.add_column(f"queries ({best.name})", justify="right")
+    if prices.tokens_per_query is not None:
+        table.add_column("tokens", justify="right")
+        if prices.per_million is not None:
+            table.add_column("cost", justify="right")
+    design = best.forecast.design
+    for gap in gaps:
+        counts = [way.forecast.replicates_for(gap, power=power) for way in ways]
+        row = ["out of reach" if count is None else f"{count:,}" for count in counts]
+        chosen = counts[1] if len(ways) > 1 else counts[0]
+        queries = None if chosen is None else chosen * len(design.models) * len(design.items)
+        row.append("" if queries is None else f"{queries:,}")
+        if prices.tokens_per_query is not None:
+            tokens = None if queries is None else queries * prices.tokens_per_query
+            row.append("" if tokens is None else f"{tokens:,.0f}")
+            if prices.per_million is not None:
+                row.append("" if tokens is None else f"{tokens / 1e6 * prices.per_million:,.2f}")
+        table.add_row(f"{gap:g}", *row)
+    return table
+
+
+def plan_figure(ways: Sequence[Way], *, power: float, most: int) -> Figure:
+    """The smallest difference over replicates, on logarithmic axes."""
+    with house_style():
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
+
+        figure = Figure(figsize=(5.6, 3.6), layout="constrained")
+        ax = figure.subplots()
+        at = sorted({round(most ** (step / 40)) for step in range(41)})
+        for place, way in enumerate(ways):
+            found = [(r, way.forecast.smallest_gap(r, power=power)) for r in at]
+            shown = [(r, gap) for r, gap in found if gap is not None]
+            ax.plot(
+                [r for r, _ in shown],
+                [gap for _, gap in shown],
+                label=way.name if shown else f"{way.name}: nothing",
+                color=COLOURS[place % len(COLOURS)],
+                linestyle=DASHES[place % len(DASHES)],
+            )
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+        ax.set_xlabel("replicates")
+        ax.set_ylabel("smallest difference certified")
+        ax.set_title(f"What can be resolved with {100 * power:g} % power")
+        ax.grid(visible=True, which="minor", linewidth=0.3)
+        ax.legend()
+        return figure

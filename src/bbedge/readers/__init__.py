@@ -1,0 +1,11 @@
+"""Readers of score tables and logs: files or frames in, complete panels of scores out.
+
+The readers use polars, which is imported on the first call, not with this package.
+"""
+
+from bbedge.readers.choices import Choices
+from bbedge.readers.items import Items, read_items
+from bbedge.readers.limits import LimitError, Limits
+from bbedge.readers.reading import DataFrameLike, Incomplete, read_scores
+
+__all__ = ["Choices", "DataFrameLike", "Incomplete", "Items", "LimitError", "Limits", "read_items", "read_scores"]

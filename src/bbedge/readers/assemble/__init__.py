@@ -1,0 +1,1 @@
+"""From rows to panels: names coded, replicates ordered, gaps found, everything complete or refused."""

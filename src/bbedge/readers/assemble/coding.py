@@ -1,0 +1,278 @@
+"""Tables as codes: every name once, every row two or three small integers and a score.
+
+Sixty million rows of names are gigabytes of text; as codes they are a few hundred megabytes. Where they are more than
+memory should hold, they go to a temporary file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from bbedge.errors import DataError, FormatError
+from bbedge.readers.assemble import spool
+from bbedge.readers.assemble.blocks import BlockBook
+from bbedge.readers.assemble.spool import Piece, Spool
+from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
+from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.values import mixed, scores_from_text
+
+Codes = NDArray[np.unsignedinteger[Any]]
+"""Positions in a vocabulary, in as few bytes as its size needs."""
+
+
+class Table(Protocol):
+    """A table that can be read in batches and can tell where a row stands."""
+
+    @property
+    def name(self) -> str:
+        """What to call the table in messages."""
+
+    @property
+    def text_scores(self) -> bool:
+        """Whether scores come as text."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """Frames with one column per role, together all rows in order."""
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` (from 0) stands, for a message."""
+
+
+class Vocabulary:
+    """The different names of one role, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._names = pl.Series("names", [], dtype=pl.String)
+        self._codes = pl.Enum(self._names)
+
+    def names(self) -> list[str]:
+        """All names; the position of a name is its code."""
+        return self._names.to_list()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def has_blank(self, *, since: int) -> bool:
+        """Whether one of the names from code ``since`` on is empty or white space only."""
+        return bool((self._names[since:].str.strip_chars() == "").any())
+
+    @property
+    def codes(self) -> pl.Enum:
+        """The type whose physical values are the codes."""
+        return self._codes
+
+    def encode(self, column: pl.Series, coded: pl.Series | None = None) -> Codes:
+        """The codes of a column without nulls; names that are new get new codes.
+
+        ``coded`` is the column cast to :attr:`codes`, if that has been done, with nulls for new names.
+        """
+        if coded is None:
+            coded = column.cast(self._codes, strict=False)
+        if coded.null_count():
+            self._names = self._names.append(column.filter(coded.is_null()).unique(maintain_order=True))
+            self._codes = pl.Enum(self._names)
+            coded = column.cast(self._codes)
+        return coded.to_physical().to_numpy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some consecutive rows of one table."""
+
+    table: Table
+    """The table they are from."""
+    first_row: int
+    """The row of the table with which they begin."""
+    height: int
+    """How many they are."""
+    kept: Mapping[Role, NDArray[Any] | Piece]
+    """The codes of the names, in memory or on disk, and the scores; a role that the table does not have is absent."""
+    replicates: NDArray[np.int64] | None
+    """The codes of the replicates that come in these rows; None where the table has none."""
+
+    def codes(self, role: Role) -> Codes:
+        """The codes of the names of a role."""
+        kept = self.kept[role]
+        return kept.load() if isinstance(kept, Piece) else kept
+
+    def scores(self) -> NDArray[np.float64]:
+        """Scores mapped to [0, 1]; NaN where there is none."""
+        kept = self.kept["score"]
+        return np.asarray(kept.load() if isinstance(kept, Piece) else kept, dtype=np.float64)
+
+
+@dataclass(slots=True, kw_only=True)
+class Coder:
+    """Collects the rows of all tables as codes."""
+
+    score_range: tuple[float, float] | None
+    """The scale of the scores; None keeps scores as they are, and the block of every row."""
+    vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
+    """The names of each role."""
+    chunks: list[Chunk] = field(default_factory=list)
+    """The rows so far."""
+    blocks: BlockBook = field(default_factory=BlockBook)
+    """The block of every item."""
+    _held: int = 0
+    _spool: Spool = field(default_factory=Spool)
+
+    def read(self, table: Table, roles: Mapping[Role, str]) -> Iterator[int]:
+        """Read a table; yields the number of rows read so far."""
+        row, kind = 0, None
+        for batch in table.batches(roles):
+            if not batch.height:
+                continue
+            codes = self._codes(batch, roles, table, row)
+            scores = self._scores(batch["score"], table, row)
+            if scores.dtype != pl.Null:
+                this = "true and false" if scores.dtype == pl.Boolean else "numbers"
+                if kind is not None and this != kind:
+                    first = int(scores.is_not_null().arg_max() or 0)
+                    raise DataError(f"{table.place(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
+                kind = this
+            numbers = _narrow(self._mapped(scores, table, row))
+            if self.score_range is not None and "block" in codes:
+                self.blocks.add(codes["item"], codes.pop("block"), table=table, first_row=row)
+            self.chunks.append(self.chunk(table, row, {**codes, "score": numbers}))
+            row += batch.height
+            yield row
+        if not row:
+            raise FormatError(f"{table.name}: a header but no rows; expected one row for every score")
+
+    def chunk(self, table: Table, first_row: int, columns: Mapping[Role, NDArray[Any]]) -> Chunk:
+        """Rows in memory, or on disk if there are too many."""
+        kept: dict[Role, NDArray[Any] | Piece] = dict(columns)
+        size = sum(column.nbytes for column in columns.values())
+        present = _present(columns["replicate"]) if "replicate" in columns else None
+        if self._held + size > spool.ROWS_IN_MEMORY:
+            kept = {role: self._spool.write(column) for role, column in columns.items()}
+        else:
+            self._held += size
+        return Chunk(table=table, first_row=first_row, height=len(columns["score"]), kept=kept, replicates=present)
+
+    def recoded(self, chunk: Chunk, role: Role, codes: Codes) -> Chunk:
+        """The chunk with other codes for a role."""
+        kept = self._spool.write(codes) if isinstance(chunk.kept[role], Piece) else codes
+        present = _present(codes) if role == "replicate" else chunk.replicates
+        return replace(chunk, kept={**chunk.kept, role: kept}, replicates=present)
+
+    def names(self, role: Role) -> list[str]:
+        """The names of a role; the position of a name is its code."""
+        return self.vocabularies[role].names()
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` of all tables together stands."""
+        for chunk in self.chunks:
+            if row < chunk.height:
+                return chunk.table.place(chunk.first_row + row)
+            row -= chunk.height
+        raise IndexError(row)
+
+    def _codes(self, batch: pl.DataFrame, roles: Mapping[Role, str], table: Table, first_row: int) -> dict[Role, Codes]:
+        named: list[Role] = [role for role in roles if role != "score"]
+        _check_lengths(batch, named, table, first_row)
+        for role in named:
+            self.vocabularies.setdefault(role, Vocabulary())
+        # All columns in one call, which works on them side by side.
+        coded = batch.select(pl.col(role).cast(self.vocabularies[role].codes, strict=False) for role in named)
+        return {role: self._checked(batch[role], coded[role], role, table, first_row) for role in named}
+
+    def _checked(self, column: pl.Series, coded: pl.Series, role: Role, table: Table, first_row: int) -> Codes:
+        vocabulary = self.vocabularies[role]
+        known = len(vocabulary)
+        codes = None if column.null_count() else vocabulary.encode(column, coded)
+        if codes is None or vocabulary.has_blank(since=known):
+            blank = column.is_null() | (column.str.strip_chars() == "")
+            place = table.place(first_row + int(blank.arg_max() or 0))
+            raise DataError(f"{place}: no {role} in this row; every row needs one: fill it in or remove the row")
+        return codes
+
+    def _scores(self, column: pl.Series, table: Table, first_row: int) -> pl.Series:
+        def fail(row: int, problem: str) -> NoReturn:
+            raise DataError(f"{table.place(first_row + row)}: {problem}")
+
+        scores = scores_from_text(column, fail=fail) if table.text_scores else column
+        if scores.null_count() == len(scores):
+            # Neither kind: the next batch decides.
+            return pl.Series("score", [None] * len(scores), dtype=pl.Null)
+        return scores
+
+    def _mapped(self, column: pl.Series, table: Table, first_row: int) -> NDArray[np.float64]:
+        if self.score_range is None:
+            return np.array(column.cast(pl.Float64).to_numpy(), dtype=np.float64)
+        low, high = self.score_range
+        if column.dtype == pl.Boolean and (low, high) != (0.0, 1.0):
+            first = int(column.is_not_null().arg_max() or 0)
+            raise DataError(
+                f"{table.place(first_row + first)}: score {str(column[first]).lower()} has no place on the scale "
+                f"{low:g} to {high:g}; leave --score-range out for true and false, or write numbers"
+            )
+        numbers = column.cast(pl.Float64)
+        scores = np.array(numbers.to_numpy(), dtype=np.float64)
+        # Written so that NaN fails: it is the smallest and the largest of the numbers that it is among.
+        if not (scores.min() >= low and scores.max() <= high):
+            # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
+            bad = ~((scores >= low) & (scores <= high)) & numbers.is_not_null().to_numpy()
+            if bad.any():
+                row = int(bad.argmax())
+                raise DataError(f"{table.place(first_row + row)}: {_range_problem(float(scores[row]), low, high)}")
+        if (low, high) != (0.0, 1.0):
+            scores -= low
+            scores /= high - low
+        # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
+        scores += 0.0
+        return scores
+
+
+def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, first_row: int) -> None:
+    """Raise if a name is too long: each is looked up as often as it comes."""
+    most = limits_in_force().name_bytes
+    long = batch.select(pl.col(role).str.len_bytes() > most for role in named)
+    for role in named:
+        if long[role].any():
+            row = int(long[role].arg_max() or 0)
+            raise LimitError(
+                f"{table.place(first_row + row)}: the name of the {role} is longer than {size_words(most)}; use short "
+                f"names, or {HOW_TO_RAISE}"
+            )
+
+
+def _present(codes: Codes) -> NDArray[np.int64]:
+    """The different codes. Counted, because there are few of them in many rows."""
+    return np.flatnonzero(np.bincount(codes))
+
+
+def _narrow(scores: NDArray[np.float64]) -> NDArray[Any]:
+    """The same numbers in fewer bytes, if not one of them changes."""
+    if np.signbit(scores).any():
+        # Of -0.0 a whole number would lose the sign.
+        return scores
+    for kind in (np.uint8, np.float32):
+        # A missing score is NaN, which no whole number is; and the smallest numbers become zero.
+        with np.errstate(invalid="ignore", under="ignore"):
+            narrow = scores.astype(kind)
+        if np.array_equal(narrow, scores, equal_nan=kind is np.float32):
+            return narrow
+    return scores
+
+
+def _range_problem(score: float, low: float, high: float) -> str:
+    if math.isnan(score):
+        return "score NaN is not a number; leave the score empty where the sample failed, or repeat the sample"
+    if math.isinf(score):
+        return f"score {score} is infinite; expected a number in [{low:g}, {high:g}]: check the metric"
+    wider = (f"0 {top}" for top in (1, 10, 100) if top >= high and (low, high) != (0, top) and 0 <= score <= top)
+    return (
+        f"score {score!r} is outside [{low:g}, {high:g}]; "
+        f"pass --score-range {next(wider, 'LOW HIGH')} if the metric is on that scale"
+    )

@@ -1,0 +1,114 @@
+"""Where rows go: replicates x models x items in their final order, some replicates at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.readers.assemble import spool
+from bbedge.readers.assemble.coding import Chunk, Coder
+from bbedge.readers.assemble.ordering import natural_key
+
+Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+"""Names of the replicates, models and items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Names in their final order, and where each code goes."""
+
+    names: tuple[str, ...]
+    """The sorted names."""
+    positions: NDArray[np.int64]
+    """The position of every code in the sorted names."""
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], ordered: Sequence[str] | None = None, *, key: Callable[[str], Any] | None = None
+    ) -> Order:
+        """Sort the names by the key, or take them in the order given."""
+        final = sorted(names, key=key) if ordered is None else list(ordered)
+        place = {name: position for position, name in enumerate(final)}
+        return cls(names=tuple(final), positions=np.array([place[name] for name in names], dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The cells of all panels, numbered replicate by replicate, model by model, item by item."""
+
+    replicates: Order
+    """The replicates."""
+    models: Order
+    """The models."""
+    items: Order
+    """The items."""
+
+    @classmethod
+    def of(cls, coder: Coder, replicates: Sequence[str]) -> Grid:
+        """The grid of all rows; ``replicates`` are the labels in order, or one for rows that have none."""
+        return cls(
+            replicates=Order.of(
+                coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates
+            ),
+            models=Order.of(coder.names("model")),
+            items=Order.of(coder.names("item"), key=natural_key),
+        )
+
+    @property
+    def names(self) -> Names:
+        """Names of the replicates, models and items."""
+        return self.replicates.names, self.models.names, self.items.names
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of replicates, models and items."""
+        return len(self.replicates.names), len(self.models.names), len(self.items.names)
+
+    def is_dense(self, coder: Coder) -> bool:
+        """Whether the panels can be laid out; with many more cells than rows they are incomplete, and too large."""
+        return prod(self.shape) <= 4 * sum(chunk.height for chunk in coder.chunks) + 1_000_000
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether memory holds all panels."""
+        return 8 * prod(self.shape) <= spool.PANELS_IN_MEMORY
+
+    def groups(self, cell_bytes: int = 8) -> Iterator[range]:
+        """Consecutive replicates whose panels fit in memory together; at least one at a time."""
+        replicates, models, items = self.shape
+        size = min(replicates, max(1, spool.PANELS_IN_MEMORY // (cell_bytes * models * items)))
+        for first in range(0, replicates, size):
+            yield range(first, min(first + size, replicates))
+
+    def cells(self, chunk: Chunk) -> NDArray[np.int64]:
+        """The cell of every row of a chunk."""
+        _, models, items = self.shape
+        cells = (self.models.positions * items)[chunk.codes("model")]
+        cells += self.items.positions[chunk.codes("item")]
+        if "replicate" in chunk.kept:
+            cells += (self.replicates.positions * (models * items))[chunk.codes("replicate")]
+        return cells
+
+    def within(self, chunk: Chunk, group: range) -> tuple[NDArray[np.bool_] | None, NDArray[np.int64]] | None:
+        """Which rows of a chunk are in a group of replicates, None for all; and their cells, from the group's first.
+
+        None where no row is.
+        """
+        if chunk.replicates is not None:
+            places = self.replicates.positions[chunk.replicates]
+            if not ((places >= group.start) & (places < group.stop)).any():
+                return None
+        cells = self.cells(chunk)
+        panel = self.shape[1] * self.shape[2]
+        cells -= group.start * panel
+        if len(group) == self.shape[0]:
+            return None, cells
+        inside = (cells >= 0) & (cells < len(group) * panel)
+        if inside.all():
+            return None, cells
+        return inside, cells[inside]

@@ -1,0 +1,185 @@
+"""From coded rows to complete panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.notes import Note
+from bbedge.errors import DataError
+from bbedge.readers.assemble.coding import Coder
+from bbedge.readers.assemble.duplicates import check_unique
+from bbedge.readers.assemble.gaps import (
+    AXES,
+    PLURALS,
+    Axis,
+    Gaps,
+    Kept,
+    MissingCellsError,
+    described,
+    dropped,
+    remedy,
+    report,
+    usable,
+)
+from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.spool import Spool, one_by_one
+from bbedge.readers.reading import Incomplete
+from bbedge.text import quoted
+
+_AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
+# A cell that no row is about. Scores are in [0, 1], and NaN in a row without one.
+_NO_ROW = -1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panels:
+    """Complete panels with their names."""
+
+    names: Names
+    """Names of the replicates, models and items."""
+    values: NDArray[np.float64]
+    """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
+    notes: tuple[Note, ...] = ()
+    """What was dropped."""
+
+
+def build_panels(
+    coder: Coder, *, replicates: Sequence[str], incomplete: Incomplete, least_models: int = 2, hint: str = ""
+) -> Panels:
+    """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column.
+
+    ``hint`` is what else is known about missing scores, for the message about them.
+    """
+    grid = Grid.of(coder, replicates)
+    shape = grid.shape
+    if shape[1] < least_models:
+        raise DataError(
+            f"{coder.chunks[0].table.name}: only one model, {quoted(grid.models.names[0])}; a leaderboard compares two "
+            "or more: add the scores of the others"
+        )
+    if prod(shape) >= 2**62:
+        raise DataError(
+            f"{shape[1]} models x {shape[2]} items x {shape[0]} replicates are not a panel; check that --column names "
+            "the right columns: every model, item and replicate must come in many rows"
+        )
+    if grid.is_dense(coder):
+        return _from_dense(coder, grid, incomplete, hint)
+    return _from_sparse(coder, grid, incomplete, hint)
+
+
+def blocks_of_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
+    """The label of the block of each item."""
+    return coder.blocks.of_items(items, names=coder.names("item"), labels=coder.names("block"))
+
+
+def _from_dense(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> Panels:
+    values, missing = _filled(coder, grid)
+    if not len(missing):
+        return Panels(names=grid.names, values=values)
+    gaps = Gaps(names=grid.names, cells=missing, listing="missing")
+    kept = _by_policy(coder, gaps, incomplete, hint)
+    return Panels(
+        names=_kept_names(gaps, kept), values=_cut(values, kept, in_memory=grid.in_memory), notes=(_note(gaps, kept),)
+    )
+
+
+def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The panels, and their cells without a score. Panels that memory does not hold go to disk group by group."""
+    panel = grid.shape[1] * grid.shape[2]
+    spool = Spool()
+    if not grid.in_memory:
+        spool.require(8 * prod(grid.shape))
+    groups = list(grid.groups())
+    # One buffer for all groups, the first of which is the largest: two would take twice the memory.
+    buffer = np.empty(len(groups[0]) * panel)
+    missing = [np.empty(0, dtype=np.int64)]
+    for group in groups:
+        values = buffer[: len(group) * panel]
+        values.fill(_NO_ROW)
+        rows = filled = 0
+        for chunk in coder.chunks:
+            within = grid.within(chunk, group)
+            if within is not None:
+                inside, cells = within
+                scores = chunk.scores()
+                values[cells] = scores if inside is None else scores[inside]
+                rows += len(cells)
+        for position, scores in zip(group, values.reshape(len(group), panel), strict=True):
+            filled += panel
+            # Written so that NaN fails, which is the smallest of the numbers that it is among.
+            if not scores.min() >= 0.0:
+                filled -= int(np.count_nonzero(scores == _NO_ROW))
+                missing.append(np.flatnonzero(~(scores >= 0.0)) + position * panel)
+        if filled < rows:
+            check_unique(coder, grid)
+        if not grid.in_memory:
+            spool.write(values)
+    whole = buffer.reshape(grid.shape) if grid.in_memory else spool.mapped(grid.shape)
+    return whole, np.concatenate(missing)
+
+
+def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray[np.float64]:
+    """What is kept of the panels, in memory or on disk as they are."""
+    replicates, models, items = kept
+    if in_memory:
+        return values[np.ix_(*kept)]
+    cut = np.ix_(models, items)
+    shape = (int(replicates.sum()), int(models.sum()), int(items.sum()))
+    spool = Spool()
+    spool.require(8 * prod(shape))
+    for panel, stays in zip(one_by_one(values), replicates, strict=True):
+        if stays:
+            spool.write(panel[cut])
+    return spool.mapped(shape)
+
+
+def _from_sparse(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> Panels:
+    check_unique(coder, grid)
+    cells = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
+    scores = np.concatenate([chunk.scores() for chunk in coder.chunks])
+    scored = ~np.isnan(scores)
+    gaps = Gaps(names=grid.names, cells=cells[scored], listing="present")
+    kept = _by_policy(coder, gaps, incomplete, hint)
+    places = gaps.coordinates()
+    stays = kept[0][places[0]] & kept[1][places[1]] & kept[2][places[2]]
+    # What stays is complete, so its cells in order are the panels.
+    order = np.argsort(gaps.cells[stays])
+    values = scores[scored][stays][order].reshape([int(keep.sum()) for keep in kept])
+    return Panels(names=_kept_names(gaps, kept), values=values, notes=(_note(gaps, kept),))
+
+
+def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete, hint: str) -> Kept:
+    tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
+    sources = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
+    if incomplete == "refuse":
+        error = MissingCellsError(f"{sources}: {report(gaps)}{hint}")
+        error.remedy = remedy(gaps)
+        raise error
+    kept = gaps.without_holes(_AXIS_OF[incomplete])
+    if not usable(kept):
+        raise DataError(
+            f"{sources}: --incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a "
+            f"complete panel.\n{report(gaps)}{hint}"
+        )
+    return kept
+
+
+def _kept_names(gaps: Gaps, kept: Kept) -> Names:
+    replicates, models, items = (
+        tuple(gaps.names[axis][position] for position in np.flatnonzero(kept[axis])) for axis in AXES
+    )
+    return replicates, models, items
+
+
+def _note(gaps: Gaps, kept: Kept) -> Note:
+    about = "" if kept[2].all() else ", and the claims are about the items that stay"
+    return Note(
+        kind="gaps",
+        text=f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
+        f"{described(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
+    )

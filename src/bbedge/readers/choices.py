@@ -1,0 +1,99 @@
+"""What a log cannot say and its reader does not guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+
+from bbedge.errors import DomainError, FormatError
+from bbedge.text import listed, quoted
+
+
+class ChoiceNeededError(FormatError):
+    """A log holds several things that could be meant, and nobody said which."""
+
+
+_FIXED = ("folder", "file", "seed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What to take from logs. Plain tables need none of it: their columns are named with ``columns``.
+
+    >>> Choices(model_names=("runs/small/*=small",)).model_of("runs/small/a.eval", "openai/gpt")
+    'small'
+    """
+
+    format: str | None = None
+    """The reader for all files, or ``table`` or ``wide``; None recognises each file by its content."""
+    metrics: tuple[str, ...] = ()
+    """The metric that is the score; several if files of different tasks have different ones."""
+    filters: tuple[str, ...] = ()
+    """The filter of lm-evaluation-harness, or another way of scoring one answer, that counts; several as above."""
+    model_names: tuple[str, ...] = ()
+    """A name for the model of all files, or PATTERN=NAME for those whose path or model fits the pattern."""
+    replicate_from: str | None = None
+    """What tells replicates apart: ``folder``, ``file``, ``seed``, ``path:REGEX`` or a field such as ``metadata.run``;
+    None counts the runs of a model in the order of their times."""
+
+    def __post_init__(self) -> None:
+        given = self.replicate_from
+        if given is None or given in _FIXED or (not given.startswith("path:") and "." in given):
+            return
+        if not given.startswith("path:"):
+            raise DomainError(
+                f"--replicate-from {quoted(given)} is not known; choose {', '.join(_FIXED)}, path:REGEX with one "
+                "group, or a field of the samples such as metadata.run"
+            )
+        try:
+            groups = re.compile(given[5:]).groups
+        except re.error as error:
+            raise DomainError(f"--replicate-from {quoted(given)}: not a regular expression ({error})") from None
+        if groups != 1:
+            raise DomainError(
+                f"--replicate-from {quoted(given)}: {groups} groups; put the part that names the replicate, and "
+                "nothing else, in parentheses"
+            )
+
+    def model_of(self, path: str, model: str | None) -> str | None:
+        """What to call the model of a file."""
+        for given in self.model_names:
+            pattern, equals, name = given.partition("=")
+            if not equals:
+                return given
+            if fits(pattern, path, model):
+                return name
+        return model
+
+    def check_names(self, seen: Sequence[tuple[str, str | None]]) -> None:
+        """Raise if a pattern fits none of the paths and models: it would be a slip."""
+        for given in self.model_names:
+            pattern, equals, name = given.partition("=")
+            if equals and not name:
+                raise DomainError(f"--model-name {quoted(given)} gives no name; write PATTERN=NAME")
+            if equals and not any(fits(pattern, path, model) for path, model in seen):
+                models = listed(dict.fromkeys(model for _, model in seen if model is not None))
+                raise DomainError(
+                    f"--model-name {quoted(given)}: no file and no model fits {quoted(pattern)}; the logs name "
+                    f"{models or 'no model'}"
+                )
+
+    @property
+    def any_for_logs(self) -> str | None:
+        """An option that only means something for logs, if one was given."""
+        given = {
+            "--metric": self.metrics,
+            "--filter": self.filters,
+            "--model-name": self.model_names,
+            "--replicate-from": self.replicate_from,
+        }
+        return next((option for option, value in given.items() if value), None)
+
+
+def fits(pattern: str, path: str, model: str | None) -> bool:
+    """Whether a pattern with ``*`` and ``?`` fits a path, or the end of it, or the name of the model."""
+    whole = PurePath(path).as_posix()
+    return fnmatchcase(whole, pattern) or fnmatchcase(whole, f"*/{pattern}") or fnmatchcase(model or "", pattern)

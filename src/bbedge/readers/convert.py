@@ -1,0 +1,166 @@
+"""The canonical table: Parquet, one row per score, with where it came from in the metadata."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from bbedge._version import __version__
+from bbedge.core.notes import Note
+from bbedge.files import replacing
+from bbedge.readers.assemble.duplicates import check_unique
+from bbedge.readers.assemble.grid import Grid, Order
+from bbedge.readers.assemble.joining import Rows, join_rows
+from bbedge.readers.assemble.ordering import natural_key
+from bbedge.readers.choices import Choices
+from bbedge.readers.limits import Limits, limited
+from bbedge.readers.sources import fingerprint
+
+METADATA_KEY = "bbedge"
+"""The key of the Parquet metadata under which the origin stands, as a JSON object."""
+# Rows that are made into text at a time, and what a cell takes that is laid out: its score, its block, and a mark.
+_ROWS = 1 << 18
+_CELL_BYTES = 13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """What was written."""
+
+    rows: int
+    """Rows of the table."""
+    missing: int
+    """Rows without a score."""
+    models: int
+    """Models."""
+    items: int
+    """Items."""
+    replicates: int
+    """Replicates."""
+    notes: tuple[Note, ...]
+    """What the reader noticed."""
+
+
+def convert(
+    sources: Sequence[str],
+    out: str | os.PathLike[str],
+    *,
+    blocks: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    choices: Choices | None = None,
+    progress: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
+) -> Converted:
+    """Write the scores of all sources to one Parquet table, as they are: not mapped, and not completed.
+
+    A row whose score is missing is written without one. The sources, their SHA-256 and the choices made stand in the
+    metadata.
+    """
+    with limited(limits):
+        return _convert(sources, Path(out), blocks, columns, choices, progress)
+
+
+def _convert(
+    sources: Sequence[str],
+    out: Path,
+    blocks: str | None,
+    columns: Mapping[str, str] | None,
+    choices: Choices | None,
+    progress: Callable[[str], None] | None,
+) -> Converted:
+    chosen = choices or Choices()
+    rows = join_rows(sources, blocks=blocks, score_range=None, columns=columns, choices=chosen, progress=progress)
+    # Models in natural order, as people number them.
+    grid = replace(Grid.of(rows.coder, rows.replicates), models=Order.of(rows.coder.names("model"), key=natural_key))
+    check_unique(rows.coder, grid)
+    origin = {
+        "bbedge": __version__,
+        "sources": [
+            {"path": source.name, "sha256": fingerprint(source.path), "kind": source.kind}
+            for source in rows.sources.files
+        ],
+        "choices": {name: value for name, value in asdict(chosen).items() if value},
+        "blocks": blocks,
+        "notes": [note.text for note in rows.notes],
+    }
+    _write(rows, grid, out, {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
+    return Converted(
+        rows=sum(chunk.height for chunk in rows.coder.chunks),
+        missing=sum(int(np.count_nonzero(np.isnan(chunk.scores()))) for chunk in rows.coder.chunks),
+        models=len(grid.models.names),
+        items=len(grid.items.names),
+        replicates=len(rows.replicates),
+        notes=rows.notes,
+    )
+
+
+def _batches(rows: Rows, grid: Grid) -> Iterator[pl.DataFrame]:
+    """The rows in the order of replicates, models and items, so that the same scores give the same table."""
+    names = [pl.Series(of, dtype=pl.String) for of in grid.names]
+    labels = pl.Series(rows.coder.names("block") if rows.blocked else [], dtype=pl.String)
+    for cells, scores, blocks in _dense(rows, grid) if grid.is_dense(rows.coder) else _sparse(rows, grid):
+        replicates, models, items = (
+            of.gather(places) for of, places in zip(names, np.unravel_index(cells, grid.shape), strict=True)
+        )
+        columns = {"model": models, "item": items}
+        if blocks is not None:
+            columns["block"] = labels.gather(blocks)
+        yield pl.DataFrame({**columns, "replicate": replicates, "score": pl.Series(scores).fill_nan(None)})
+
+
+_Part = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint32] | None]
+"""Cells in order, with their scores and the codes of their blocks."""
+
+
+def _dense(rows: Rows, grid: Grid) -> Iterator[_Part]:
+    """The cells that have a row, laid out some replicates at a time."""
+    panel = prod(grid.shape[1:])
+    for group in grid.groups(cell_bytes=_CELL_BYTES):
+        filled = np.zeros(len(group) * panel, dtype=np.bool_)
+        scores = np.empty(len(filled))
+        blocks = np.empty(len(filled), dtype=np.uint32) if rows.blocked else None
+        for chunk in rows.coder.chunks:
+            within = grid.within(chunk, group)
+            if within is not None:
+                inside, cells = within
+                chosen = slice(None) if inside is None else inside
+                filled[cells] = True
+                scores[cells] = chunk.scores()[chosen]
+                if blocks is not None:
+                    blocks[cells] = chunk.codes("block")[chosen]
+        for first in range(0, len(filled), _ROWS):
+            cells = np.flatnonzero(filled[first : first + _ROWS]) + first
+            if len(cells):
+                yield cells + group.start * panel, scores[cells], None if blocks is None else blocks[cells]
+
+
+def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
+    """The same where there are far more cells than rows."""
+    chunks = rows.coder.chunks
+    cells = np.concatenate([grid.cells(chunk) for chunk in chunks])
+    scores = np.concatenate([chunk.scores() for chunk in chunks])
+    blocks = np.concatenate([chunk.codes("block").astype(np.uint32) for chunk in chunks]) if rows.blocked else None
+    order = np.argsort(cells)
+    for first in range(0, len(order), _ROWS):
+        part = order[first : first + _ROWS]
+        yield cells[part], scores[part], None if blocks is None else blocks[part]
+
+
+def _write(rows: Rows, grid: Grid, out: Path, metadata: dict[str, str]) -> None:
+    from polars.io.plugins import register_io_source
+
+    named = ("model", "item", *(("block",) if rows.blocked else ()), "replicate")
+    # As a source of its own, so that polars writes one batch after the other and never holds the table.
+    table = register_io_source(
+        lambda *_: _batches(rows, grid), schema={**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
+    )
+    with replacing(out) as file:
+        table.sink_parquet(file, metadata=metadata)

@@ -1,0 +1,111 @@
+"""What a reader of logs is: it recognises files, and opens one as runs and samples.
+
+A reader parses; it decides nothing. Which metric counts, which items are dependent and which runs are replicates of
+each other is settled in one place for all of them: :mod:`bbedge.readers.logs.table` and
+:mod:`bbedge.readers.logs.numbering`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from bbedge.readers.logs.glimpse import Glimpse
+
+Recognition = Literal["samples", "beside", "no"]
+"""A log with samples; a file that such logs have beside them, such as a summary; neither."""
+
+Value = float | bool | None
+"""What a metric says about one sample: a number, right or wrong, or nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """One run of one model on one task, as its log describes it."""
+
+    model: str | None
+    """What the log calls the model, if it says."""
+    task: str = ""
+    """What the log calls the task; empty if it has no tasks."""
+    identity: str = ""
+    """A name that no other run has; empty if the log gives none."""
+    when: str = ""
+    """When it was made, as text that sorts by time; empty if the log does not say."""
+    seed: str | None = None
+    """The seed that was sent with the requests, if the log says."""
+    protocol: Mapping[str, str] = field(default_factory=dict)
+    """Settings that all runs of a task should have in common, such as the number of examples in the prompt."""
+    sampling: Mapping[str, str] = field(default_factory=dict)
+    """Settings that all runs of one model should have in common, such as the temperature."""
+    lower_is_better: frozenset[str] = frozenset()
+    """Metrics of which the log says that less is better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """One scored answer."""
+
+    run: Run
+    """The run that it belongs to."""
+    item: str
+    """The name of the item, the same in every run: from its content where the log has a hash of it."""
+    scores: Mapping[str, Value]
+    """All metrics that are one number; None where the log has no number."""
+    place: int
+    """Its line, or its position in the log, from 1."""
+    repeat: str | None = None
+    """Which repetition within the run, where a run asks every question several times."""
+    filter: str | None = None
+    """The way in which the answer was extracted, where a log scores each answer in several ways."""
+    error: str | None = None
+    """What went wrong; such a sample has no score, whatever the log says."""
+    cached: bool = False
+    """Whether the answer was taken from a cache."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """What else is known, by name and key: ``{"metadata": {"dialogue_id": 7}}``."""
+    label: str | None = None
+    """What the log calls the item, where its name is made from its content."""
+    content: str | None = None
+    """A hash of the question, to see whether it changed between runs."""
+    prompt: str | None = None
+    """A hash of all that was sent, to see whether the examples in it changed between runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """A log that is open for reading."""
+
+    runs: tuple[Run, ...]
+    """The runs in it, known before any sample is read."""
+    samples: Callable[[], Iterator[Sample]]
+    """Reads all samples, one at a time; may be called again."""
+    counts: Literal["line", "sample"] = "sample"
+    """What the place of a sample counts."""
+    usual_metric: str | None = None
+    """The metric that the tool itself calls the score, if there is one such."""
+    usual_filter: str | None = None
+    """The filter that counts if there are several and none is asked for; what the others scored is noted."""
+    beside: tuple[str, ...] = ()
+    """Paths of other files that were read for this one."""
+    notes: tuple[str, ...] = ()
+    """What the log says of itself that a user should know, such as that the run was cut off."""
+
+
+class Reader(Protocol):
+    """Reads the logs of one tool. Other packages add readers under the entry point ``bbedge.readers``."""
+
+    @property
+    def name(self) -> str:
+        """What ``--format`` calls it."""
+
+    @property
+    def title(self) -> str:
+        """What people call the tool."""
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """Whether a file is such a log, from its beginning; must not raise on any content."""
+
+    def open(self, path: str) -> Log:
+        """Open a log; raises :class:`~bbedge.errors.FormatError` where it is broken."""

@@ -1,0 +1,116 @@
+"""Values of logs: what is a number, what is a name, and the value at a path such as ``metadata.dialogue_id``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bbedge.readers.logs.contract import Value
+
+_ABSENT = object()
+_LONGEST_LISTING = 200
+_DEEPEST_LISTING = 20
+
+
+def digest(*parts: object) -> str:
+    """A short hash of values; the same for equal JSON, however it was written.
+
+    >>> digest({"a": 1, "b": [2]}) == digest({"b": [2], "a": 1})
+    True
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+
+
+def number(value: object) -> Value:
+    """A number or a truth value as it is, anything else and NaN as None.
+
+    >>> number(True), number(3), number("3"), number(float("nan"))
+    (True, 3.0, None, None)
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        try:
+            return None if math.isnan(value) else float(value)
+        except OverflowError:
+            return math.inf
+    return None
+
+
+def numbers(values: Mapping[str, object]) -> dict[str, Value]:
+    """The entries that are one number; an entry that is nothing yet is kept, lists and texts are left out."""
+    return {
+        str(name): number(value)
+        for name, value in values.items()
+        if value is None or isinstance(value, bool | int | float)
+    }
+
+
+def text(value: object) -> str | None:
+    """A name as text: text itself, or a number; None for anything else.
+
+    >>> text("a"), text(7), text(7.0), text(["a"])
+    ('a', '7', '7', None)
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value).removesuffix(".0")
+    return None
+
+
+def field_at(fields: Mapping[str, Any], path: str) -> str | None:
+    """The value at a path of keys joined by dots, as text; None if there is none. Keys may contain dots.
+
+    >>> field_at({"doc": {"a.b": {"c": 3}}}, "doc.a.b.c")
+    '3'
+    """
+    found = _value_at(fields, path)
+    return None if found is _ABSENT else text(found)
+
+
+def _value_at(fields: object, path: str) -> object:
+    if not isinstance(fields, Mapping):
+        return _ABSENT
+    if path in fields:
+        return fields[path]
+    parts = path.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        key = ".".join(parts[:cut])
+        if key in fields:
+            found = _value_at(fields[key], ".".join(parts[cut:]))
+            if found is not _ABSENT:
+                return found
+    return _ABSENT
+
+
+def field_paths(fields: Mapping[str, Any], *, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """All paths whose value is a short text or a number, with the value: what could name a block."""
+    for key, value in fields.items():
+        if isinstance(value, Mapping):
+            if depth < _DEEPEST_LISTING:
+                yield from field_paths(value, prefix=f"{prefix}{key}.", depth=depth + 1)
+        else:
+            name = text(value)
+            if name is not None and len(name) <= _LONGEST_LISTING:
+                yield f"{prefix}{key}", name
+
+
+def settings(values: Mapping[str, object]) -> dict[str, str]:
+    """Settings as text, for comparing; what is not set is left out."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+        for name, value in values.items()
+        if value is not None and value != {} and value != []
+    }
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """The value if it is an object, otherwise an empty one: logs of other versions lack parts."""
+    return value if isinstance(value, dict) else {}

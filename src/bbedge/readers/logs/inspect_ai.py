@@ -1,0 +1,184 @@
+"""Inspect AI: ``.eval`` archives, of which header and summaries are enough, and ``.json`` logs.
+
+An epoch is a repetition. A run can say that it succeeded although samples failed: every sample's error is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bbedge.errors import FormatError
+from bbedge.readers.logs.contract import Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.fields import digest, mapping, number, settings, text
+from bbedge.readers.logs.glimpse import Glimpse
+from bbedge.readers.logs.json_stream import JsonStream
+from bbedge.readers.logs.zipped import Archive
+from bbedge.readers.opening import opened, told
+from bbedge.text import quoted, shown_path
+
+# What Inspect itself counts its letters as: right, wrong, partly right, no answer.
+_LETTERS: Mapping[str, Value] = {"C": True, "I": False, "P": 0.5, "N": 0.0}
+_SAMPLING = ("temperature", "top_p", "max_tokens", "system_message")
+_HEADER = ("version", "status", "eval", "plan", "error", "invalidated")
+
+
+class InspectAi:
+    """Reads logs of Inspect AI 0.3."""
+
+    name = "inspect"
+    title = "Inspect AI"
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """By the members of the archive, or by the keys of the document."""
+        if "header.json" in glimpse.members or "_journal/start.json" in glimpse.members:
+            return "samples"
+        if glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"):
+            return "samples"
+        return "samples" if glimpse.has("version", "status", "eval") else "no"
+
+    def open(self, path: str) -> Log:
+        """Open a log and read its header."""
+        with told(path), opened(path) as file:
+            zipped = file.read(2) == b"PK"
+        header = _zipped_header(path) if zipped else _json_header(path)
+        run = _run(header, path)
+        notes = []
+        if header.get("status") != "success":
+            notes.append(f"{shown_path(path)}: the log says that the run ended with {quoted(str(header['status']))}.")
+        if header.get("invalidated"):
+            notes.append(f"{shown_path(path)}: the log is marked as invalidated.")
+        return Log(
+            runs=(run,),
+            samples=lambda: _samples(_zipped_samples(path) if zipped else _json_samples(path), run, path),
+            notes=tuple(notes),
+        )
+
+
+def _zipped_header(path: str) -> dict[str, Any]:
+    with Archive(path) as archive:
+        if "header.json" not in archive.names():
+            raise FormatError(
+                f"{shown_path(path)}: no header.json in the archive: the run has not ended; let it end, or repeat it "
+                "with inspect eval-retry"
+            )
+        with archive.member("header.json") as file:
+            header = JsonStream(file, f"{shown_path(path)}: header.json").value()
+    return _checked(header, path)
+
+
+def _json_header(path: str) -> dict[str, Any]:
+    header: dict[str, Any] = {}
+    with told(path), opened(path) as file:
+        stream = JsonStream(file, shown_path(path))
+        for key in stream.entries():
+            if key == "samples":
+                break
+            value = stream.value()
+            if key in _HEADER:
+                header[key] = value
+    return _checked(header, path)
+
+
+def _checked(header: object, path: str) -> dict[str, Any]:
+    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict) or "status" not in header:
+        raise FormatError(f"{shown_path(path)}: the header has no eval and status; expected a log of Inspect AI")
+    return header
+
+
+def _run(header: Mapping[str, Any], path: str) -> Run:
+    said, plan = mapping(header["eval"]), mapping(header.get("plan"))
+    model = text(said.get("model"))
+    if not model:
+        raise FormatError(f"{shown_path(path)}: the header names no model; expected a log of Inspect AI")
+    config = {**mapping(said.get("model_generate_config")), **mapping(plan.get("config"))}
+    steps = plan.get("steps")
+    return Run(
+        # Without a model Inspect writes none/none.
+        model=None if model == "none/none" else model,
+        task=text(said.get("task")) or "",
+        identity=text(said.get("eval_id")) or text(said.get("run_id")) or "",
+        when=text(said.get("created")) or "",
+        seed=text(config.pop("seed", None)),
+        protocol=settings(
+            {
+                "Inspect version": mapping(said.get("packages")).get("inspect_ai"),
+                "task version": said.get("task_version"),
+                "task arguments": said.get("task_args"),
+                "solvers": [mapping(step).get("solver") for step in steps] if isinstance(steps, list) else None,
+                "limit": mapping(said.get("config")).get("limit"),
+            }
+        ),
+        sampling=settings(
+            {name: config.get(name) for name in ("temperature", "top_p", "max_tokens", "system_message")}
+        ),
+    )
+
+
+def _zipped_samples(path: str) -> Iterator[Any]:
+    with Archive(path) as archive:
+        names = archive.names()
+        if "summaries.json" in names:
+            with archive.member("summaries.json") as file:
+                stream = JsonStream(file, f"{shown_path(path)}: summaries.json")
+                yield from stream.elements()
+                stream.end()
+            return
+        for name in names:
+            if name.startswith("samples/") and name.endswith(".json"):
+                with archive.member(name) as file:
+                    yield JsonStream(file, f"{shown_path(path)}: {name}").value()
+
+
+def _json_samples(path: str) -> Iterator[Any]:
+    with told(path), opened(path) as file:
+        stream = JsonStream(file, shown_path(path))
+        for key in stream.entries():
+            if key == "samples" and stream.opens() == "[":
+                yield from stream.elements()
+        stream.end()
+
+
+def _samples(found: Iterator[Any], run: Run, path: str) -> Iterator[Sample]:
+    prefix = f"{run.task}/" if run.task else ""
+    for place, sample in enumerate(found, start=1):
+        name = text(sample.get("id")) if isinstance(sample, dict) else None
+        if name is None:
+            raise FormatError(f"{shown_path(path)}: sample {place}: no id; expected a sample of Inspect AI")
+        error = sample.get("error")
+        yield Sample(
+            run=run,
+            item=f"{prefix}{name}",
+            scores=_scores(sample.get("scores"), f"{shown_path(path)}: sample {place}"),
+            place=place,
+            repeat=text(sample.get("epoch")),
+            error=text(error) or text(mapping(error).get("message")) or ("error" if error else None),
+            fields={"metadata": mapping(sample.get("metadata"))},
+            content=digest(sample.get("input"), sample.get("target")),
+        )
+
+
+def _scores(found: object, place: str) -> dict[str, Value]:
+    scores: dict[str, Value] = {}
+    for scorer, score in mapping(found).items():
+        value = score.get("value") if isinstance(score, dict) else score
+        parts = value if isinstance(value, dict) else {None: value}
+        for key, part in parts.items():
+            if isinstance(part, list):
+                continue
+            scores[scorer if key is None else f"{scorer}.{key}"] = _graded(part, place)
+    return scores
+
+
+def _graded(value: object, place: str) -> Value:
+    if not isinstance(value, str):
+        return number(value)
+    if value in _LETTERS:
+        return _LETTERS[value]
+    try:
+        return number(float(value))
+    except ValueError:
+        raise FormatError(
+            f"{place}: score {quoted(value)} is neither a number nor one of Inspect's letters C, I, P, N; "
+            "score with a number"
+        ) from None

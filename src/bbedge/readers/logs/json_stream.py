@@ -1,0 +1,168 @@
+"""JSON documents read piece by piece: one sample of a log in memory, not the log.
+
+The standard library's parser decodes the values; this finds where they begin. Unlike strict streaming parsers it takes
+NaN, which evaluation tools write.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
+
+from bbedge.errors import FormatError
+from bbedge.readers.limits import limits_in_force
+from bbedge.readers.tables.keys import unique_keys
+from bbedge.text import quoted
+
+_CHUNK = 1 << 20
+# An error this close to the end of what was read may only mean that there is more to come.
+_NEAR_END = 16
+_WHITE = re.compile(r"[ \t\n\r]*")
+_AFTER_VALUE = " \t\n\r,:]}"
+
+
+class Readable(Protocol):
+    """A file, or a member of an archive."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, at most so many; none at the end."""
+
+
+class JsonStream:
+    """A JSON document in a file: objects and arrays are entered, everything else is decoded whole."""
+
+    def __init__(self, file: Readable, name: str, *, unique: bool = True) -> None:
+        """``unique`` refuses an object with a key that comes twice; otherwise its last value counts."""
+        self._file, self._name, self._strict = file, name, unique
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._unique if unique else None)
+        self._codec = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text, self._at = "", 0
+        self._ended = False
+        self._waiting = False
+        self._line = 1
+
+    def opens(self) -> str:
+        """The character with which the next value begins: ``{``, ``[`` or another; empty at the end."""
+        while True:
+            self._at = cast("re.Match[str]", _WHITE.match(self._text, self._at)).end()
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def entries(self) -> Iterator[str]:
+        """Enter an object: its keys, each before its value, which may be read, entered or left."""
+        self._waiting = False
+        self._expect("{")
+        if self.opens() == "}":
+            self._at += 1
+            return
+        seen: set[str] = set()
+        while True:
+            key = self.value()
+            if not isinstance(key, str):
+                raise self._broken("a key that is not text")
+            if key in seen and self._strict:
+                self._unique([(key, None)] * 2)
+            seen.add(key)
+            self._expect(":")
+            self._waiting = True
+            yield key
+            if self._waiting:
+                self.skip()
+            if self.opens() == "}":
+                self._at += 1
+                return
+            self._expect(",")
+
+    def elements(self) -> Iterator[Any]:
+        """Enter an array: its elements, decoded."""
+        self._waiting = False
+        self._expect("[")
+        if self.opens() == "]":
+            self._at += 1
+            return
+        while True:
+            yield self.value()
+            if self.opens() == "]":
+                self._at += 1
+                return
+            self._expect(",")
+
+    def skip(self) -> None:
+        """Pass over a value; an array is passed over element by element."""
+        if self.opens() == "[":
+            for _ in self.elements():
+                pass
+        else:
+            self.value()
+
+    def value(self) -> Any:  # noqa: ANN401 - any JSON
+        """The next value, decoded."""
+        self._waiting = False
+        if not self.opens():
+            raise self._broken("it ends in the middle")
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                unfinished = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR_END
+                if not unfinished:
+                    raise self._broken(f"{error.msg} after {quoted(self._text[error.pos - 20 : error.pos])}") from None
+                if not self._more():
+                    raise self._broken("it ends in the middle") from None
+            except RecursionError:
+                raise self._broken("nested too deeply") from None
+            except FormatError:
+                raise
+            except ValueError as error:
+                raise self._broken(str(error)) from None
+            else:
+                # A number at the end of what was read may go on, also after a point or an exponent's letter.
+                closed = self._text[end - 1] in '}]"' or (end < len(self._text) and self._text[end] in _AFTER_VALUE)
+                if closed or not self._more():
+                    self._at = end
+                    return value
+
+    def end(self) -> None:
+        """Check that nothing follows."""
+        if self.opens():
+            raise self._broken(f"more after its end: {quoted(self._text[self._at : self._at + 20])}")
+
+    def _expect(self, character: str) -> None:
+        found = self.opens()
+        if found != character:
+            what = "it ends in the middle" if not found else f"{quoted(found)} where {quoted(character)} should be"
+            raise self._broken(what)
+        self._at += 1
+
+    def _more(self) -> bool:
+        if self._ended:
+            return False
+        kept = len(self._text) - self._at
+        limits_in_force().check_line(kept, place=self._place(), what="one value")
+        # As much again as is there already, so that a long value is not decoded from its beginning too often.
+        data = self._file.read(max(_CHUNK, kept))
+        self._ended = not data
+        try:
+            new = self._codec.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self._name}: not valid UTF-8 ({error.reason}); save the file as UTF-8") from None
+        self._line += self._text.count("\n", 0, self._at)
+        self._text, self._at = self._text[self._at :] + new, 0
+        return True
+
+    def _unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return unique_keys(pairs, place=self._place)
+
+    def _place(self) -> str:
+        return f"{self._name}:{self._line + self._text.count(chr(10), 0, self._at)}"
+
+    def _broken(self, problem: str) -> FormatError:
+        return FormatError(
+            f"{self._name}: not a complete JSON document ({problem}); if the run was cut off, let it end or leave the "
+            "file out"
+        )

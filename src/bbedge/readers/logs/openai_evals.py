@@ -1,0 +1,93 @@
+"""OpenAI evals: JSON lines of events, beginning with the specification of the run.
+
+A sample's scores are spread over events of type ``match`` and ``metrics``; they are put together per ``sample_id``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bbedge.errors import FormatError
+from bbedge.readers.logs.contract import Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
+from bbedge.readers.logs.glimpse import Glimpse
+from bbedge.readers.logs.json_lines import objects
+from bbedge.text import quoted, shown_path
+
+
+class OpenAiEvals:
+    """Reads event logs of OpenAI evals."""
+
+    name = "openai-evals"
+    title = "OpenAI evals"
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """By the specification in the first line, or by the keys of an event."""
+        if "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type"):
+            return "samples"
+        return "no"
+
+    def open(self, path: str) -> Log:
+        """Open a log and read its specification."""
+        _, first = next(objects(path), (1, {}))
+        if not isinstance(first.get("spec"), dict):
+            raise FormatError(
+                f"{shown_path(path)}:1: no spec in the first line, so that model and run are not known; expected a log "
+                "of oaieval"
+            )
+        run = _run(first["spec"])
+        return Log(runs=(run,), samples=lambda: _samples(path, run), counts="line")
+
+
+def _run(spec: Mapping[str, Any]) -> Run:
+    functions = spec.get("completion_fns")
+    names = [name for name in (text(each) for each in functions) if name] if isinstance(functions, list) else []
+    # The seed in it shuffles the samples and is not sent to the model.
+    config = mapping(spec.get("run_config"))
+    return Run(
+        model=",".join(names) or text(mapping(spec.get("model")).get("model")) or None,
+        task=text(spec.get("base_eval")) or text(spec.get("eval_name")) or "",
+        identity=text(spec.get("run_id")) or "",
+        when=text(spec.get("created_at")) or "",
+        protocol=settings(
+            {"eval": spec.get("eval_name"), "split": spec.get("split"), "most samples": config.get("max_samples")}
+        ),
+    )
+
+
+def _samples(path: str, run: Run) -> Iterator[Sample]:
+    # Kept until the end, because a sample's events need not follow each other; prompts and answers are not kept.
+    scores: dict[str, dict[str, Value]] = {}
+    places: dict[str, int] = {}
+    errors: dict[str, str] = {}
+    asked: dict[str, str] = {}
+    for line, row in objects(path):
+        name = text(row.get("sample_id"))
+        if name is None:
+            continue
+        found = scores.setdefault(name, {})
+        places.setdefault(name, line)
+        data, kind = mapping(row.get("data")), row.get("type")
+        if kind == "match":
+            new = {"match": number(data.get("correct"))}
+        elif kind == "metrics":
+            new = numbers(data)
+        else:
+            if kind == "sampling" and name not in asked:
+                asked[name] = digest(data.get("prompt"))
+            if kind == "error":
+                errors[name] = text(data.get("message")) or text(data.get("type")) or "error"
+            continue
+        for metric, value in new.items():
+            if metric in found:
+                raise FormatError(
+                    f"{shown_path(path)}:{line}: a second {quoted(metric)} for sample {quoted(name)}, first scored at "
+                    f"line {places[name]}; one log is one run: keep runs in separate logs"
+                )
+            found[metric] = value
+        places[name] = line
+    for name, found in scores.items():
+        yield Sample(
+            run=run, item=name, scores=found, place=places[name], error=errors.get(name), content=asked.get(name)
+        )

@@ -1,0 +1,77 @@
+"""The readers of logs: those of this package and those that other packages add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from bbedge.errors import DomainError, FormatError
+from bbedge.readers.logs.contract import Log, Reader, Recognition, Sample
+from bbedge.readers.logs.glimpse import Glimpse
+from bbedge.text import listed, quoted, shown_path
+
+GROUP = "bbedge.readers"
+"""The group of entry points under which other packages add readers."""
+
+
+@cache
+def readers() -> Mapping[str, Reader]:
+    """All readers by name. A reader of another package may not take the name of one of ours."""
+    from importlib.metadata import entry_points
+
+    from bbedge.readers.logs.helm import Helm
+    from bbedge.readers.logs.inspect_ai import InspectAi
+    from bbedge.readers.logs.lighteval import Lighteval
+    from bbedge.readers.logs.lm_eval import LmEval
+    from bbedge.readers.logs.openai_evals import OpenAiEvals
+    from bbedge.readers.logs.promptfoo import Promptfoo
+
+    ours: list[Reader] = [LmEval(), InspectAi(), Helm(), Lighteval(), Promptfoo(), OpenAiEvals()]
+    found = {reader.name: reader for reader in ours}
+    for point in entry_points(group=GROUP):
+        loaded = point.load()
+        reader: Reader = loaded() if isinstance(loaded, type) else loaded
+        if reader.name in found or reader.name in ("table", "wide"):
+            raise DomainError(
+                f"entry point {quoted(point.name)} of {GROUP}: a reader named {quoted(reader.name)} exists already; "
+                "rename it"
+            )
+        found[reader.name] = reader
+    return found
+
+
+def recognised(path: str) -> tuple[Reader | None, Recognition]:
+    """The reader of a file, and whether the file has samples or stands beside one that has."""
+    glimpse = Glimpse.of(path)
+    answers = [(reader, reader.recognises(glimpse)) for reader in readers().values()]
+    certain = [reader for reader, answer in answers if answer == "samples"]
+    if len(certain) > 1:
+        raise FormatError(
+            f"{shown_path(path)}: could be a log of {listed(reader.title for reader in certain)}; "
+            f"say which with --format {certain[0].name}"
+        )
+    if certain:
+        return certain[0], "samples"
+    beside = [reader for reader, answer in answers if answer == "beside"]
+    return (beside[0], "beside") if beside else (None, "no")
+
+
+def open_log(reader: Reader, path: str) -> Log:
+    """Open a log. What is nested so deeply that Python cannot follow is refused, wherever the reader meets it."""
+
+    def refusal() -> FormatError:
+        return FormatError(f"{shown_path(path)}: nested too deeply; expected a log of {reader.title}")
+
+    try:
+        log = reader.open(path)
+    except RecursionError:
+        raise refusal() from None
+
+    def samples() -> Iterator[Sample]:
+        try:
+            yield from log.samples()
+        except RecursionError:
+            raise refusal() from None
+
+    return replace(log, samples=samples)

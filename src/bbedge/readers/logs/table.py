@@ -1,0 +1,245 @@
+"""A log as a table of scores: the chosen metric under the chosen filter, and nothing averaged, dropped or invented."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import NoReturn
+
+import polars as pl
+
+from bbedge.errors import DataError, FormatError
+from bbedge.readers.choices import ChoiceNeededError, Choices
+from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
+from bbedge.readers.logs.fields import field_at, field_paths
+from bbedge.readers.logs.passes import PassBook
+from bbedge.readers.logs.registry import open_log
+from bbedge.readers.logs.suspicions import Watch
+from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.values import names_from_objects
+from bbedge.text import listed, quoted, shown, shown_path
+
+_ROWS = 1 << 16
+_OWN_BLOCKS = (None, "item", "one")
+
+
+class LogTable:
+    """A log that is read like a long table."""
+
+    text_scores = False
+
+    def __init__(
+        self,
+        path: str,
+        reader: Reader,
+        *,
+        choices: Choices,
+        blocks: str | None,
+        score_range: tuple[float, float],
+        passes: PassBook,
+        watch: Watch,
+    ) -> None:
+        self.path, self.reader, self.choices = path, reader, choices
+        self.name = shown_path(path)
+        self.blocks = None if blocks in _OWN_BLOCKS else blocks
+        self.log: Log = open_log(reader, path)
+        self._unit = score_range == (0.0, 1.0)
+        self._passes, self._watch = passes, watch
+        self._places = array("Q")
+        self._metric: str | None = None
+        self._filter: str | None = None
+        self._models: dict[int, str] = {}
+
+    def columns(self) -> tuple[str, ...]:
+        """The roles that a log fills."""
+        return tuple(self.roles())
+
+    def roles(self) -> dict[Role, str]:
+        """Every role is a column of its own name."""
+        roles: tuple[Role, ...] = ("model", "item", "replicate", "score")
+        return {role: role for role in (*roles, "block")} if self.blocks else {role: role for role in roles}
+
+    def models(self) -> list[tuple[str, str | None]]:
+        """The path with what the log calls each of its models."""
+        return [(self.path, run.model) for run in self.log.runs]
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The samples, some at a time."""
+        self._places = array("Q")
+        columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
+        for sample in self.log.samples():
+            if not self._counts(sample):
+                continue
+            model = self._model(sample.run)
+            self._places.append(sample.place)
+            self._watch.see(sample, model, self._at)
+            columns["model"].append(model)
+            columns["item"].append(sample.item)
+            columns["replicate"].append(self._replicate(sample, model))
+            columns["score"].append(self._score(sample))
+            if self.blocks:
+                columns["block"].append(self._block(sample, self.blocks))
+            if len(columns["item"]) == _ROWS:
+                yield self._frame(columns)
+                columns = {role: [] for role in roles}
+        if columns["item"]:
+            yield self._frame(columns)
+        elif not self._places:
+            raise self._nothing()
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` (from 0) stands."""
+        return self._place(self._places[row])
+
+    def _frame(self, columns: Mapping[Role, list[str | float | bool | None]]) -> pl.DataFrame:
+        first = len(self._places) - len(columns["item"])
+
+        def fail(row: int, problem: str) -> NoReturn:
+            raise DataError(f"{self.place(first + row)}: {problem}")
+
+        return pl.DataFrame(
+            {
+                role: pl.Series(role, values, dtype=pl.Float64)
+                if role == "score"
+                else names_from_objects(values, role=role, fail=fail)
+                for role, values in columns.items()
+            }
+        )
+
+    def _counts(self, sample: Sample) -> bool:
+        """Whether the sample was scored under the filter that counts."""
+        if sample.filter is None:
+            return True
+        wanted = self.choices.filters
+        usual = self.log.usual_filter
+        if wanted and sample.filter not in wanted:
+            return False
+        if not wanted and usual is not None and sample.filter != usual:
+            self._watch.filtered[sample.filter] = self._watch.filtered.get(sample.filter, 0) + 1
+            return False
+        self._filter = self._filter or sample.filter
+        if sample.filter != self._filter:
+            found = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
+            raise ChoiceNeededError(
+                f"{self._at(sample)}: every answer was scored under several filters, {listed(found)}; "
+                f"choose one with --filter {shown(found[0])}"
+            )
+        return True
+
+    def _score(self, sample: Sample) -> float | None:
+        if sample.error is not None:
+            return None
+        if self._metric is None:
+            if not sample.scores:
+                self._watch.unscored += 1
+                return None
+            self._metric = self._chosen(sample)
+        if self._metric not in sample.scores:
+            if sample.scores:
+                raise DataError(
+                    f"{self._at(sample)}: no metric {quoted(self._metric)} in this sample, which has "
+                    f"{listed(sample.scores)}; choose one that all samples have with --metric"
+                )
+            self._watch.unscored += 1
+            return None
+        value: Value = sample.scores[self._metric]
+        if value is None:
+            self._watch.unscored += 1
+            return None
+        if isinstance(value, bool) and not self._unit:
+            raise DataError(
+                f"{self._at(sample)}: metric {quoted(self._metric)} is right or wrong, which has no place on another "
+                "scale than 0 to 1; leave --score-range out"
+            )
+        return float(value)
+
+    def _chosen(self, sample: Sample) -> str:
+        found = [name for name in self.choices.metrics if name in sample.scores]
+        if self.choices.metrics and len(found) != 1:
+            what = f"metrics {listed(found)} are both in it" if found else "no such metric in it"
+            raise FormatError(
+                f"{self._at(sample)}: --metric {shown(' --metric '.join(self.choices.metrics))}: {what}; it has "
+                f"{listed(sample.scores, limit=12)}: name exactly one of them"
+            )
+        usual = self.log.usual_metric
+        if not found and usual is not None and usual in sample.scores:
+            found = [usual]
+        if not found and len(sample.scores) > 1:
+            raise ChoiceNeededError(
+                f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with --metric "
+                "NAME: bbedge inspect-scores lists them"
+            )
+        metric = found[0] if found else next(iter(sample.scores))
+        if metric in sample.run.lower_is_better:
+            raise FormatError(
+                f"{self.name}: the log says that less is better for the metric {quoted(metric)}; scores must be better "
+                "when they are higher: choose another metric, or convert the log and turn the scores round"
+            )
+        return metric
+
+    def _model(self, run: Run) -> str:
+        model = self._models.get(id(run))
+        if model is None:
+            model = self.choices.model_of(self.path, run.model)
+            if model is None:
+                raise FormatError(
+                    f"{self.name}: the log does not name its model; say it with --model-name NAME, or with "
+                    "--model-name PATTERN=NAME for files that fit a pattern"
+                )
+            self._models[id(run)] = model
+        return model
+
+    def _replicate(self, sample: Sample, model: str) -> str:
+        return self._passes.code(model, self.path, sample.run, sample.repeat, self._label(sample))
+
+    def _label(self, sample: Sample) -> str | None:
+        source = self.choices.replicate_from
+        if source is None:
+            return None
+        if source == "folder":
+            return PurePath(self.path).parent.name
+        if source == "file":
+            return PurePath(self.path).name
+        label: str | None
+        if source == "seed":
+            label = sample.run.seed
+        elif source.startswith("path:"):
+            match = re.search(source[5:], PurePath(self.path).as_posix())
+            label = match.group(1) if match else None
+        else:
+            label = field_at(sample.fields, source)
+        if not label:
+            found = listed(dict(field_paths(sample.fields)), limit=12)
+            raise DataError(
+                f"{self._at(sample)}: nothing there for --replicate-from {shown(source)}; the fields of the sample are "
+                f"{found or 'none'}"
+            )
+        return label
+
+    def _block(self, sample: Sample, path: str) -> str:
+        block = field_at(sample.fields, path)
+        if block is None or not block.strip():
+            found = listed(dict(field_paths(sample.fields)), limit=12)
+            raise DataError(
+                f"{self._at(sample)}: no field {quoted(path)} to take the block from; the fields of the sample are "
+                f"{found or 'none'}: correct --blocks, or pass --blocks item or --blocks one"
+            )
+        # The same label in two tasks is not the same block.
+        return f"{sample.run.task}/{block}" if sample.run.task else block
+
+    def _nothing(self) -> FormatError:
+        filters = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
+        if filters:
+            return FormatError(
+                f"{self.name}: no sample was scored under the filter {listed(self.choices.filters)}; the log has "
+                f"{listed(filters)}: correct --filter"
+            )
+        return FormatError(f"{self.name}: the log has no samples; let the run end, and log its samples")
+
+    def _at(self, sample: Sample) -> str:
+        return self._place(sample.place)
+
+    def _place(self, number: int) -> str:
+        return f"{self.name}:{number}" if self.log.counts == "line" else f"{self.name}: sample {number}"

@@ -1,0 +1,140 @@
+"""Score tables and logs in, complete panels out.
+
+polars takes a while to import; the modules that use it are imported when the first table is read.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+from bbedge.errors import DomainError
+from bbedge.readers.choices import Choices
+from bbedge.readers.limits import Limits, limited
+
+if TYPE_CHECKING:
+    from bbedge.core.scores import Scores
+
+Incomplete = Literal["refuse", "drop-models", "drop-items", "drop-replicates"]
+"""What to do about missing cells: refuse the table, or drop every model, item or replicate that has one."""
+
+
+class DataFrameLike(Protocol):
+    """A polars, pandas or Arrow table."""
+
+    @property
+    def columns(self) -> Any:  # noqa: ANN401 - each library has its own type for it
+        """The columns or their names."""
+
+
+def read_scores(
+    *sources: str | os.PathLike[str] | DataFrameLike,
+    blocks: str | None = None,
+    score_range: tuple[float, float] = (0.0, 1.0),
+    columns: Mapping[str, str] | None = None,
+    incomplete: Incomplete = "refuse",
+    choices: Choices | None = None,
+    least_models: int = 2,
+    identify: bool = False,
+    progress: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
+) -> Scores:
+    """Read scores: tables with a row per score, wide tables, logs of evaluation tools, or folders of these.
+
+    Sources are paths (.csv and .tsv, .jsonl, all of these also with .gz, .parquet, logs), folders, patterns with ``*``,
+    or data frames; their rows are put together. ``blocks`` is ``None`` (the block column if there is one, otherwise
+    every item for itself), ``"item"``, ``"one"``, or the name of a column or of a field of the log such as
+    ``metadata.dialogue_id``. ``columns`` names the column of a role where the usual names do not fit; ``choices`` says
+    what a log cannot. Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
+    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from.
+    ``-`` reads a table from standard input. ``limits`` raises the limits of what small files may turn into.
+
+    **Needs:** every model x item x replicate exactly once. A missing score is an error unless ``incomplete`` says what
+    to drop, which must be decided without looking at the scores.
+    """
+    with limited(limits):
+        return _read(
+            sources,
+            blocks=blocks,
+            score_range=score_range,
+            columns=columns,
+            incomplete=incomplete,
+            choices=choices,
+            least_models=least_models,
+            identify=identify,
+            progress=progress,
+        )
+
+
+def _read(
+    sources: Sequence[str | os.PathLike[str] | DataFrameLike],
+    *,
+    blocks: str | None,
+    score_range: tuple[float, float],
+    columns: Mapping[str, str] | None,
+    incomplete: Incomplete,
+    choices: Choices | None,
+    least_models: int,
+    identify: bool,
+    progress: Callable[[str], None] | None,
+) -> Scores:
+    from bbedge.core.copies import find_copies, fingerprints
+    from bbedge.core.scores import Scores, SeenCopies
+    from bbedge.readers.assemble.joining import join_rows
+    from bbedge.readers.assemble.notes import padded_names, repeated_replicates, similar_models
+    from bbedge.readers.assemble.pivot import blocks_of_items, build_panels
+    from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.readers.sources import fingerprint
+
+    low, high = checked_range(score_range)
+    if incomplete not in get_args(Incomplete):
+        raise DomainError(f"incomplete is {incomplete!r}; choose one of {', '.join(get_args(Incomplete))}")
+    if not sources:
+        raise DomainError("no table to read; pass one or more files or data frames")
+    rows = join_rows(
+        sources,
+        blocks=blocks,
+        score_range=(low, high),
+        columns=columns,
+        choices=choices or Choices(),
+        progress=progress,
+    )
+    if progress is not None:
+        progress("arranging the scores")
+    panels = build_panels(
+        rows.coder, replicates=rows.replicates, incomplete=incomplete, least_models=least_models, hint=rows.gaps
+    )
+    labels, models, items = panels.names
+    of_items = blocks_of_items(rows.coder, items) if rows.blocked else items
+    prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
+    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)])
+    return Scores(
+        models=models,
+        items=items,
+        blocks=("one",) * len(items) if blocks == "one" else of_items,
+        replicates=labels,
+        values=panels.values,
+        numbered=rows.numbered,
+        blocked=rows.blocked,
+        score_range=(low, high),
+        notes=(
+            *panels.notes,
+            *rows.notes,
+            *similar_models(models),
+            *padded_names(models, items),
+            *repeated_replicates(copies, prints, labels, n_items=len(items)),
+        ),
+        runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
+        files=tuple(sorted({fingerprint(source.path) for source in rows.sources.files})) if identify else (),
+        seen=SeenCopies(values=panels.values, models=models, copies=copies),
+    )
+
+
+def checked_range(score_range: tuple[float, float]) -> tuple[float, float]:
+    """The range as numbers, or an error if it is none."""
+    low, high = (float(end) for end in score_range)
+    if not (low < high and math.isfinite(high - low)):
+        raise DomainError(f"score range {low:g} to {high:g}; expected two finite numbers, the lower one first")
+    return low, high

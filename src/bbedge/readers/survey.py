@@ -1,0 +1,254 @@
+"""What is in files of scores, before anything is claimed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bbedge.errors import BbedgeError
+from bbedge.readers.choices import ChoiceNeededError, Choices
+from bbedge.readers.limits import LimitError, Limits, limited
+from bbedge.readers.reading import read_scores
+from bbedge.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bbedge.core.scores import Scores
+    from bbedge.readers.logs.contract import Sample
+    from bbedge.readers.sources import Source
+
+# Fields of samples that are looked at, and values of each that are counted; more are prompts, not blocks.
+_FIELDS, _VALUES = 60, 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts:
+    """One file."""
+
+    path: str
+    """Where it is."""
+    kind: str
+    """What it was recognised as."""
+    models: tuple[str, ...]
+    """Its models; none for tables, whose rows tell them."""
+    tasks: tuple[str, ...]
+    """Its tasks."""
+    samples: int | None
+    """How many samples it has; None for tables."""
+    repeats: int
+    """How many repetitions of a question there are at most."""
+    errors: int
+    """How many samples ended with an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricFacts:
+    """A metric that could be the score."""
+
+    name: str
+    """What the log calls it."""
+    tasks: tuple[str, ...]
+    """The tasks that have it."""
+    samples: int
+    """How many samples have a number for it."""
+    low: float
+    """The smallest number."""
+    high: float
+    """The largest number."""
+    lower_is_better: bool
+    """Whether the log says that less is better."""
+
+    @property
+    def on_unit_scale(self) -> bool:
+        """Whether all numbers lie in [0, 1]."""
+        return self.samples > 0 and self.low >= 0.0 and self.high <= 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Everything found."""
+
+    files: tuple[FileFacts, ...]
+    """The files with samples."""
+    beside: int
+    """How many files belong to logs and have no samples."""
+    unread: tuple[str, ...]
+    """Files of folders that were not recognised."""
+    metrics: tuple[MetricFacts, ...]
+    """The metrics of logs."""
+    filters: Mapping[str, Mapping[str, int]]
+    """The filters of each task of the logs, with the number of samples."""
+    fields: Mapping[str, int]
+    """Fields of samples, with the number of their values; what could name blocks."""
+    errors: int
+    """Samples that ended with an error."""
+    first_error: str
+    """The first of them."""
+    cached: int
+    """Samples whose answer came from a cache."""
+    scores: Scores | None
+    """The scores, if they can be read with the choices made."""
+    refused: str
+    """Why they cannot."""
+    to_choose: bool
+    """Whether they cannot because a metric or a filter is to be chosen."""
+    remedy: str | None
+    """What --incomplete would have to be, if they cannot because cells are missing."""
+
+
+@dataclass(slots=True)
+class _Metric:
+    tasks: dict[str, None] = field(default_factory=dict)
+    samples: int = 0
+    low: float = float("inf")
+    high: float = float("-inf")
+    lower_is_better: bool = False
+
+
+@dataclass(slots=True)
+class _Count:
+    metrics: dict[str, _Metric] = field(default_factory=dict)
+    filters: dict[str, dict[str, int]] = field(default_factory=dict)
+    fields: dict[str, set[str]] = field(default_factory=dict)
+    errors: int = 0
+    first_error: str = ""
+    cached: int = 0
+
+    def add(self, sample: Sample, path: str) -> None:
+        from bbedge.readers.logs.fields import field_paths
+
+        for name, value in sample.scores.items():
+            metric = self.metrics.setdefault(name, _Metric())
+            metric.tasks[sample.run.task] = None
+            metric.lower_is_better |= name in sample.run.lower_is_better
+            if value is not None and sample.error is None:
+                metric.samples += 1
+                metric.low, metric.high = min(metric.low, float(value)), max(metric.high, float(value))
+        if sample.filter is not None:
+            of_task = self.filters.setdefault(sample.run.task, {})
+            of_task[sample.filter] = of_task.get(sample.filter, 0) + 1
+        if sample.error is not None:
+            self.errors += 1
+            self.first_error = self.first_error or f"{path}: sample {sample.place}: {shown(sample.error, 200)}"
+        self.cached += sample.cached
+        for name, text in field_paths(sample.fields):
+            if name in self.fields or len(self.fields) < _FIELDS:
+                values = self.fields.setdefault(name, set())
+                if len(values) < _VALUES:
+                    values.add(text)
+
+
+def survey(
+    sources: Sequence[str],
+    *,
+    blocks: str | None = None,
+    score_range: tuple[float, float] = (0.0, 1.0),
+    columns: Mapping[str, str] | None = None,
+    choices: Choices | None = None,
+    progress: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
+) -> Survey:
+    """Look at all files, and try to read their scores with the choices made.
+
+    A file that cannot be read at all raises, as it would when the scores are read.
+    """
+    with limited(limits):
+        return _survey(
+            sources, blocks=blocks, score_range=score_range, columns=columns, choices=choices, progress=progress
+        )
+
+
+def _survey(
+    sources: Sequence[str],
+    *,
+    blocks: str | None,
+    score_range: tuple[float, float],
+    columns: Mapping[str, str] | None,
+    choices: Choices | None,
+    progress: Callable[[str], None] | None,
+) -> Survey:
+    from bbedge.readers.assemble.gaps import MissingCellsError
+    from bbedge.readers.sources import find_sources
+
+    chosen = choices or Choices()
+    found = find_sources(sources, chosen.format)
+    count = _Count()
+    files = []
+    for source in found.files:
+        if progress is not None:
+            progress(f"looking at {source.path}")
+        files.append(_looked_at(source, chosen, count))
+    scores, refused, to_choose, remedy = None, "", False, None
+    try:
+        scores = read_scores(
+            *sources,
+            blocks=blocks,
+            score_range=score_range,
+            columns=columns,
+            choices=chosen,
+            least_models=1,
+            progress=progress,
+        )
+    except LimitError:
+        raise
+    except BbedgeError as error:
+        refused, to_choose = str(error), isinstance(error, ChoiceNeededError)
+        remedy = error.remedy if isinstance(error, MissingCellsError) else None
+    return Survey(
+        files=tuple(files),
+        beside=len(found.beside),
+        unread=found.unread,
+        metrics=tuple(
+            MetricFacts(
+                name=name,
+                tasks=tuple(metric.tasks),
+                samples=metric.samples,
+                low=metric.low,
+                high=metric.high,
+                lower_is_better=metric.lower_is_better,
+            )
+            for name, metric in count.metrics.items()
+        ),
+        filters=count.filters,
+        fields={name: len(values) for name, values in count.fields.items()},
+        errors=count.errors,
+        first_error=count.first_error,
+        cached=count.cached,
+        scores=scores,
+        refused=refused,
+        to_choose=to_choose,
+        remedy=remedy,
+    )
+
+
+def _looked_at(source: Source, choices: Choices, count: _Count) -> FileFacts:
+    if source.reader is None:
+        return FileFacts(
+            path=source.name,
+            kind="wide table" if choices.format == "wide" else source.kind,
+            models=(),
+            tasks=(),
+            samples=None,
+            repeats=1,
+            errors=0,
+        )
+    from bbedge.readers.logs.registry import open_log
+
+    log = open_log(source.reader, source.path)
+    errors, samples, repeats = count.errors, 0, set()
+    for sample in log.samples():
+        samples += 1
+        repeats.add(sample.repeat)
+        count.add(sample, source.path)
+    models = (choices.model_of(source.path, run.model) for run in log.runs)
+    return FileFacts(
+        path=source.path,
+        kind=source.kind,
+        models=tuple(dict.fromkeys(model for model in models if model is not None)),
+        tasks=tuple(dict.fromkeys(run.task for run in log.runs if run.task)),
+        samples=samples,
+        repeats=len(repeats),
+        errors=count.errors - errors,
+    )

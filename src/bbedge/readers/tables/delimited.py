@@ -1,0 +1,241 @@
+"""CSV and TSV files.
+
+polars parses the file piece by piece; it fills short rows with nulls and cannot tell lines, so whatever it finds odd
+is parsed again by the csv module, which can. A cut between two pieces must not fall into a quoted field.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+
+import polars as pl
+
+from bbedge.errors import FormatError
+from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force
+from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces
+from bbedge.readers.tables.columns import Role
+from bbedge.text import quoted, shown_path
+
+_BLANK_LINES = re.compile(rb"[\r\n]*\n")
+_LINE_END_AND_BLANK_LINES = re.compile(rb"\n[\r\n]*\n")
+_MANY_BLANK_LINES = b"\n" * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelimitedFile:
+    """A file of separated fields with a header."""
+
+    path: str
+    """Where it is."""
+    separator: str
+    """A comma or a tab."""
+    text_scores: bool = True
+    """Scores are text that may be a number or true/false."""
+    called: str | None = None
+    """What to call it in messages, if not by its path."""
+
+    @property
+    def name(self) -> str:
+        """The path for messages."""
+        return self.called or shown_path(self.path)
+
+    def columns(self) -> tuple[str, ...]:
+        """The names in the header."""
+        return self._header()[0]
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The columns of the roles as text, piece by piece."""
+        header, skipped = self._header()
+        positions = {column: position for position, column in enumerate(header)}
+        for line, chunk in self._whole_records(skipped):
+            table = self._parsed(chunk, header, line)
+            yield table.select(pl.nth(positions[column]).alias(role) for role, column in roles.items())
+
+    def place(self, row: int) -> str:
+        """The path and the line at which data row ``row`` (from 0) begins."""
+        left = row
+        try:
+            with _long_fields():
+                for first_line, chunk in self._whole_records(self._header()[1]):
+                    # Lines of a plain piece are rows: counting them is a hundred times faster than parsing.
+                    plain = lines_if_plain(chunk, quote=b'"')
+                    if plain is not None and plain <= left:
+                        left -= plain
+                        continue
+                    for line, _ in self._records(chunk, first_line=first_line):
+                        if left == 0:
+                            return f"{self.name}:{line}"
+                        left -= 1
+        except FormatError:
+            # polars read on where the csv module is stricter: the row is right, its line unknown.
+            pass
+        return f"{self.name}: row {row + 1}"
+
+    def _header(self) -> tuple[tuple[str, ...], int]:
+        """The header and the number of lines before the first data row."""
+        first = consumed = size = 0
+
+        def texts() -> Iterator[str]:
+            nonlocal first, consumed, size
+            for number, line in lines(self.path, self.name):
+                first = first or number
+                # Blank lines before the header are passed over; those inside a quoted name belong to it.
+                blank = number - consumed - 1 if consumed else 0
+                size += blank + len(line)
+                limits_in_force().check_line(size, place=f"{self.name}:{first}", what="the header")
+                yield from repeat("\n", blank)
+                consumed = number
+                yield decoded(line, place=f"{self.name}:{number}")
+
+        with _long_fields():
+            fields = self._next(csv.reader(texts(), delimiter=self.separator, strict=True), lambda: first)
+        if fields is None:
+            raise FormatError(f"{self.name}: only blank lines; expected a header with model, item and score")
+        if any("\r" in field for field in fields):
+            raise FormatError(f"{self.name}:1: lines end with a lone CR; save the file with LF or CRLF line ends")
+        return tuple(fields), consumed
+
+    def _whole_records(self, skipped: int) -> Iterator[tuple[int, bytes]]:
+        """Pieces that end with a record, each with its first line; the first ``skipped`` lines are left out."""
+        line, rest, to_skip = skipped + 1, b"", skipped
+        for whole in pieces(self.path, self.name):
+            piece, to_skip = _without_lines(whole, to_skip)
+            rest += piece
+            cut = _last_record_end(rest)
+            if cut:
+                yield line, rest[:cut]
+                line += rest.count(b"\n", 0, cut)
+                rest = rest[cut:]
+            elif len(rest) > limits_in_force().line_bytes:
+                raise self._endless(rest, line)
+        if rest:
+            yield line, rest
+
+    def _endless(self, rest: bytes, line: int) -> FormatError:
+        if b'"' not in rest:
+            return LimitError(
+                f"{self.name}:{line}: a line does not end for {len(rest) >> 20} MiB; write one row per line, or "
+                f"{HOW_TO_RAISE}"
+            )
+        return LimitError(
+            f"{self.name}:{line}: from here on a quoted field does not end for {len(rest) >> 20} MiB; close the quote, "
+            f"or write a quote inside a field twice and put the field in quotes, or {HOW_TO_RAISE}"
+        )
+
+    def _parsed(self, chunk: bytes, header: tuple[str, ...], line: int) -> pl.DataFrame:
+        schema = {str(position): pl.String for position in range(len(header))}
+        whole = chunk
+        if b'"' not in chunk:
+            chunk = _without_blank_lines(chunk)
+            if not chunk:
+                return pl.DataFrame(schema=schema)
+        elif _MANY_BLANK_LINES in chunk:
+            # For each of them polars would make a row.
+            return self._parsed_slowly(chunk, schema, line)
+        try:
+            table = pl.read_csv(io.BytesIO(chunk), has_header=False, schema=schema, separator=self.separator)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            return self._parsed_slowly(whole, schema, line)
+        # polars refuses long rows but fills short ones and blank lines with nulls. A full last column shows that
+        # there are none of these; failing that, and without quotes, the number of separators does.
+        if not table[:, -1].null_count():
+            return table
+        if b'"' not in chunk and chunk.count(self.separator.encode()) == table.height * (len(header) - 1):
+            return table
+        return self._parsed_slowly(whole, schema, line)
+
+    def _parsed_slowly(self, chunk: bytes, schema: dict[str, type[pl.String]], line: int) -> pl.DataFrame:
+        rows = []
+        with _long_fields():
+            for place, fields in self._records(chunk, first_line=line):
+                if len(fields) != len(schema):
+                    raise FormatError(
+                        f"{self.name}:{place}: {len(fields)} fields where the header has {len(schema)}; a field that "
+                        "holds the separator, a quote or a line end must be in double quotes"
+                    )
+                rows.append(fields)
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _records(self, chunk: bytes, *, first_line: int) -> Iterator[tuple[int, list[str]]]:
+        """The records that are not blank, each with the line at which it begins."""
+        at, reached = 0, first_line - 1
+
+        def texts() -> Iterator[str]:
+            nonlocal at, reached
+            while at < len(chunk):
+                end = chunk.find(b"\n", at) + 1 or len(chunk)
+                line, at, reached = chunk[at:end], end, reached + 1
+                yield decoded(line, place=f"{self.name}:{reached}")
+
+        reader = csv.reader(texts(), delimiter=self.separator, strict=True)
+        while True:
+            # Between two records blank lines mean nothing, and there may be millions of them.
+            blank = _BLANK_LINES.match(chunk, at)
+            if blank is not None:
+                at, reached = blank.end(), reached + blank[0].count(b"\n")
+            begin = reached + 1
+            fields = self._next(reader, lambda: begin)  # noqa: B023 - called at once
+            if fields is None:
+                return
+            if fields:
+                yield begin, fields
+
+    def _next(self, reader: Iterator[list[str]], begin: Callable[[], int]) -> list[str] | None:
+        """The next record, None at the end, or an error that says at which line it begins."""
+        try:
+            return next(reader, None)
+        except csv.Error as error:
+            raise FormatError(
+                f"{self.name}:{begin()}: the record that begins here cannot be read ({error}); write a quote inside "
+                f"a field twice and put the field in quotes, and end every quoted field with a quote and "
+                f"{quoted(self.separator)}"
+            ) from None
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let the csv module read fields beyond 128 kB: columns that nobody asked for can hold whole prompts."""
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _last_record_end(data: bytes) -> int:
+    """The position after the last line feed that is not inside quotes, or 0."""
+    cut = data.rfind(b"\n") + 1
+    odd = data.count(b'"', 0, cut) % 2
+    while odd and cut:
+        earlier = data.rfind(b"\n", 0, cut - 1) + 1
+        odd ^= data.count(b'"', earlier, cut) % 2
+        cut = earlier
+    return cut
+
+
+def _without_lines(data: bytes, count: int) -> tuple[bytes, int]:
+    """The data without its first ``count`` lines, and how many of these are still to come."""
+    there = data.count(b"\n") if count else 0
+    if count > there:
+        return b"", count - there
+    at = 0
+    for _ in range(count):
+        at = data.index(b"\n", at) + 1
+    return data[at:], 0
+
+
+def _without_blank_lines(chunk: bytes) -> bytes:
+    """A piece without quotes, without its blank lines."""
+    leading = _BLANK_LINES.match(chunk)
+    if leading is not None:
+        chunk = chunk[leading.end() :]
+    if b"\n\n" in chunk or b"\n\r\n" in chunk:
+        return _LINE_END_AND_BLANK_LINES.sub(b"\n", chunk)
+    return chunk

@@ -1,0 +1,126 @@
+"""Wide tables: a row per model and a column per item, or a row per item and a column per model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+import polars as pl
+
+from bbedge.errors import FormatError
+from bbedge.readers.assemble.coding import Table
+from bbedge.readers.tables.columns import ALIASES, Role, repeated_names
+from bbedge.text import listed, quoted
+
+_CELLS = 1 << 20
+# A model's means in a few columns are a summary, not scores of items.
+_LEAST = 8
+
+
+class WideTable:
+    """A wide table that is read like a long one.
+
+    ``kept`` are the columns that are not scores: the model or the item of the row, the replicate, the block;
+    ``across`` is what the columns of scores are: items or models.
+    """
+
+    # Cells are read as text, whatever the table holds, because each column may have its own type.
+    text_scores = True
+
+    def __init__(self, inner: Table, *, kept: Mapping[Role, str], across: Role, scored: tuple[str, ...]) -> None:
+        self.inner, self.kept, self.across, self.scored = inner, kept, across, scored
+        self._slices: list[tuple[int, int, int]] = []
+
+    @property
+    def name(self) -> str:
+        """What to call the table in messages."""
+        return self.inner.name
+
+    def columns(self) -> tuple[str, ...]:
+        """The roles that the table fills."""
+        return tuple(self.roles())
+
+    def roles(self) -> dict[Role, str]:
+        """Every role is a column of its own name."""
+        roles: tuple[Role, ...] = (*self.kept, self.across, "score")
+        return {role: role for role in roles}
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The cells, some rows at a time."""
+        columns = {f"kept {role}": column for role, column in self.kept.items()}
+        columns |= {f"cell {position}": column for position, column in enumerate(self.scored)}
+        rows = max(1, _CELLS // len(self.scored))
+        self._slices = []
+        cells = first = 0
+        for whole in self.inner.batches(cast("Mapping[Role, str]", columns)):
+            for batch in whole.iter_slices(rows):
+                self._slices.append((cells, first, batch.height))
+                cells += batch.height * len(self.scored)
+                first += batch.height
+                long = batch.unpivot(
+                    [f"cell {position}" for position in range(len(self.scored))],
+                    index=[f"kept {role}" for role in self.kept],
+                    variable_name="across",
+                    value_name="score",
+                )
+                titles = {f"cell {position}": title for position, title in enumerate(self.scored)}
+                yield long.select(
+                    *(pl.col(f"kept {role}").alias(role) for role in self.kept),
+                    pl.col("across").replace_strict(titles, return_dtype=pl.String).alias(self.across),
+                    pl.col("score").cast(pl.String),
+                )
+
+    def place(self, row: int) -> str:
+        """The place of the row, and the column, of cell ``row`` (from 0)."""
+        cells, first, height = next(each for each in reversed(self._slices) if each[0] <= row)
+        column, below = divmod(row - cells, height)
+        return f"{self.inner.place(first + below)}, column {quoted(self.scored[column])}"
+
+
+def as_wide(table: Table, *, chosen: Mapping[Role, str], asked: bool) -> WideTable | None:
+    """The table as a wide one, if it has a model or an item column and neither of the other nor scores.
+
+    Asked for, it is one or an error. Otherwise it must have so many columns of scores that it cannot be a summary.
+    """
+    found = table.columns()
+    repeated = repeated_names(found)
+    if repeated:
+        if not asked:
+            return None
+        raise FormatError(f"{table.name}: column {listed(repeated)} appears more than once; rename or remove one")
+    by_role: dict[Role, str] = {}
+    roles: tuple[Role, ...] = ("model", "item", "replicate", "block", "score")
+    for role in roles:
+        column = chosen.get(role) or _found(found, role)
+        if column is not None and column in found:
+            by_role[role] = column
+    down = [role for role in ("model", "item") if role in by_role]
+    if len(down) != 1 or ("score" in by_role and not asked):
+        if not asked:
+            return None
+        raise FormatError(
+            f"{table.name}: the columns are {listed(found, limit=12)}; a wide table has a column named model and a "
+            "column for every item, or a column named item and a column for every model"
+        )
+    by_role.pop("score", None)
+    across: Role = "item" if down[0] == "model" else "model"
+    if across == "item":
+        by_role.pop("block", None)
+    scored = tuple(name for name in found if name not in by_role.values())
+    usual = {*ALIASES["item"], *ALIASES["score"]}
+    if not asked and (len(scored) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
+        return None
+    if not scored:
+        raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
+    return WideTable(table, kept=by_role, across=across, scored=scored)
+
+
+def _found(columns: Sequence[str], role: Role) -> str | None:
+    """The column named after the role itself; of other usual names only those of models, replicates and blocks."""
+    exact = [name for name in columns if name.strip().casefold() == role]
+    if exact:
+        return exact[0]
+    if role == "score":
+        return None
+    usual = [name for name in columns if name.strip().casefold() in ALIASES[role]]
+    return usual[0] if len(usual) == 1 else None

@@ -1,0 +1,97 @@
+"""Names made harmless for messages and tables.
+
+Names of models and items, and paths, come from files that nobody checked. They are kept as they are in the data; only
+what is shown to a person is escaped and shortened.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable
+
+# Control, format (bidirectional marks, joiners), surrogate, private, unassigned, line and paragraph separators:
+# all of these can hide or reorder the text around them on a terminal.
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def shown(name: str, width: int | None = 60) -> str:
+    r"""The name with everything invisible escaped, cut in the middle to the width (None: not cut).
+
+    >>> shown("gpt\x1b[31m")
+    'gpt\\x1b[31m'
+    >>> shown("abcdefghij", 7)
+    'abc…hij'
+    """
+    # A name can be a whole prompt; only its ends can show, so the middle is not worth escaping.
+    if width is not None and len(name) > 2 * width:
+        name = name[:width] + name[-width:]
+    text = "".join(_escaped(character) for character in name)
+    if width is None or len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def _escaped(character: str) -> str:
+    if character.isascii() and character.isprintable():
+        return character
+    if unicodedata.category(character) not in _UNSAFE:
+        return character
+    code = ord(character)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def harmless(text: str) -> str:
+    """A message with everything invisible escaped, line by line: the last guard before a terminal."""
+    return "\n".join(shown(line, None) for line in text.split("\n"))
+
+
+def quoted(name: str, width: int | None = 60) -> str:
+    """The name as :func:`shown`, in quotes."""
+    return f"'{shown(name, width)}'"
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """A path for a message: escaped like a name, in full, because it must be found again."""
+    return shown(os.fspath(path), None)
+
+
+def listed(names: Iterable[str], *, limit: int = 5) -> str:
+    """A few names in quotes, and how many more there are.
+
+    >>> listed(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    every = list(names)
+    text = ", ".join(quoted(name) for name in every[:limit])
+    return text if len(every) <= limit else f"{text} and {len(every) - limit} more"
+
+
+def display_names(names: Iterable[str], *, width: int = 40) -> list[str]:
+    """Harmless short forms that still tell the names apart.
+
+    >>> display_names(["a" * 50, "a" * 51, "b"], width=9)
+    ['aaaa…aaaa (1)', 'aaaa…aaaa (2)', 'b']
+    """
+    short = [shown(name, width) for name in names]
+    counts: dict[str, int] = {}
+    for text in short:
+        counts[text] = counts.get(text, 0) + 1
+    used: dict[str, int] = {}
+    result = []
+    for text in short:
+        used[text] = used.get(text, 0) + 1
+        result.append(f"{text} ({used[text]})" if counts[text] > 1 else text)
+    return result
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: one sample, 2 samples.
+
+    >>> counted(1, "sample"), counted(2000, "sample")
+    ('1 sample', '2,000 samples')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
