@@ -12,7 +12,7 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.core.leaderboard import Certifier
-from unit.report.documents import drawn
+from unit.certificate.documents import drawn
 
 ITEMS = [f"q{i}" for i in range(30)]
 

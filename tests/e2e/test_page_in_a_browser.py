@@ -22,7 +22,7 @@ from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from bbedge.display.page.payload import MOST_PLAIN
 from bbedge.display.page.view import MOST_ROWS
-from unit.report.documents import many, parted
+from unit.certificate.documents import many, parted
 
 ROOT = Path(__file__).parents[2]
 NAMED = "BBEDGE_CHROMIUM"

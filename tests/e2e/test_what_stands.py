@@ -16,7 +16,7 @@ import pytest
 
 from bbedge.core.leaderboard import Certifier, certify
 from plain_graph import PlainGraph
-from unit.report.documents import parted
+from unit.certificate.documents import parted
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 OPTIONS = ("--method", "bb-edge-x", "--tau", "0.01")

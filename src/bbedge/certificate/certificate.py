@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.parsing import parsed
-from bbedge.certificate.reading import Reader
+from bbedge.certificate.reading import Reader, parsed
 from bbedge.certificate.standing import Shown, Stood, look_of, stood
 from bbedge.certificate.units import Units
 from bbedge.core.graph import Graph, Ranks

@@ -207,7 +207,7 @@ def _recorded(board: Board, epoch: int) -> Recorder | None:
 
 def graph_csv(board: Board) -> str:
     """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
-    from bbedge.display.spreadsheet import cell
+    from bbedge.display.exports import cell
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

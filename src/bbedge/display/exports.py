@@ -10,7 +10,6 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
-from bbedge.display.spreadsheet import cell
 from bbedge.text import shown
 
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
@@ -131,3 +130,20 @@ def _xml_text(name: str) -> str:
 
 def _number(value: float | int | bool) -> str:
     return str(int(value)) if isinstance(value, bool) else repr(value)
+
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+def cell(text: str) -> str:
+    r"""The text in plain ASCII, escaped like a Python text, and with an apostrophe before what would be a formula.
+
+    Numbers need none of this: write them as they are.
+
+    >>> cell("=1+1"), cell(" @sum"), cell("a-b"), cell("\t=1")
+    ("'=1+1", "' @sum", 'a-b', "'\\t=1")
+    """
+    escaped = text.encode("unicode_escape").decode("ascii")
+    # White space in front does not keep a spreadsheet from running a formula; nor may a program undo the escape first.
+    runs = text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r"))
+    return f"'{escaped}" if runs else escaped

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.errors import DataError
 from bbedge.readers.assemble import spool
 from bbedge.readers.assemble.coding import Chunk, Coder
-from bbedge.readers.assemble.ordering import natural_key
+from bbedge.text import quoted
 
 Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """Names of the replicates, models and items."""
@@ -112,3 +116,74 @@ class Grid:
         if inside.all():
             return None, cells
         return inside, cells[inside]
+
+
+_DIGITS = re.compile(r"([0-9]+)")
+_INTEGER = re.compile(r"([+-]?[0-9]{1,18})(?:\.0+)?")
+
+
+def natural_key(name: str) -> tuple[tuple[str | tuple[int, str], ...], str]:
+    """A sort key that puts q2 before q10; names that differ only in leading zeros keep a fixed order.
+
+    >>> sorted(["q10", "q2", "q02"], key=natural_key)
+    ['q02', 'q2', 'q10']
+    """
+    parts: list[str | tuple[int, str]] = [*_DIGITS.split(name)]
+    # Text and digits alternate. Digits are compared by length and then as text: int() refuses more than 4,300.
+    parts[1::2] = [(len(digits), digits) for digits in (part.lstrip("0") for part in _DIGITS.findall(name))]
+    return tuple(parts), name
+
+
+def whole_number(label: str) -> int | None:
+    """The integer that the label writes, also as 3.0, or None.
+
+    >>> whole_number("07"), whole_number("3.0"), whole_number("a")
+    (7, 3, None)
+    """
+    match = _INTEGER.fullmatch(label)
+    return int(match.group(1)) if match else None
+
+
+def folded(name: str) -> str:
+    """What two spellings of one name have in common: no case, no Unicode variants, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def ordered_replicates(labels: Sequence[str], *, are_seeds: bool, tables: str) -> list[str]:
+    """The labels in the order in which they are processed: numbers by value, others naturally.
+
+    **Needs:** numbers that count the runs, without a skip, unless they are seeds. A run that was left out after its
+    scores were seen makes the remaining ones a biased choice.
+
+    >>> ordered_replicates(["10", "9", "11"], are_seeds=False, tables="a.csv")
+    ['9', '10', '11']
+    """
+    numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
+    if len(numbers) < len(labels):
+        return sorted(labels, key=natural_key)
+    order = sorted(labels, key=lambda label: (numbers[label], label))
+    for one, other in pairwise(order):
+        if numbers[one] == numbers[other]:
+            raise DataError(
+                f"{tables}: replicates {quoted(one)} and {quoted(other)} are one number written in two ways; "
+                "write it in one way"
+            )
+    missing = 0 if are_seeds else numbers[order[-1]] - numbers[order[0]] + 1 - len(order)
+    if missing:
+        skipped = _skipped(sorted(numbers.values()), missing)
+        raise DataError(
+            f"{tables}: the replicates run from {order[0]} to {order[-1]} but {skipped}; "
+            "a run that was left out after its scores were seen breaks the guarantee: add it; or renumber the runs if "
+            "none was left out; or, if the numbers are mere labels such as seeds, name the column seed"
+        )
+    return order
+
+
+def _skipped(numbers: Sequence[int], missing: int, most: int = 5) -> str:
+    first: list[int] = []
+    for one, other in pairwise(numbers):
+        first.extend(range(one + 1, min(other, one + 1 + most - len(first))))
+    names = ", ".join(map(str, first))
+    if missing > len(first):
+        names += f" and {missing - len(first)} more"
+    return f"{names} {'is' if missing == 1 else 'are'} missing"

@@ -14,7 +14,7 @@ import polars as pl
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
-from bbedge.readers.assemble.replicates import ordered_replicates
+from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.choices import Choices
 from bbedge.readers.logs.passes import PassBook
 from bbedge.readers.logs.suspicions import Watch, check_caches, check_copies, run_notes

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
 from bbedge.core.notes import Note
-from bbedge.readers.assemble.ordering import folded
+from bbedge.readers.assemble.grid import folded
 from bbedge.text import listed, shown
 
 # Below this many items, equal score vectors of independent runs are no surprise.

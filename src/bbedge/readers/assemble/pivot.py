@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from bbedge.core.notes import Note
 from bbedge.errors import DataError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.gaps import (
     AXES,
     PLURALS,
@@ -20,6 +19,7 @@ from bbedge.readers.assemble.gaps import (
     Gaps,
     Kept,
     MissingCellsError,
+    check_unique,
     described,
     dropped,
     remedy,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bbedge.readers.assemble.ordering import natural_key
+from bbedge.readers.assemble.grid import natural_key
 from bbedge.readers.logs.contract import Run
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bbedge.errors import DataError
 from bbedge.readers import read_scores
-from bbedge.readers.assemble.ordering import natural_key
+from bbedge.readers.assemble.grid import natural_key
 
 NAMES = st.one_of(
     st.sampled_from(

@@ -12,7 +12,7 @@ from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, h
 from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure
 from bbedge.display.plotting import house_style, save_figure
 from bbedge.errors import BbedgeError, DomainError
-from unit.report.documents import document
+from unit.certificate.documents import document
 
 HOSTILE = ["$\\bad{", "<b>", "\u4e2d\u6587" * 20, "\u05d0\u05d1", "x" * 300, "\U0001f916", "a_b^c"]
 CASES = {

@@ -11,7 +11,7 @@ import pytest
 from bbedge.certificate.certificate import Certificate, read_certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.errors import FormatError
-from unit.report.documents import certified, document, parted
+from unit.certificate.documents import certified, document, parted
 
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 

@@ -28,7 +28,7 @@ from bbedge.display.page.view import MOST_ROWS
 from bbedge.display.terminal import MOST_ROWS as TERMINAL_ROWS
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import DomainError, FormatError
-from unit.report.documents import many
+from unit.certificate.documents import many
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 SIZE = 60

@@ -19,7 +19,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
 from bbedge.display.page.payload import embedded, pack
-from unit.report.documents import circular, document
+from unit.certificate.documents import circular, document
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
 STYLE = files("bbedge.display.page").joinpath("page.css").read_text(encoding="ascii")

@@ -9,7 +9,7 @@ from bbedge.certificate.history import MOST_LOOKS, MOST_MODELS, Recorder
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
 from bbedge.core.leaderboard import Look
 from bbedge.display import outlook as module
-from unit.report.documents import certified, drawn, many
+from unit.certificate.documents import certified, drawn, many
 
 
 def look(replicate: int, size: int = 2) -> Look:

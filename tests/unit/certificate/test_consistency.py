@@ -22,7 +22,7 @@ from bbedge.core.scores import Scores
 from bbedge.display.exports import EXPORTS
 from bbedge.display.page import render_page
 from bbedge.errors import FormatError
-from unit.report.documents import certified, circular, document, many, parted
+from unit.certificate.documents import certified, circular, document, many, parted
 
 OLD = Path(__file__).parent / "certificate-0.1.0.json"
 ADDED = re.compile("standing_(unresolved|top_k|certified_.*|tier|resolved_pairs)")

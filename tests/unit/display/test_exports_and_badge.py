@@ -14,7 +14,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.display.badge import badge
 from bbedge.display.exports import to_csv, to_dot, to_graphml, to_mermaid
 from bbedge.errors import DomainError
-from unit.report.documents import document
+from unit.certificate.documents import document
 
 NAMES = ['say "hi"\\', "<b>&", "a]; x -->", "\u202enosj\x1b", "\u6a21\u578b"]
 CONTENT = document([0.95, 0.7, 0.5, 0.45, 0.05], names=NAMES)

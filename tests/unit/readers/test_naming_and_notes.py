@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.readers import read_scores
-from bbedge.readers.assemble.ordering import folded, natural_key, whole_number
+from bbedge.readers.assemble.grid import folded, natural_key, whole_number
 from bbedge.text import listed, shown, shown_path
 
 
