@@ -108,7 +108,7 @@ def test_the_wheel_has_all_it_needs(tmp_path):
     unpacked = tmp_path / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
         assert "bbedge/py.typed" in archive.namelist()
-        assert {f"bbedge/report/page/page.{kind}" for kind in ("html", "css", "js")} <= set(archive.namelist())
+        assert {f"bbedge/display/page/page.{kind}" for kind in ("html", "css", "js")} <= set(archive.namelist())
         archive.extractall(unpacked)
     certify = [sys.executable, "-m", "bbedge", "certify", ROOT / "demo" / "scores.csv"]
     done = subprocess.run(
