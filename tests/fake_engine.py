@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bbedge.evaluate.engine import Benchmark, Done, Failed, Sample, Sent
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -73,7 +73,7 @@ class FakeEngine:
             )
 
 
-def fake_study(folder: Path, synthetic: SyntheticBenchmark, **values: Any) -> Study:
+def fake_study(folder: Path, synthetic: SyntheticBenchmark, **values: Any) -> EvaluationSpec:
     """A study of the synthetic models; values as in study.toml."""
     given = {
         "budget": 20,
@@ -81,4 +81,4 @@ def fake_study(folder: Path, synthetic: SyntheticBenchmark, **values: Any) -> St
         "benchmark": {"task": "synthetic"},
         "run": {"pause": 0.0},
     } | values
-    return Study.from_values(given, path=folder / "study.toml")
+    return EvaluationSpec.from_values(given, path=folder / "study.toml")

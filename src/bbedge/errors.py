@@ -9,6 +9,7 @@ Anything else that escapes is a bug and keeps its traceback.
     ├── DomainError (ValueError)    an argument outside its range: alpha = 1.5
     ├── DesignError (ValueError)    parts of a design that do not fit together
     ├── BoardError                  a board that refuses, or that is damaged
+    │   └── NoBoardError            a place where no board has been made yet
     ├── EvaluationError             an evaluation that cannot begin or go on
     └── DataError (ValueError)      scores that cannot be used as they are
         ├── FormatError             a file that cannot be read as what it should be
@@ -58,6 +59,10 @@ class CopiedReplicateError(DataError):
 
 class BoardError(BbedgeError):
     """A board refuses what would break its guarantee, or is damaged."""
+
+
+class NoBoardError(BoardError):
+    """No board has been made at this place."""
 
 
 class EvaluationError(BbedgeError):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: the one atomic write of the project."""
+"""The one atomic write of the project, and its one lock."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from typing import IO
 from bbedge.errors import DataError
 from bbedge.text import shown_path
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
 UNFINISHED = ".part"
 """How the name of a file ends while it is being written."""
 
 _NAME_KEPT = 40  # characters of the target's name in the temporary one: names may have 255 bytes in all
 _OPEN_FILE = re.compile(r"/(?:proc/[^/]+|dev)/fd/[0-9]+")
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.EBADF)
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF)
 
 
@@ -113,3 +119,23 @@ def _keep(file: IO[bytes], before: os.stat_result) -> None:
             os.fchown(file.fileno(), before.st_uid, before.st_gid)
     if hasattr(os, "fchmod"):
         os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode) & 0o777)
+
+
+class LockedError(Exception):
+    """Another process holds the lock."""
+
+
+def lock(file: IO[bytes] | int) -> None:
+    """Lock an open file or folder until it is closed, or raise :class:`LockedError`; a killed process leaves no lock.
+
+    Where the platform or the file system has no locks, nothing is locked.
+    """
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise LockedError from error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise

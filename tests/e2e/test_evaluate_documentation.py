@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from bbedge.cli.app import make_app
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")
 LM_EVAL = """#!{python}
@@ -31,7 +31,7 @@ def test_the_studies_are_read(tmp_path):
     for number, text in enumerate(shown):
         path = tmp_path / f"study{number}.toml"
         path.write_text(text, encoding="utf-8")
-        study = Study.read(path)
+        study = EvaluationSpec.read(path)
         assert study.budget == 20
 
 

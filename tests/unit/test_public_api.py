@@ -53,9 +53,10 @@ def test_every_error_is_a_bbedge_error():
         "DomainError",
         "EvaluationError",
         "FormatError",
+        "NoBoardError",
     }
     assert all(issubclass(error, bbedge.BbedgeError) for error in raised)
-    no_values = (bbedge.BbedgeError, errors.BoardError, errors.EvaluationError)
+    no_values = (bbedge.BbedgeError, errors.BoardError, errors.EvaluationError, errors.NoBoardError)
     assert all(issubclass(error, ValueError) for error in raised if error not in no_values)
 
 

@@ -13,13 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bbedge.errors import BoardError
-from bbedge.files import create_beside, sync_folder
+from bbedge.files import LockedError, create_beside, lock, sync_folder
 from bbedge.text import shown_path
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
 
 _WORKING_FILES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database while it works
 
@@ -36,7 +31,7 @@ def only_maker(folder: Path, *, seconds: float) -> Iterator[None]:
     Without locks the boards are as safe, but a process that comes second is refused instead of kept waiting.
     """
     number = _open_folder(folder)
-    if number is None or fcntl is None:
+    if number is None:
         yield
         return
     try:
@@ -62,11 +57,9 @@ def _open_folder(folder: Path) -> int | None:
 
 def _taken(number: int) -> bool:
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        lock(number)
+    except LockedError:
         return False
-    except OSError:  # a file system without locks
-        return True
     return True
 
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bbedge.credentials import HIDDEN, redacted, without_credentials
-from bbedge.errors import BoardError
+from bbedge.errors import BoardError, NoBoardError
 from bbedge.text import quoted, shown, shown_path
 
 BUSY_SECONDS = 30.0
@@ -86,11 +86,11 @@ class BoardPlace:
         if self.path is None:
             return
         if not self.path.exists():
-            raise BoardError(f"{self.name}: there is no such board; make one with bbedge board init")
+            raise NoBoardError(f"{self.name}: there is no such board; make one with bbedge board init")
         if not os.access(self.path, os.R_OK):
             raise BoardError(f"{self.name}: cannot be read (permission denied)")
         if not self.path.stat().st_size:
-            raise BoardError(f"{self.name}: not a board: the file is empty")
+            raise NoBoardError(f"{self.name}: not a board: the file is empty")
 
     def check_free(self) -> None:
         """Refuse a name that a new board file cannot have."""

@@ -11,7 +11,7 @@ from bbedge.board.packing import digest, unpack
 from bbedge.board.state import BoardState, NewEdge, Panel, Stage
 from bbedge.board.store import Session
 from bbedge.core.leaderboard import Certifier, LookCount
-from bbedge.errors import BbedgeError, BoardError
+from bbedge.errors import BbedgeError, BoardError, NoBoardError
 
 
 def save(session: Session, stages: Sequence[Stage]) -> dict[str, str]:
@@ -25,7 +25,7 @@ def load(session: Session) -> tuple[list[Event], BoardState]:
     """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
     events = list(checked(session.events()))
     if not events:
-        raise BoardError("the board is empty: its making was interrupted; run bbedge board init again")
+        raise NoBoardError("the board is empty: its making was interrupted; run bbedge board init again")
     if session.head() != events[-1].hash:
         raise BoardError("the end of the ledger is missing or was edited: its last event is not the one noted as head")
     cached = session.cache()

@@ -20,7 +20,7 @@ from bbedge.board.making import only_maker, publish, temporary_board
 from bbedge.board.place import BoardPlace, sqlite_engine, use_journal
 from bbedge.board.session import Session, Vector
 from bbedge.board.tables import SCHEMA_VERSION, layout, migrate
-from bbedge.errors import BoardError
+from bbedge.errors import BoardError, NoBoardError
 from bbedge.text import quoted
 
 __all__ = ["SCHEMA_VERSION", "Session", "Store", "Vector", "check_storable"]
@@ -80,7 +80,7 @@ class Store:
         with self._explained(), _transaction(self._engine, "read") as connection:
             version = self._layout(connection)
         if version is None and not create:
-            raise BoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+            raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
         self._is_new = version is None
         if version is not None and version < SCHEMA_VERSION:
             with self._explained(), _transaction(self._engine, "write") as connection:
@@ -114,7 +114,7 @@ class Store:
     def read(self) -> Iterator[Session]:
         """A consistent view of the board."""
         if self._engine is None or self._is_new:
-            raise BoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+            raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
         with self._explained(), _transaction(self._engine, "read") as connection:
             yield Session(connection)
 

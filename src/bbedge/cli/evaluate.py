@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.evaluate.events import Ended, Event
-    from bbedge.evaluate.spec import Study
+    from bbedge.evaluate.spec import EvaluationSpec
 
 _NOT_ANSWERED = 3
 _INTERRUPTED = 130
@@ -57,9 +57,9 @@ def evaluate(
     """
     from bbedge.evaluate import evaluate as run
     from bbedge.evaluate.engines import engine_for
-    from bbedge.evaluate.spec import Study
+    from bbedge.evaluate.spec import EvaluationSpec
 
-    chosen = Study.read(study, engine=engine, drop="never" if no_drop else None)
+    chosen = EvaluationSpec.read(study, engine=engine, drop="never" if no_drop else None)
     asked = threading.Event()
 
     def interrupt(_number: int, _frame: object) -> None:
@@ -87,7 +87,9 @@ def evaluate(
         raise typer.Exit(_NOT_ANSWERED)
 
 
-def _watching(study: Study, *, quiet: bool, json_lines: bool) -> AbstractContextManager[Callable[[Event], None] | None]:
+def _watching(
+    study: EvaluationSpec, *, quiet: bool, json_lines: bool
+) -> AbstractContextManager[Callable[[Event], None] | None]:
     from rich.console import Console
 
     from bbedge.cli.evaluate_screen import Lines, Screen
@@ -107,7 +109,7 @@ def _write_line(out: TextIO, event: Event) -> None:
     out.flush()
 
 
-def _show(console: Console, study: Study, ended: Ended) -> None:
+def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     """The result: the leaderboard, the answer, and what it cost."""
     from rich.text import Text
 

@@ -29,7 +29,7 @@ from bbedge.evaluate.events import (
 from bbedge.text import display_names, shown
 
 if TYPE_CHECKING:
-    from bbedge.evaluate.spec import Study
+    from bbedge.evaluate.spec import EvaluationSpec
     from bbedge.evaluate.usage import Spent
 
 _BAR = 24
@@ -38,7 +38,7 @@ _MOST_OPEN = 4
 _WINDOW = 20.0  # seconds over which speed is measured
 
 
-def saving_lines(spent: Spent, study: Study) -> list[str]:
+def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
     """What was used, beside the full budget: samples exactly, all else as projected from what samples took so far."""
     lines = [f"Replicates  {spent.replicates:,} of at most {spent.budget:,}"]
     if spent.unknown:
@@ -108,7 +108,7 @@ def _few(texts: list[str], most: int) -> str:
 class Screen:
     """The live screen: how far each model is, how fast, how long still, the leaderboard and what is open."""
 
-    def __init__(self, console: Console, study: Study) -> None:
+    def __init__(self, console: Console, study: EvaluationSpec) -> None:
         self._console, self._study = console, study
         self._begun: Begun | None = None
         self._replicate: ReplicateBegun | None = None

@@ -1,6 +1,6 @@
 """Runs models on a benchmark, replicate by replicate, until the question is answered."""
 
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 
-__all__ = ["Study", "evaluate"]
+__all__ = ["EvaluationSpec", "evaluate"]

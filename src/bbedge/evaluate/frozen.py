@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.board.board import Board
-from bbedge.errors import BoardError, DesignError
+from bbedge.errors import BoardError, DesignError, NoBoardError
 from bbedge.evaluate.engine import Benchmark
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.seeds import Seeds
-from bbedge.evaluate.spec import Study, hash_of
+from bbedge.evaluate.spec import EvaluationSpec, hash_of
 from bbedge.text import listed, shown_path
 
 
-def seeds_of(study: Study, benchmark: Benchmark) -> Seeds:
+def seeds_of(study: EvaluationSpec, benchmark: Benchmark) -> Seeds:
     """The seeds of a study: those of its design, models, benchmark and seed."""
     items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
     return Seeds.of(study.design.hash, study.names, items, study.seed)
 
 
-def journal_of(study: Study, benchmark: Benchmark, board: Board) -> Journal:
+def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
     """The journal of a study whose board is open; its lines are bound to what the board has frozen."""
     (note, *_) = _notes(board)
     return Journal(
@@ -38,15 +38,13 @@ def _notes(board: Board) -> list[dict[str, Any]]:
     return [note for note in board.noted if note["about"] == "protocol" and note["epoch"] == epoch]
 
 
-def opened(study: Study, benchmark: Benchmark) -> Board:
+def opened(study: EvaluationSpec, benchmark: Benchmark) -> Board:
     """The study's board, with its design frozen; a board of another study is refused."""
     if "://" not in study.board and not Path(study.board).exists():
         Path(study.board).parent.mkdir(parents=True, exist_ok=True)
     try:
         board = Board.open(study.board)
-    except BoardError as error:
-        if "://" not in study.board and Path(study.board).exists() and "empty" not in str(error):
-            raise
+    except NoBoardError:
         board = Board.create(
             study.board, study.design, models=study.names, items=benchmark.items, blocks=benchmark.blocks
         )
@@ -54,7 +52,7 @@ def opened(study: Study, benchmark: Benchmark) -> Board:
     return board
 
 
-def _check_same(study: Study, benchmark: Benchmark, board: Board) -> None:
+def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> None:
     another = "make a new board for another study: give it another name, or this one a new file"
     if board.design.hash != study.design.hash:
         raise BoardError(

@@ -18,7 +18,8 @@ from bbedge.errors import EvaluationError
 from bbedge.evaluate.chain import append, damaged, read_chain
 from bbedge.evaluate.engine import Done, Failed, Sent
 from bbedge.evaluate.usage import Replicate, Usage
-from bbedge.text import quoted, shown_path
+from bbedge.files import LockedError, lock
+from bbedge.text import shown_path
 
 _USAGE = "usage.jsonl"
 _LOCK = "lock"
@@ -70,7 +71,13 @@ class Journal:
             self._lock = (self._folder / _LOCK).open("ab")
         except OSError as error:
             raise EvaluationError(f"{shown_path(self._folder)}: cannot be written ({error.strerror})") from error
-        _claim(self._lock, self._folder)
+        try:
+            lock(self._lock)
+        except LockedError as error:
+            self._lock.close()
+            raise EvaluationError(
+                f"{shown_path(self._folder)} is in use: another process runs this study; wait for it, or stop it"
+            ) from error
         return self
 
     def __exit__(
@@ -305,18 +312,3 @@ def _score(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError(f"{type(value).__name__} in place of a score")
     return float(value)
-
-
-def _claim(lock: IO[bytes], folder: Path) -> None:
-    """Refuse to share the folder; the claim ends with the process, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this platform; the board's own transactions still hold
-        return
-    try:
-        fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise EvaluationError(
-            f"{quoted(str(folder), None)} is in use: the study is being run by another process; wait for it or stop it"
-        ) from error

@@ -38,7 +38,7 @@ from bbedge.evaluate.frozen import journal_of, opened, seeds_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.resuming import check_page, check_usage
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Replicate, Spent, spent
 from bbedge.text import quoted, shown, shown_path
 
@@ -49,7 +49,7 @@ _LONG = 40  # ... and their mean length: the same letter or number twice is a co
 
 
 def evaluate(
-    study: Study,
+    study: EvaluationSpec,
     engine: Engine,
     *,
     watch: Watcher | None = None,
@@ -76,7 +76,7 @@ def evaluate(
 
 @dataclass(slots=True)
 class _Runner:
-    study: Study
+    study: EvaluationSpec
     engine: Engine
     benchmark: Benchmark
     board: Board

@@ -81,7 +81,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
+class EvaluationSpec:
     """Everything that ``bbedge evaluate`` is told. Make one with :meth:`read`."""
 
     path: Path
@@ -132,7 +132,7 @@ class Study:
     """How the work is done."""
 
     @classmethod
-    def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> Study:
+    def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:
         """Read a study file; ``engine`` and ``drop`` take the place of what it says."""
         name = shown_path(path)
         try:
@@ -147,7 +147,7 @@ class Study:
         return cls.from_values(values | {key: value for key, value in chosen.items() if value is not None}, path=path)
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any], *, path: Path) -> Study:
+    def from_values(cls, values: Mapping[str, Any], *, path: Path) -> EvaluationSpec:
         """A study from plain values; relative paths start at the folder of ``path``."""
         _refuse_credentials(values, source=shown_path(path))
         top = Table(values, shown_path(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,13 +11,8 @@ from typing import Any
 import numpy as np
 
 from bbedge.errors import BbedgeError, DataError
-from bbedge.files import UNFINISHED, replacing
+from bbedge.files import UNFINISHED, LockedError, lock, replacing
 from bbedge.text import shown_path
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
 
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
 _DAMAGE = (ValueError, KeyError, IndexError, EOFError, RuntimeError, zipfile.BadZipFile)
@@ -81,16 +75,14 @@ def locked(file: Path) -> Iterator[None]:
     try:
         stream = file.open("ab")
     except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be written ({error.strerror}); see to it and try again") from error
+        raise DataError(
+            f"{shown_path(file)}: cannot be written ({error.strerror}); make it writable and run the command again"
+        ) from error
     with stream:
-        if fcntl is not None:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise DataError(
-                    f"{shown_path(file.parent)}: another process is updating this run; wait until it is done"
-                ) from error
-            except OSError as error:
-                if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK):
-                    raise
+        try:
+            lock(stream)
+        except LockedError as error:
+            raise DataError(
+                f"{shown_path(file.parent)}: another process is updating this run; wait until it is done"
+            ) from error
         yield

@@ -12,7 +12,7 @@ from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Sent
 from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -20,7 +20,7 @@ FAR = SyntheticBenchmark(means=(0.85, 0.6, 0.35, 0.12), n_items=24, block_sizes=
 TIED = SyntheticBenchmark(means=(0.5, 0.5, 0.5), n_items=12, offset=0.0)
 
 
-def contents(study: Study) -> list[tuple[str, dict]]:
+def contents(study: EvaluationSpec) -> list[tuple[str, dict]]:
     """The board's events without times and hashes."""
     board = Board.open(study.board)
     verify(board.store)

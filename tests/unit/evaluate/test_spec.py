@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 
 WHOLE = """
 question = "top-2"
@@ -56,10 +56,10 @@ items = "items.csv"
 """
 
 
-def read(tmp_path: Path, text: str, **options) -> Study:
+def read(tmp_path: Path, text: str, **options) -> EvaluationSpec:
     path = tmp_path / "study.toml"
     path.write_text(text, encoding="utf-8")
-    return Study.read(path, **options)
+    return EvaluationSpec.read(path, **options)
 
 
 def test_everything_is_read(tmp_path):
@@ -172,10 +172,10 @@ def test_what_is_wrong_with_a_command_is_named(tmp_path, old, new, message):
 
 def test_a_file_that_is_not_there_or_not_text(tmp_path):
     with pytest.raises(BbedgeError, match="cannot be read"):
-        Study.read(tmp_path / "none.toml")
+        EvaluationSpec.read(tmp_path / "none.toml")
     (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BbedgeError, match="not a text file"):
-        Study.read(tmp_path / "study.toml")
+        EvaluationSpec.read(tmp_path / "study.toml")
 
 
 SECRET = "hunter2Correct"

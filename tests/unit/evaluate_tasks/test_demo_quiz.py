@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bbedge
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
@@ -80,13 +80,13 @@ def test_wrong_and_nearly_right_answers(answer, target):
 
 def test_no_instruction_gives_an_answer_of_the_quiz_away():
     questions = {form.format(what) for form, answers in QUIZ["FAMILIES"].values() for what in answers}
-    for model in Study.read(LLM / "study.toml").models:
+    for model in EvaluationSpec.read(LLM / "study.toml").models:
         told = model.config.get("system_message", "")
         assert not [question for question in questions if question in told]
 
 
 def test_the_demo_data_are_this_study_s():
-    study = Study.read(LLM / "study.toml")
+    study = EvaluationSpec.read(LLM / "study.toml")
     assert (study.question.text, study.budget, study.drop) == ("top-2", 10, "never")
     assert len({str(model.config) for model in study.models}) == len(study.models) >= 5
     scores = bbedge.read_scores(DEMO / "scores.csv")

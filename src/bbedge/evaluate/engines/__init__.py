@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from bbedge.evaluate.engine import Engine
 
 if TYPE_CHECKING:
-    from bbedge.evaluate.spec import Study
+    from bbedge.evaluate.spec import EvaluationSpec
 
 
-def engine_for(study: Study) -> Engine:
+def engine_for(study: EvaluationSpec) -> Engine:
     """The engine that a study names."""
     if study.engine == "command":
         from bbedge.evaluate.engines.command import CommandEngine

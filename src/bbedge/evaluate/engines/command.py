@@ -15,7 +15,7 @@ from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample,
 from bbedge.evaluate.engines.process import Stopped, TimeUp, call, end_leftovers
 from bbedge.evaluate.programs import hashes, program_file, program_files, stamps
 from bbedge.evaluate.seeds import Seeds
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
 from bbedge.text import listed, shown, shown_path
@@ -27,7 +27,7 @@ _TAIL = 300  # characters of a log that go into a message
 class CommandEngine:
     """Runs ``command`` with ``{model}``, ``{seed}``, ``{replicate}``, ``{items}`` and ``{out}`` filled in, no shell."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: EvaluationSpec) -> None:
         if study.items is None:
             raise EvaluationError(f"{shown_path(study.path)}: [benchmark] items is missing")
         self._study = study

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, Sample
-from bbedge.evaluate.spec import Study, StudyModel
+from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _OURS = {"seed": "every request has a seed of its own", "cache": "caches are off
 class InspectEngine:
     """Runs an Inspect task."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: EvaluationSpec) -> None:
         try:
             import inspect_ai  # noqa: F401 - is it there?
         except ImportError as error:
