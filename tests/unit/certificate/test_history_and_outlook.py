@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bbedge.certificate import outlook as module
 from bbedge.certificate.history import MOST_LOOKS, MOST_MODELS, Recorder
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
 from bbedge.core.leaderboard import Look
-from bbedge.certificate import outlook as module
 from unit.certificate.documents import certified, drawn, many
 
 

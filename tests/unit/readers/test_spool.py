@@ -14,7 +14,8 @@ from bbedge.cli.app import make_app
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.readers import read_scores, spool
+from bbedge.readers import read_scores
+from bbedge.readers.assemble import spool
 from bbedge.readers.assemble.spool import Spool, one_by_one, spool_folder
 from bbedge.readers.convert import convert
 from log_makers import inspect_log, inspect_sample
