@@ -19,7 +19,6 @@ from bbedge.text import quoted, shown_path
 
 # What Inspect itself counts its letters as: right, wrong, partly right, no answer.
 _LETTERS: Mapping[str, Value] = {"C": True, "I": False, "P": 0.5, "N": 0.0}
-_SAMPLING = ("temperature", "top_p", "max_tokens", "system_message")
 _HEADER = ("version", "status", "eval", "plan", "error", "invalidated")
 
 
