@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -157,7 +157,15 @@ class Board:
         """Everything that may be concluded about a benchmark version (from 1); by default the current one."""
         if epoch is not None and not 1 <= epoch <= len(self._state.epochs):
             raise BoardError(f"there is no epoch {epoch}; the board has epochs 1 to {len(self._state.epochs)}")
-        return self._state.leaderboard(None if epoch is None else self._state.epochs[epoch - 1])
+        chosen = self._state.epoch if epoch is None else self._state.epochs[epoch - 1]
+        head = self.head
+
+        def certificate() -> Any:  # noqa: ANN401 - bbedge.Certificate
+            if self.head != head:
+                raise BoardError(f"{self.name} has changed since this leaderboard was made; call leaderboard() again")
+            return self.certificate(chosen.number)
+
+        return replace(self._state.leaderboard(chosen), of_board=certificate)
 
     def looks(self, epoch: int | None = None) -> Iterator[Look]:
         """Every look at a benchmark version again, computed from the stored scores; by default the current version.
@@ -353,6 +361,8 @@ class Board:
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
+        if self._store.is_at(path):
+            raise BoardError(f"{self.name} is the board itself; export it to another file")
         write_whole(Path(path), export_lines(self._store))
 
     @property

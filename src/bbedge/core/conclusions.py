@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
@@ -65,6 +66,8 @@ class Leaderboard:
     """What a reader of the leaderboard should know besides its numbers."""
     pilot: int | None = None
     """Replicates that chose the candidate and are no evidence; ``None`` if there was no pilot."""
+    of_board: Callable[[], Any] | None = None
+    """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 
     def __repr__(self) -> str:
         design, ranks = self.design, self.standing.ranks
@@ -120,6 +123,8 @@ class Leaderboard:
 
     def certificate(self) -> Any:  # noqa: ANN401 - bbedge.Certificate
         """The :class:`bbedge.Certificate`: the checked document that pages, figures and exports are made from."""
+        if self.of_board is not None:
+            return self.of_board()
         document = import_module("bbedge.certificate.document").certificate(self)
         return import_module("bbedge.certificate.certificate").Certificate.of(document)
 
@@ -142,9 +147,8 @@ class Leaderboard:
         return import_module("bbedge.certificate.frames").pairs_frame(self)
 
     def to_json(self) -> str:
-        """The certificate as text, exactly as ``bbedge certify --json`` writes it."""
-        document = import_module("bbedge.certificate.document")
-        return cast("str", document.to_json(document.certificate(self)))
+        """The certificate as text, exactly as ``bbedge certify --json`` or ``bbedge board show --json`` writes it."""
+        return cast("str", self.certificate().to_json())
 
     def to_html(self, title: str | None = None) -> str:
         """The whole page as ``bbedge certify --html`` writes it: one text that needs no network."""
