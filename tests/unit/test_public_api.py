@@ -97,6 +97,15 @@ def test_importing_bbedge_does_not_wait_for_numpy():
     assert out.strip() == "False"
 
 
+def test_errors_can_be_caught_without_loading_numpy():
+    out = in_a_fresh_interpreter(
+        "import bbedge, sys\n"
+        "errors = [getattr(bbedge, name) for name in bbedge.__all__ if name.endswith('Error')]\n"
+        "print(len(errors), all(issubclass(error, bbedge.BbedgeError) for error in errors), 'numpy' in sys.modules)"
+    )
+    assert out.strip() == "7 True False"
+
+
 def test_the_core_loads_nothing_beyond_numpy_and_scipy():
     names = sorted(f"bbedge.core.{path.stem}" for path in (ROOT / "core").glob("*.py") if path.stem != "__init__")
     assert len(names) > 8

@@ -1,9 +1,12 @@
 """A leaderboard and its scores speak in names, are shown in a line, and can be compared and hashed."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from bbedge.core.design import Design
+from bbedge.core.history import MOST_LOOKS, MOST_MODELS
 from bbedge.core.leaderboard import Certifier, certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
@@ -114,6 +117,24 @@ def test_a_certifier_records_every_look():
         missed = look.log_e[~look.edges & ~np.isnan(look.log_e)]
         assert not passed.size or passed.min() >= threshold - 1e-4
         assert missed.max() < threshold + 1e-4
+
+
+def test_what_a_certifier_keeps_is_bounded():
+    many = Certifier(Design.make([f"m{i}" for i in range(MOST_MODELS + 1)], ["q"]))
+    many.update(np.zeros((MOST_MODELS + 1, 1)))
+    assert many.leaderboard().history is None
+    few = Certifier(Design.make(["a", "b"], ["q"]))
+    for replicate in range(3 * MOST_LOOKS):
+        few.update([[replicate % 2], [0.5]])
+    kept = few.leaderboard().history.replicates
+    assert len(kept) <= MOST_LOOKS + 1
+    assert (kept[0], kept[-1]) == (1, 3 * MOST_LOOKS)
+
+
+def test_a_leaderboard_can_be_pickled(leaderboard):
+    again = pickle.loads(pickle.dumps(leaderboard))
+    assert repr(again) == repr(leaderboard)
+    assert again.to_json() == leaderboard.to_json()
 
 
 def test_a_resumed_certifier_has_no_half_history():
