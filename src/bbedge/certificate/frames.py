@@ -12,15 +12,15 @@ def model_frame(leaderboard: Leaderboard) -> pl.DataFrame:
     """What stands of each model, in the order shown; means in score units."""
     order = np.array(leaderboard.order())
     low, high = leaderboard.design.score_range
-    ranks = leaderboard.standing.ranks
+    best, worst = np.array(leaderboard.standing.rank_intervals)[order].T
     return pl.DataFrame(
         {
             "model": [leaderboard.design.models[i] for i in order.tolist()],
             "mean": _known(low + leaderboard.means[order] * (high - low)),
-            "rank_best": 1 + ranks.above[order],
-            "rank_worst": ranks.n_models - ranks.below[order],
-            "wins": ranks.below[order],
-            "losses": ranks.above[order],
+            "rank_best": best,
+            "rank_worst": worst,
+            "wins": len(order) - worst,
+            "losses": best - 1,
         }
     )
 

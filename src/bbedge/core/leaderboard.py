@@ -39,7 +39,7 @@ __all__ = [
 Matrix = NDArray[np.float64]
 
 
-COUNTED = Note(kind="copies", text="Replicates that repeat others were counted, as the design allows.")
+COUNTED = Note(kind="copies", text="Replicates with the same scores as others were counted, as the design allows.")
 """What a leaderboard says where copies were found and the design counts them."""
 
 

@@ -24,14 +24,8 @@ def to_latex(certificate: Certificate) -> str:
     """Rank interval, name and mean of each model, and how many models are certified below and above it."""
     ranks, units = certificate.ranks, certificate.units
     lines = [r"\begin{tabular}{rlrrr}", r"\toprule", r"Rank & Model & Mean & Wins & Losses \\", r"\midrule"]
-    for name, mean, ends, wins, losses in zip(
-        certificate.names,
-        certificate.means,
-        ranks.rank_intervals,
-        ranks.below.tolist(),
-        ranks.above.tolist(),
-        strict=True,
-    ):
+    for name, mean, ends in zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True):
+        losses, wins = ends[0] - 1, ranks.n_models - ends[1]
         score = units.score(mean)
         number = f"${score}$" if score.startswith("-") and len(score) > 1 else score
         lines.append(rf"{rank(ends).replace('-', '--')} & {latex_text(name)} & {number} & {wins} & {losses} \\")
