@@ -5,6 +5,8 @@ Two lines certify a table of scores::
     scores = bbedge.read_scores("scores.csv")
     leaderboard = bbedge.certify(scores, alpha=0.05)
 
+It shows itself: ``leaderboard.to_frame()``, ``to_html()``, ``to_latex()``, ``top_k(3)``.
+
 Three lines do it replicate by replicate::
 
     certifier = bbedge.Certifier(bbedge.Design.make(models, items))
@@ -13,9 +15,11 @@ Three lines do it replicate by replicate::
 
 Three lines keep a leaderboard that lives::
 
-    board = bbedge.Board.open("board.bbedge")
-    board.add(bbedge.read_scores("run7.csv"))
-    leaderboard = board.leaderboard()
+    with bbedge.Board.open("board.bbedge") as board:
+        board.add(bbedge.read_scores("run7.csv"))
+        leaderboard = board.leaderboard()
+
+Every error that the package raises on purpose is a :class:`BbedgeError`. ``docs/python.md`` has examples.
 """
 
 from __future__ import annotations
@@ -27,29 +31,48 @@ from bbedge._version import __version__
 
 if TYPE_CHECKING:
     from bbedge.board import Board, BoardDesign
+    from bbedge.certificate.certificate import Certificate
     from bbedge.core.design import Design
     from bbedge.core.eholm import e_holm
     from bbedge.core.evidence import Evidence
     from bbedge.core.graph import Graph
     from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_pilot_top_k
     from bbedge.core.scores import Scores
-    from bbedge.errors import BbedgeError
-    from bbedge.readers import read_scores
+    from bbedge.errors import (
+        BbedgeError,
+        BoardError,
+        CopiedReplicateError,
+        DataError,
+        DesignError,
+        DomainError,
+        FormatError,
+    )
+    from bbedge.readers import Choices, Limits, read_items, read_scores
 
 # Loaded on first use, so that `import bbedge` and `bbedge --help` do not wait for NumPy.
 _HOMES = {
     "BbedgeError": "bbedge.errors",
     "Board": "bbedge.board",
     "BoardDesign": "bbedge.board",
+    "BoardError": "bbedge.errors",
+    "Certificate": "bbedge.certificate.certificate",
     "Certifier": "bbedge.core.leaderboard",
+    "Choices": "bbedge.readers",
+    "CopiedReplicateError": "bbedge.errors",
+    "DataError": "bbedge.errors",
     "Design": "bbedge.core.design",
+    "DesignError": "bbedge.errors",
+    "DomainError": "bbedge.errors",
     "Evidence": "bbedge.core.evidence",
+    "FormatError": "bbedge.errors",
     "Graph": "bbedge.core.graph",
     "Leaderboard": "bbedge.core.leaderboard",
+    "Limits": "bbedge.readers",
     "Scores": "bbedge.core.scores",
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
     "e_holm": "bbedge.core.eholm",
+    "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
 }
 
@@ -57,16 +80,26 @@ __all__ = [
     "BbedgeError",
     "Board",
     "BoardDesign",
+    "BoardError",
+    "Certificate",
     "Certifier",
+    "Choices",
+    "CopiedReplicateError",
+    "DataError",
     "Design",
+    "DesignError",
+    "DomainError",
     "Evidence",
+    "FormatError",
     "Graph",
     "Leaderboard",
+    "Limits",
     "Scores",
     "__version__",
     "certify",
     "certify_pilot_top_k",
     "e_holm",
+    "read_items",
     "read_scores",
 ]
 

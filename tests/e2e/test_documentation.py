@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 import subprocess
@@ -10,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import bbedge as bbedge_package
 
 ROOT = Path(__file__).parents[2]
 PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -22,9 +25,35 @@ def test_the_readme_s_python_runs(monkeypatch, capsys):
     names: dict = {}
     for block in blocks:
         exec(block, names)
-    assert names["leaderboard"].standing.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
-    assert names["leaderboard"].current.top_k(2) == (0, 4)
+    leaderboard = names["leaderboard"]
+    assert leaderboard.top_k(2) == ("three-shot", "five-shot")
+    assert leaderboard.rank_interval("instructed") == (3, 5)
+    assert leaderboard.certified("three-shot", "plain")
+    assert leaderboard.standing.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
+    assert leaderboard.current.top_k(2) == (0, 4)
     assert capsys.readouterr().out == "9\n"
+
+
+def test_the_python_page_prints_what_it_shows(monkeypatch, tmp_path):
+    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    blocks = PYTHON_BLOCK.findall((ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "docs/python.md", "docs/python.md", 0)
+    assert len(test.examples) > 30
+    said: list[str] = []
+    outcome = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(test, out=said.append)
+    assert outcome.failed == 0, "".join(said)
+    certified = bbedge_package.certify(bbedge_package.read_scores("scores.csv"), method="bb-edge-x")
+    assert (tmp_path / "certificate.json").read_text() == certified.to_json()
+    assert (tmp_path / "board.jsonl").stat().st_size > 1000
+
+
+def test_the_python_page_names_everything_that_is_public():
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    elsewhere = {"Design", "Evidence", "Graph", "e_holm", "__version__"}  # for work on the statistics: the docstrings
+    assert [name for name in bbedge_package.__all__ if name not in elsewhere and name not in page] == []
+    public = [name for name in vars(bbedge_package.Leaderboard) if name.startswith(("to_", "certif", "rank_", "top_"))]
+    assert [name for name in public if f"{name}(" not in page] == []
 
 
 def test_the_worked_example_of_the_board_runs_as_it_stands(bbedge, monkeypatch, tmp_path):

@@ -16,8 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.history import Recorder
-from bbedge.core.leaderboard import Certifier
+from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from bbedge.display.page.payload import MOST_PLAIN
@@ -98,11 +97,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator:
 
 
 def document_of(scores: Scores, **options: object) -> dict:
-    design = scores.design(method="bb-edge-x", **options)
-    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
-    for panel in scores.panels():
-        recorder.record(certifier.update(panel))
-    return json.loads(to_json(certificate(certifier.leaderboard(), recorder=recorder)))
+    return json.loads(certify(scores, method="bb-edge-x", **options).to_json())
 
 
 def drawn(means: list[float], names: list[str], *, items: int = 120, replicates: int = 3) -> Scores:

@@ -16,16 +16,26 @@ def test_the_public_names_are_pinned():
         "BbedgeError",
         "Board",
         "BoardDesign",
+        "BoardError",
+        "Certificate",
         "Certifier",
+        "Choices",
+        "CopiedReplicateError",
+        "DataError",
         "Design",
+        "DesignError",
+        "DomainError",
         "Evidence",
+        "FormatError",
         "Graph",
         "Leaderboard",
+        "Limits",
         "Scores",
         "__version__",
         "certify",
         "certify_pilot_top_k",
         "e_holm",
+        "read_items",
         "read_scores",
     ]
     assert dir(bbedge) == bbedge.__all__
@@ -85,6 +95,15 @@ def test_the_core_works_with_numpy_and_scipy_alone():
 def test_importing_bbedge_does_not_wait_for_numpy():
     out = in_a_fresh_interpreter("import bbedge, sys; print('numpy' in sys.modules)")
     assert out.strip() == "False"
+
+
+def test_errors_can_be_caught_without_loading_numpy():
+    out = in_a_fresh_interpreter(
+        "import bbedge, sys\n"
+        "errors = [getattr(bbedge, name) for name in bbedge.__all__ if name.endswith('Error')]\n"
+        "print(len(errors), all(issubclass(error, bbedge.BbedgeError) for error in errors), 'numpy' in sys.modules)"
+    )
+    assert out.strip() == "7 True False"
 
 
 def test_the_core_loads_nothing_beyond_numpy_and_scipy():

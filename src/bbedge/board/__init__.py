@@ -2,5 +2,6 @@
 
 from bbedge.board.board import Added, Board
 from bbedge.board.design import BoardDesign
+from bbedge.board.verify import Verified
 
-__all__ = ["Added", "Board", "BoardDesign"]
+__all__ = ["Added", "Board", "BoardDesign", "Verified"]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.board.archive import export_lines
 from bbedge.board.arrivals import Arrival, arranged, counted_copies, stated_number
 from bbedge.board.contents import EventKind
 from bbedge.board.design import BoardDesign
@@ -21,12 +24,14 @@ from bbedge.board.records import look_record, origin_record, stage_records
 from bbedge.board.replay import apply, begin, load, registration_of, save, stored_panel
 from bbedge.board.state import BoardState, NewEdge
 from bbedge.board.store import Session, Store, Vector
+from bbedge.board.verify import Verified, verify
 from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.notes import Note
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
-from bbedge.text import listed, quoted
+from bbedge.files import write_whole
+from bbedge.text import counted, listed, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,8 @@ class Added:
 class Board:
     """A board on disk or in a database. Make one with :meth:`create`, come back to it with :meth:`open`.
 
+    In a ``with`` statement it is closed at the end. Two boards are equal only if they are the same object.
+
     **Guarantee:** with probability at least ``1 - alpha`` no certificate that the board ever issues is false, over all
     epochs, stages, directions and looks.
 
@@ -61,6 +68,17 @@ class Board:
         self._store = store
         with store.read() as session:
             self._events, self._state = load(session)
+
+    def __repr__(self) -> str:
+        epoch = self._state.epoch
+        counts = ((len(epoch.models), "model"), (len(epoch.items), "item"), (epoch.replicates, "replicate"))
+        return f"Board({self.name}, epoch {epoch.number}: {', '.join(counted(*count) for count in counts)})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @classmethod
     def create(
@@ -139,7 +157,15 @@ class Board:
         """Everything that may be concluded about a benchmark version (from 1); by default the current one."""
         if epoch is not None and not 1 <= epoch <= len(self._state.epochs):
             raise BoardError(f"there is no epoch {epoch}; the board has epochs 1 to {len(self._state.epochs)}")
-        return self._state.leaderboard(None if epoch is None else self._state.epochs[epoch - 1])
+        chosen = self._state.epoch if epoch is None else self._state.epochs[epoch - 1]
+        head = self.head
+
+        def certificate() -> Any:  # noqa: ANN401 - bbedge.Certificate
+            if self.head != head:
+                raise BoardError(f"{self.name} has changed since this leaderboard was made; call leaderboard() again")
+            return self.certificate(chosen.number)
+
+        return replace(self._state.leaderboard(chosen), of_board=certificate)
 
     def looks(self, epoch: int | None = None) -> Iterator[Look]:
         """Every look at a benchmark version again, computed from the stored scores; by default the current version.
@@ -316,6 +342,28 @@ class Board:
             for note in event.content.get("notes", ())
         )
         return tuple(dict.fromkeys(found))
+
+    def certificate(self, epoch: int | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
+        """The :class:`bbedge.Certificate` of a benchmark version (from 1), as ``bbedge board show --json`` writes it.
+
+        By default it is that of the last version that has runs.
+        """
+        # By name: boards know nothing of documents.
+        return import_module("bbedge.board_certificate").board_certificate(self, epoch)
+
+    def verify(self, head: str | None = None) -> Verified:
+        """Compute every look again from the stored scores and compare it with everything that the board ever said.
+
+        The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
+        published earlier, or at least its first 16 digits: some event must have it.
+        """
+        return verify(self._store, head=head)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
+        if self._store.is_at(path):
+            raise BoardError(f"{self.name} is the board itself; export it to another file")
+        write_whole(Path(path), export_lines(self._store))
 
     @property
     def store(self) -> Store:

@@ -353,7 +353,9 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
         standing=Graph(first > 0),
         first_certified=first,
         looks=tuple(epoch.looks),
-        **matrices,
+        log_e=matrices["log_e"],
+        log_thresholds=matrices["log_thresholds"],
+        lower_bounds=matrices["lower_bounds"],
     )
 
 

@@ -103,6 +103,10 @@ class Store:
         """Whether the board is a file."""
         return self._place.path is not None
 
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path leads to the board's own file."""
+        return self._place.path is not None and self._place.path == Path(os.path.realpath(path))
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:

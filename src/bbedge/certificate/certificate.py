@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
+from bbedge.certificate.document import to_json
 from bbedge.certificate.reading import Reader, parsed
 from bbedge.certificate.standing import Shown, Stood, look_of, stood
 from bbedge.certificate.units import Units
 from bbedge.core.graph import Graph, Ranks
 from bbedge.errors import DomainError, FormatError
-from bbedge.text import display_names, shown_path
+from bbedge.text import counted, display_names, shown_path
 
 Matrix = NDArray[np.float64]
 
@@ -27,7 +29,7 @@ MOST_BYTES = 1 << 28
 """A certificate of 500 models, the most that list their pairs, has about 50 million."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pairs:
     """What a certificate says of pairs, models in the order shown."""
 
@@ -41,7 +43,7 @@ class Pairs:
     """The replicate at which each standing edge was first certified; 0 if it never was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Certificate:
     """A certificate. Everything has the models in the order shown: by tier, then as in the document."""
 
@@ -63,6 +65,12 @@ class Certificate:
     """Where each model is in the document."""
     source: str
     """What it is called in messages."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate({counted(len(self.names), 'model')}, {counted(self.replicates, 'replicate')}: "
+            f"{self.ranks.n_resolved:,} of {self.n_pairs:,} pairs certified)"
+        )
 
     @classmethod
     def of(cls, document: Mapping[str, Any], *, shown: Shown = "standing", source: str = "certificate") -> Certificate:
@@ -93,6 +101,20 @@ class Certificate:
             order=tuple(order),
             source=source,
         )
+
+    def to_json(self) -> str:
+        """The document as text."""
+        return to_json(self.document)
+
+    def to_html(self, title: str | None = None) -> str:
+        """The whole page: one text that needs no network."""
+        # By name, here and below: a certificate knows nothing of displays.
+        render = import_module("bbedge.display.page").render_page
+        return cast("str", render(self, title=title) if title else render(self))
+
+    def to_latex(self) -> str:
+        """A table for a paper; it needs the LaTeX package booktabs."""
+        return cast("str", import_module("bbedge.display.latex").to_latex(self))
 
     def by_pair(self) -> Pairs:
         """What it says of pairs, for what cannot do without."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge._version import __version__
-from bbedge.certificate.history import Recorder
+from bbedge.certificate.history import history_record
 from bbedge.certificate.outlook import outlook
 from bbedge.certificate.standing import Stood, look_of, stood
 from bbedge.core.graph import Graph
@@ -44,10 +44,8 @@ class Pilot(TypedDict):
 def certificate(
     leaderboard: Leaderboard,
     *,
-    notes: Sequence[str] = (),
-    pilot_replicates: int | None = None,
+    notes: Sequence[str] | None = None,
     design_hash: str | None = None,
-    recorder: Recorder | None = None,
     stopped: Collection[str] = (),
     standing_looks: Sequence[Stood] | None = None,
     most_models: int = MOST_MODELS,
@@ -56,10 +54,10 @@ def certificate(
 
     A key that starts with ``standing`` is about everything that stands, the key without it about the last look.
 
-    ``design_hash`` replaces the hash of the leaderboard's own design where a board's stands for it. ``recorder`` kept
-    the evidence of the looks; ``stopped`` models get no more replicates. ``standing_looks`` is what stood after each
-    look, where ``first_certified`` does not say it. With more than ``most_models`` models, whatever has an entry per
-    pair or per Top-k set is ``None``; see :mod:`bbedge.certificate.arrays` for that.
+    ``notes`` replaces the notes of the leaderboard, and ``design_hash`` the hash of its own design where a board's
+    stands for it. ``stopped`` models get no more replicates. ``standing_looks`` is what stood after each look, where
+    ``first_certified`` does not say it. With more than ``most_models`` models, whatever has an entry per pair or per
+    Top-k set is ``None``; see :mod:`bbedge.certificate.arrays` for that.
     """
     design = leaderboard.design
     names = design.models
@@ -74,9 +72,9 @@ def certificate(
     standing_above, standing_below = standing.ranks.below.tolist(), standing.ranks.above.tolist()
     whole = len(names) <= most_models
     pilot: Pilot | None = None
-    if pilot_replicates is not None:
+    if leaderboard.pilot is not None:
         candidate = list(design.family.candidate)
-        pilot = {"k": len(candidate), "replicates": pilot_replicates, "candidate": candidate}
+        pilot = {"k": len(candidate), "replicates": leaderboard.pilot, "candidate": candidate}
 
     def mean(model: int) -> float | None:
         value = float(leaderboard.means[model])
@@ -140,14 +138,14 @@ def certificate(
         "certified_k": list(current.cuts),
         "standing_certified_k": list(standing.cuts),
         "looks": _looks(leaderboard, standing_looks),
-        "history": recorder.history(order) if recorder else None,
+        "history": history_record(leaderboard.history, order) if leaderboard.history else None,
         "outlook": outlook(leaderboard, stopped=stopped),
         "contradictions": [list(group) for group in leaderboard.contradictions],
-        "notes": list(notes),
+        "notes": [note.text for note in leaderboard.notes] if notes is None else list(notes),
     }
 
 
-def to_json(document: dict[str, object]) -> str:
+def to_json(document: Mapping[str, object]) -> str:
     """The document as ASCII text, so that no name can disturb a terminal or a parser; NaN and infinity are refused."""
     return json.dumps(document, ensure_ascii=True, allow_nan=False, indent=None, separators=(", ", ": ")) + "\n"
 

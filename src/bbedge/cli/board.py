@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bbedge.cli.board_words import (
-    announcement,
-    claims,
-    document,
-    graph_csv,
-    notes,
-    particulars,
-    shown_epoch,
-    standing_looks,
-)
+from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import (
     AllRows,
     Blocks,
@@ -250,6 +241,7 @@ def show(
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the budget and the history of looks."""
+    from bbedge.board_certificate import document, notes, shown_epoch, standing_looks
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
@@ -329,7 +321,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="The archive; or, by its ending, the graph: .csv or .json.")],
 ) -> None:
     """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
-    from bbedge.board.archive import export_lines
+    from bbedge.board_certificate import document, shown_epoch
 
     board = _open(place, None)
     if out.suffix == ".json":
@@ -338,7 +330,7 @@ def export(
     elif out.suffix == ".csv":
         write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":
-        write_whole(out, export_lines(board.store))
+        board.export(out)
     else:
         raise DomainError(f"{shown_path(out)}: end the name with .jsonl (everything), .csv or .json (the graph)")
     _say(output(), f"{board.name} is in {shown_path(out)}. Head {board.head}")

@@ -1,4 +1,4 @@
-"""A board in words and plain values: for the terminal, for JSON and CSV, and for publishing."""
+"""A board in words and plain values: for the terminal, for CSV, and for publishing."""
 
 from __future__ import annotations
 
@@ -6,76 +6,12 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from bbedge.text import listed, shown
+from bbedge.text import listed
 
 if TYPE_CHECKING:
     from bbedge.board import Board
     from bbedge.board.ledger import Event
-    from bbedge.certificate.history import Recorder
-    from bbedge.certificate.standing import Stood
-    from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.ledger import ClaimRow
-
-
-def shown_epoch(board: Board, asked: int | None) -> int:
-    """The version that is shown: the one asked for, else the last one that has runs."""
-    if asked is not None:
-        return asked
-    with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots]
-    return with_runs[-1] if with_runs else board.state.epoch.number
-
-
-def notes(board: Board, number: int) -> list[str]:
-    """What a reader of an epoch should know besides its numbers."""
-    notes = []
-    if board.state.in_pilot:
-        notes.append(f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; none is evidence.")
-    elif board.state.candidate is not None:
-        notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
-    if board.state.retired:
-        notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
-    if board.events[0].version == 1:
-        notes.append(
-            f"The board was made by an earlier version. The hash published then, {board.design.hash}, covers the "
-            f"settings alone; the registration {board.registration} covers models, items and blocks as well."
-        )
-    notes += [shown(note["text"], None) for note in board.noted if note["epoch"] == number]
-    notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
-    notes += copies_counted(board, number)
-    for epoch in board.state.epochs:
-        if epoch.number != number and not epoch.replicates and not epoch.pilots:
-            notes.append(
-                f"Epoch {epoch.number} is open: {len(epoch.items):,} items, {len(epoch.models):,} models. It has no "
-                f"leaderboard before its first replicate; this is epoch {number}."
-            )
-        elif epoch.number != number:
-            edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
-            notes.append(
-                f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
-            )
-    return notes
-
-
-def copies_counted(board: Board, number: int) -> list[str]:
-    """Replicates of an epoch that were counted although they repeat earlier scores."""
-    counted, joined = [], []
-    for event in board.events:
-        if event.content.get("copies") and event.content["epoch"] == number:
-            if event.kind == "add-model":
-                joined.append(event.content["model"])
-            else:
-                counted.append(f"{event.kind} {event.content[event.kind]}")
-    rule = (
-        "as the design says"
-        if board.design.copies == "allow"
-        else "because whoever added them said that they were run separately"
-    )
-    said = []
-    if counted:
-        said.append(f"Repeat earlier scores and were counted, {rule}: {', '.join(counted)}.")
-    if joined:
-        said.append(f"Joined with runs that repeat each other, {rule}: {listed(joined)}.")
-    return said
 
 
 def claims(board: Board) -> list[ClaimRow]:
@@ -124,85 +60,6 @@ def particulars(event: Event) -> str:
     if event.kind == "note":
         return f"{content['about']}: {content['text']}"
     return str(content["model"])
-
-
-def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
-    """The leaderboard of an epoch with its board, as plain values."""
-    from bbedge.certificate.document import certificate
-
-    document = certificate(
-        leaderboard,
-        notes=notes(board, epoch),
-        design_hash=board.registration,
-        recorder=_recorded(board, epoch),
-        stopped=board.state.retired,
-        standing_looks=standing_looks(board, leaderboard, epoch),
-    )
-    return document | {
-        "board": {
-            "design": board.design.content,
-            "design_hash": board.registration,
-            "head": board.head,
-            "events": len(board.events),
-            "epoch": epoch,
-            "epochs": len(board.state.epochs),
-            "active": board.state.active,
-            "retired": board.state.retired,
-            "alpha_spent": board.state.spent,
-            "next_level": board.state.next_level(),
-            "claims": [
-                {
-                    "claim": stage.claim,
-                    "epoch": each.number,
-                    "newcomer": stage.newcomer,
-                    "level": stage.level,
-                    "directions": stage.design.n_directions,
-                    "design_hash": stage.design.hash,
-                }
-                for each in board.state.epochs
-                for stage in each.stages
-            ],
-        }
-    }
-
-
-def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:
-    """What stood after each look of an epoch.
-
-    A new model's runs are paired with replicates of earlier looks, at which nothing was known of it.
-    """
-    import numpy as np
-
-    from bbedge.certificate.standing import stood
-
-    looks, after = 0, [0]
-    joined: dict[str, int] = {}
-    for event in board.events:
-        if event.content.get("epoch") != epoch:
-            continue
-        if event.kind == "add-model":
-            joined[event.content["model"]] = looks + 1
-        looks += "look" in event.content
-        if event.kind == "replicate":
-            after.append(looks)
-    found = np.array(after, dtype=np.int64)[leaderboard.first_certified]
-    for i, model in enumerate(leaderboard.design.models):
-        for ends in (found[i], found[:, i]):
-            np.maximum(ends, joined.get(model, 0), out=ends, where=ends > 0)
-    return stood(found, len(leaderboard.looks))
-
-
-def _recorded(board: Board, epoch: int) -> Recorder | None:
-    """The evidence of every look, where there are few enough models to show it."""
-    from bbedge.certificate.history import MOST_MODELS, Recorder
-
-    stages = board.state.epochs[epoch - 1].stages
-    if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
-        return None
-    recorder = Recorder(alpha=stages[0].design.alpha)
-    for look in board.looks(epoch):
-        recorder.record(look)
-    return recorder
 
 
 def graph_csv(board: Board) -> str:

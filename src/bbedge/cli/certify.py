@@ -40,12 +40,10 @@ from bbedge.text import listed, quoted, shown_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bbedge.certificate.history import Recorder
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
 
 
-COUNTED = "Replicates that repeat others were counted, as --copies allow asks."
 NOT_CERTIFIED = 3
 """Exit code when an expectation is not certified."""
 
@@ -156,7 +154,7 @@ def certify(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     expectations = [_expectation(text, table.models) for text in expect or []]
-    leaderboard, recorder = _run(
+    leaderboard = _run(
         table,
         {
             "alpha": alpha,
@@ -172,12 +170,9 @@ def certify(
         device=device,
     )
 
-    notes = [note.text for note in table.notes]
-    if table.copies:
-        notes.append(COUNTED)
     document = {}
     if json_out is not None or html_out is not None:
-        document = certificate(leaderboard, notes=notes, pilot_replicates=pilot, recorder=recorder)
+        document = certificate(leaderboard)
     # Files first: whoever reads the output may close it early, and what was asked for must be there.
     written = []
     if json_out is not None and json_out != Path("-"):
@@ -196,9 +191,9 @@ def certify(
         out,
         leaderboard,
         shown=graph_shown(current),
-        notes=notes,
+        notes=[note.text for note in leaderboard.notes],
         top_k=top_k,
-        pilot_replicates=pilot,
+        pilot_replicates=leaderboard.pilot,
         most_rows=None if all_rows else MOST_ROWS,
     )
     for sentence in written:
@@ -212,21 +207,21 @@ def certify(
 
 def _run(
     table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
-) -> tuple[Leaderboard, Recorder]:
-    from bbedge.certificate.history import Recorder
-    from bbedge.core.leaderboard import Certifier, pilot_design
+) -> Leaderboard:
+    from bbedge.core.leaderboard import certify_design, pilot_design
     from bbedge.readers.assemble.spool import one_by_one
 
     if pilot is not None:
         design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
     else:
         design = table.design(**options)
-    table.check_copies(design.copies)
-    certifier, recorder = Certifier(design, device=device), Recorder(alpha=design.alpha)
-    panels = table.values[pilot or 0 :]
-    for panel in tracked(one_by_one(panels), total=len(panels), description="looking after each replicate"):
-        recorder.record(certifier.update(panel))
-    return certifier.leaderboard(), recorder
+    return certify_design(
+        table,
+        design,
+        pilot=pilot,
+        device=device,
+        watch=lambda panels: tracked(one_by_one(panels), total=len(panels), description="looking after each replicate"),
+    )
 
 
 def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:

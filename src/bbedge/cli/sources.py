@@ -48,7 +48,7 @@ def open_certificate(source: str, *, epoch: int | None = None, current: bool = F
         return read_certificate(Path(source), shown=graph_shown(current)), None
 
     from bbedge.board import Board
-    from bbedge.cli.board_words import document, shown_epoch
+    from bbedge.board_certificate import document, shown_epoch
 
     board = Board.open(source)
     number = shown_epoch(board, epoch)

@@ -1,124 +1,46 @@
-"""The certifier, which takes in panels, and the leaderboard that is read off it."""
+"""The certifier, which takes in panels, and the ways from scores to a leaderboard."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.arrays import Array, to_numpy
 from bbedge.core.closure import closure
+from bbedge.core.conclusions import Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm, log_threshold
 from bbedge.core.evidence import DAMAGED, Evidence, load_arrays
 from bbedge.core.graph import Graph
-from bbedge.core.scores import Scores
-from bbedge.errors import DataError, DesignError, DomainError
-from bbedge.text import quoted
+from bbedge.core.history import Look, LookCount, Recorder
+from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.core.notes import Note
+from bbedge.core.scores import DesignOptions, Scores
+from bbedge.core.stakes import Stakes
+from bbedge.errors import DataError, DesignError
+
+__all__ = [
+    "Certifier",
+    "Leaderboard",
+    "Look",
+    "LookCount",
+    "certify",
+    "certify_design",
+    "certify_pilot_top_k",
+    "pilot_design",
+    "run",
+]
 
 Matrix = NDArray[np.float64]
 
 
-class Look:
-    """What one look at the evidence showed."""
-
-    def __init__(self, *, replicate: int, log_e: Array, edges: Array) -> None:
-        self.replicate = replicate
-        """The replicate after which the look was taken."""
-        self._log_e = log_e
-        self._edges = edges
-
-    @cached_property
-    def log_e(self) -> Matrix:
-        """Evidence of every tested direction, row against column; NaN elsewhere."""
-        return to_numpy(self._log_e)
-
-    @cached_property
-    def edges(self) -> NDArray[np.bool_]:
-        """The directions certified at this look."""
-        return to_numpy(self._edges)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookCount:
-    """One line of the history of looks."""
-
-    replicate: int
-    """The replicate after which the look was taken."""
-    edges: int
-    """Edges certified at this look."""
-    resolved_pairs: int
-    """Pairs decided by this look's edges and the paths they form."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaderboard:
-    """All that may be concluded after some replicates.
-
-    **Guarantee:** with probability at least ``1 - alpha`` every edge of ``standing`` is true, and with it every
-    path, rank interval, tier and Top-k set of ``current`` and ``standing``, at this and all other looks. The
-    lower bounds hold together with probability at least ``1 - alpha``, likewise.
-    """
-
-    design: Design
-    """The frozen design."""
-    replicates: int
-    """Number of replicates in the evidence."""
-    means: Matrix
-    """Mean score of each model on the [0, 1] scale; NaN before the first replicate."""
-    log_e: Matrix
-    """Evidence of every tested direction, row against column; NaN elsewhere."""
-    log_thresholds: Matrix
-    """What ``log_e`` had to reach at the last look, per direction; NaN where not tested."""
-    lower_bounds: Matrix
-    """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
-    current: Graph
-    """The graph certified at the last look."""
-    standing: Graph
-    """Everything certified at any look so far. A certificate, once issued, stands."""
-    first_certified: NDArray[np.int64]
-    """The replicate at which each direction was first certified; 0 if it never was."""
-    looks: tuple[LookCount, ...]
-    """The history of looks."""
-
-    @property
-    def contradictions(self) -> tuple[tuple[str, ...], ...]:
-        """Groups of models certified above each other. Any such group means a false edge or a broken assumption."""
-        return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
-
-    def order(self) -> tuple[int, ...]:
-        """Models as a reader expects them: by tier of what stands, then by mean, then by name."""
-        means = np.nan_to_num(self.means, nan=-1.0)
-        # A certified cut of the last look stands, so that its tiers add nothing, unless what stands contradicts itself.
-        standing, current = (
-            {model: t for t, members in enumerate(graph.tiers) for model in members}
-            for graph in (self.standing, self.current)
-        )
-        return tuple(
-            sorted(
-                range(len(means)),
-                key=lambda i: (standing[i], current[i], -float(means[i]), self.design.models[i]),
-            )
-        )
-
-    def is_certified(self, better: str, worse: str) -> bool:
-        """Whether an edge or a path of the standing graph puts one model above the other."""
-        places = {name: i for i, name in enumerate(self.design.models)}
-        for name in (better, worse):
-            if name not in places:
-                raise DesignError(f"{quoted(name)} is not a model of this leaderboard")
-        return bool(self.standing.above[places[better], places[worse]])
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows; ``bbedge certify --html`` makes the whole page."""
-        # By name: the core knows nothing of displays, and works without them.
-        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self))
+COUNTED = Note(kind="copies", text="Replicates with the same scores as others were counted, as the design allows.")
+"""What a leaderboard says where copies were found and the design counts them."""
 
 
 class Certifier:
@@ -139,6 +61,7 @@ class Certifier:
         self._evidence = Evidence(design, device=device)
         self._first_certified: Array = np.zeros((n_models, n_models), dtype=np.int64)
         self._looks: list[LookCount] = []
+        self._recorder: Recorder | None = Recorder(alpha=design.alpha)
         nothing = np.zeros((n_models, n_models), dtype=np.bool_)
         self._current: tuple[Array, Array] = nothing, nothing  # edges and their closure
 
@@ -164,7 +87,10 @@ class Certifier:
                 resolved_pairs=int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach))),
             )
         )
-        return Look(replicate=replicate, log_e=log_e, edges=edges)
+        look = Look(replicate=replicate, log_e=log_e, edges=edges)
+        if self._recorder is not None:
+            self._recorder.record(look)
+        return look
 
     @property
     def current(self) -> Graph:
@@ -207,6 +133,8 @@ class Certifier:
             ]
         except KeyError as error:
             raise DataError(DAMAGED) from error
+        if certifier._looks:
+            certifier._recorder = None  # the state has no evidence of earlier looks, and half a history misleads
         return certifier
 
     def leaderboard(self) -> Leaderboard:
@@ -223,6 +151,7 @@ class Certifier:
             standing=Graph(self.standing_edges()),
             first_certified=to_numpy(self._first_certified).copy(),
             looks=tuple(self._looks),
+            history=None if self._recorder is None else self._recorder.history(),
         )
 
 
@@ -238,12 +167,24 @@ def run(design: Design, panels: Iterable[ArrayLike], *, device: str | None = Non
 def certify(
     scores: Scores,
     *,
+    alpha: float = 0.05,
+    tau: float = 0.0,
+    method: Method = "bb-edge",
+    evidence: EvidenceKind | None = None,
+    prediction: PredictionRule | None = None,
+    stakes: StakeRule | Stakes | Sequence[float] | None = None,
+    blocks: Sequence[str] | Literal["item", "one"] | None = None,
+    candidate: Sequence[str] | None = None,
+    copies: Copies = "refuse",
     device: str | None = None,
-    **options: Any,  # noqa: ANN401 - Design.make is typed
 ) -> Leaderboard:
-    """Certify scores in one go; options as in :meth:`bbedge.Design.make`, device as in :class:`Evidence`.
+    """Certify scores in one go, as ``bbedge certify`` does.
 
-    Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they count.
+    ``alpha`` is the largest probability of any false certificate, ``tau`` the margin that an advantage must exceed, as
+    a fraction of the score range. ``evidence``, ``prediction`` and ``stakes`` override parts of the ``method``,
+    ``blocks`` the blocks of the scores. ``candidate`` restricts the tests to directions from these models to all
+    others. Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they
+    count. ``device`` is where to compute, for instance ``"cuda"``; ``None`` is NumPy.
 
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 
@@ -251,37 +192,88 @@ def certify(
     >>> certify(scores, tau=0.01).current.n_edges
     0
     """
-    design = scores.design(**options)
-    scores.check_copies(design.copies)
-    return run(design, scores.panels(), device=device)
+    design = scores.design(
+        alpha=alpha,
+        tau=tau,
+        method=method,
+        evidence=evidence,
+        prediction=prediction,
+        stakes=stakes,
+        blocks=scores.blocks if blocks is None else blocks,
+        candidate=candidate,
+        copies=copies,
+    )
+    return certify_design(scores, design, device=device)
 
 
-def certify_pilot_top_k(scores: Scores, *, k: int, pilot: int, **options: Any) -> Leaderboard:  # noqa: ANN401
+def certify_pilot_top_k(
+    scores: Scores,
+    *,
+    k: int,
+    pilot: int,
+    alpha: float = 0.05,
+    tau: float = 0.0,
+    method: Method = "bb-edge",
+    evidence: EvidenceKind | None = None,
+    prediction: PredictionRule | None = None,
+    stakes: StakeRule | Stakes | Sequence[float] | None = None,
+    blocks: Sequence[str] | Literal["item", "one"] | None = None,
+    copies: Copies = "refuse",
+    device: str | None = None,
+) -> Leaderboard:
     """Pilot-targeted Top-k: the first ``pilot`` replicates pick the candidate, the others test it.
 
     Only the ``k (L - k)`` directions from the candidate to the other models are tested, which certifies sooner than
     the full graph. The pilot's panels choose the candidate and never enter the evidence. Equal pilot means go to
-    the model that comes first.
+    the model that comes first. The other options are those of :func:`certify`.
 
     **Guarantee:** whatever the pilot picked, the probability of any false edge at any look is at most ``alpha``.
 
     **Needs:** ``k`` and ``pilot`` fixed beforehand, besides what :func:`certify` needs.
     """
-    design = pilot_design(scores, k=k, pilot=pilot, **options)
+    design = pilot_design(
+        scores,
+        k=k,
+        pilot=pilot,
+        alpha=alpha,
+        tau=tau,
+        method=method,
+        evidence=evidence,
+        prediction=prediction,
+        stakes=stakes,
+        blocks=scores.blocks if blocks is None else blocks,
+        copies=copies,
+    )
+    return certify_design(scores, design, pilot=pilot, device=device)
+
+
+def certify_design(
+    scores: Scores,
+    design: Design,
+    *,
+    pilot: int | None = None,
+    device: str | None = None,
+    watch: Callable[[Matrix], Iterable[Matrix]] = iter,
+) -> Leaderboard:
+    """Look after each replicate, leaving out those of the pilot: what the functions above and the command line do.
+
+    ``watch`` gets the panels and hands them on one by one, for those who show progress.
+    """
     scores.check_copies(design.copies)
-    return run(design, scores.values[pilot:])
+    notes = (*scores.notes, COUNTED) if design.copies == "allow" and scores.copies else scores.notes
+    leaderboard = run(design, watch(scores.values[pilot or 0 :]), device=device)
+    return replace(leaderboard, notes=notes, pilot=pilot)
 
 
-def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Any) -> Design:  # noqa: ANN401
+def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Unpack[DesignOptions]) -> Design:
     """The design that tests the ``k`` models with the highest means over the first ``pilot`` replicates."""
-    n_models, n_replicates = len(scores.models), len(scores.replicates)
-    if not 1 <= k < n_models:
-        raise DomainError(f"k = {k} is not allowed; with {n_models} models choose 1 <= k <= {n_models - 1}")
+    n_replicates = len(scores.replicates)
+    check_k(k, len(scores.models))
     if not 1 <= pilot < n_replicates:
         raise DesignError(
             f"a pilot of {pilot} replicates is not possible with {n_replicates} in all; "
             "at least one replicate is needed for the pilot and one for the evidence"
         )
     means = scores.values[:pilot].mean(axis=(0, 2))
-    candidate = [scores.models[i] for i in np.argsort(-means, kind="stable")[:k]]
-    return scores.design(candidate=candidate, **options)
+    options["candidate"] = [scores.models[i] for i in np.argsort(-means, kind="stable")[:k]]
+    return scores.design(**options)

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
-from bbedge.core.kinds import Copies
+from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.core.notes import Note
+from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
+from bbedge.text import counted
+
+
+class DesignOptions(TypedDict, total=False):
+    """What may be chosen about a design once models, items and the scale of the scores are known."""
+
+    blocks: Sequence[str] | Literal["item", "one"]
+    alpha: float
+    tau: float
+    method: Method
+    evidence: EvidenceKind | None
+    prediction: PredictionRule | None
+    stakes: StakeRule | Stakes | Sequence[float] | None
+    candidate: Sequence[str] | None
+    newcomer: str | None
+    copies: Copies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,13 +45,17 @@ class SeenCopies:
     """What was found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Scores:
     """Complete panels in replicate order, with the names of their rows and columns.
+
+    Two of them are equal only if they are the same object.
 
     >>> scores = Scores.of(np.array([[[1.0, 0.0], [0.0, 0.0]]]), models=["a", "b"], items=["q1", "q2"])
     >>> scores.replicates, scores.design().models
     (('1',), ('a', 'b'))
+    >>> scores
+    Scores(2 models, 2 items in 2 blocks, 1 replicate)
     """
 
     models: tuple[str, ...]
@@ -61,6 +82,10 @@ class Scores:
     """SHA-256 of the files that the scores were read from, if they were asked for."""
     seen: SeenCopies | None = None
     """What a reader found when it looked for copies; see :attr:`copies`."""
+
+    def __repr__(self) -> str:
+        items = f"{counted(len(self.items), 'item')} in {counted(len(set(self.blocks)), 'block')}"
+        return f"Scores({counted(len(self.models), 'model')}, {items}, {counted(len(self.replicates), 'replicate')})"
 
     @classmethod
     def of(
@@ -97,7 +122,7 @@ class Scores:
             numbered=False,
         )
 
-    def design(self, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed
+    def design(self, **options: Unpack[DesignOptions]) -> Design:
         """A design for these models, items and blocks; options as in :meth:`Design.make`.
 
         **Needs:** options chosen before the scores were seen.

@@ -9,7 +9,7 @@ import pytest
 from bbedge.board import Board
 from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.verify import verify
-from bbedge.cli.board_words import document, notes
+from bbedge.board_certificate import document, notes
 from unit.board.boards import runs
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "boards"

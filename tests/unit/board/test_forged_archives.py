@@ -15,7 +15,7 @@ from bbedge.board import Board
 from bbedge.board.archive import import_lines
 from bbedge.board.store import Store
 from bbedge.board.verify import verify
-from bbedge.cli.board_words import document
+from bbedge.board_certificate import document
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from unit.board import forging

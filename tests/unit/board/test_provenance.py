@@ -9,7 +9,7 @@ import pytest
 from bbedge.board import Board
 from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.verify import verify
-from bbedge.cli.board_words import document
+from bbedge.board_certificate import document
 from bbedge.core.notes import Note
 from bbedge.errors import BoardError
 from bbedge.readers import read_scores

@@ -7,11 +7,10 @@ import json
 import numpy as np
 
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.history import Recorder
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold
 from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
+from bbedge.core.leaderboard import Leaderboard, LookCount, run
 from bbedge.core.scores import Scores
 
 
@@ -24,17 +23,12 @@ def drawn(means: list[float], *, names: list[str] | None = None, items: int = 80
     )
 
 
-def certified(scores: Scores, **options: object) -> tuple[Leaderboard, Recorder]:
-    design = scores.design(**{"method": "bb-edge-x", **options})
-    certifier, recorder = Certifier(design), Recorder(alpha=design.alpha)
-    for panel in scores.panels():
-        recorder.record(certifier.update(panel))
-    return certifier.leaderboard(), recorder
+def certified(scores: Scores, **options: object) -> Leaderboard:
+    return run(scores.design(**{"method": "bb-edge-x", **options}), scores.panels())
 
 
 def document(means: list[float], *, names: list[str] | None = None, replicates: int = 3, **options: object) -> dict:
-    leaderboard, recorder = certified(drawn(means, names=names, replicates=replicates), **options)
-    return json.loads(to_json(certificate(leaderboard, recorder=recorder)))
+    return json.loads(to_json(certificate(certified(drawn(means, names=names, replicates=replicates), **options))))
 
 
 def looked(replicates: int, graph: Graph) -> tuple[LookCount, ...]:

@@ -31,8 +31,8 @@ def test_what_is_derived_again_is_what_the_json_says():
 
 
 def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
-    leaderboard, recorder = certified(parted(), tau=0.01)
-    content = json.loads(to_json(certificate(leaderboard, recorder=recorder)))
+    leaderboard = certified(parted(), tau=0.01)
+    content = json.loads(to_json(certificate(leaderboard)))
     standing, current = Certificate.of(content), Certificate.of(content, shown="current")
     assert (standing.shown, standing.graph.n_edges) == ("standing", len(content["standing_edges"]))
     assert (current.shown, current.graph.n_edges) == ("current", len(content["edges"]))

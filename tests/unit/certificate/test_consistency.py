@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
+from bbedge.board_certificate import document as board_document
 from bbedge.certificate.certificate import Certificate, read_certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.cli.board_words import document as board_document
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
 from bbedge.core.scores import Scores
@@ -29,8 +29,7 @@ ADDED = re.compile("standing_(unresolved|top_k|certified_.*|tier|resolved_pairs)
 
 
 def written(scores: Scores, **options: object) -> dict:
-    leaderboard, recorder = certified(scores, **options)
-    return json.loads(to_json(certificate(leaderboard, recorder=recorder)))
+    return json.loads(to_json(certificate(certified(scores, **options))))
 
 
 def without_additions(content: dict) -> dict:
@@ -261,7 +260,7 @@ def test_every_check_says_what_contradicts_what(change, reason):
 
 def test_an_edge_that_the_evidence_does_not_support_is_found():
     # Everything that follows from the edges is written anew: only evidence and threshold can tell.
-    leaderboard, _ = certified(parted(), tau=0.01)
+    leaderboard = certified(parted(), tau=0.01)
     edges = np.array(leaderboard.current.edges)
     a, b = np.argwhere(~edges & ~edges.T & ~np.eye(5, dtype=bool))[0]
     edges[a, b] = True

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bbedge.certificate import outlook as module
-from bbedge.certificate.history import MOST_LOOKS, MOST_MODELS, Recorder
+from bbedge.certificate.history import history_record
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
-from bbedge.core.leaderboard import Look
+from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from unit.certificate.documents import certified, drawn, many
 
 
@@ -23,7 +23,7 @@ def test_the_history_is_bounded_and_has_its_ends(looks):
     recorder = Recorder(alpha=0.05)
     for replicate in range(1, looks + 1):
         recorder.record(look(replicate))
-    history = recorder.history([1, 0])
+    history = history_record(recorder.history(), [1, 0])
     assert len(history["replicates"]) <= MOST_LOOKS + 2
     assert history["replicates"][0] == 1
     assert history["replicates"][-1] == looks
@@ -35,21 +35,21 @@ def test_the_history_is_bounded_and_has_its_ends(looks):
 def test_many_models_leave_no_history():
     recorder = Recorder(alpha=0.05)
     recorder.record(look(1, MOST_MODELS + 1))
-    assert recorder.history(range(MOST_MODELS + 1)) is None
-    assert Recorder(alpha=0.05).history([0, 1]) is None
+    assert recorder.history() is None
+    assert Recorder(alpha=0.05).history() is None
 
 
 def test_the_history_is_that_of_the_looks():
-    leaderboard, recorder = certified(drawn([0.8, 0.6, 0.4]))
+    leaderboard = certified(drawn([0.8, 0.6, 0.4]))
     order = leaderboard.order()
-    history = recorder.history(order)
+    history = history_record(leaderboard.history, order)
     last = leaderboard.log_e[np.ix_(order, order)]
     assert np.allclose(np.array(history["log_e"][-1], dtype=float), last, atol=1e-4, equal_nan=True)
     assert history["log_thresholds"][-1] == pytest.approx(np.nanmax(leaderboard.log_thresholds), abs=1e-4)
 
 
 def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
-    leaderboard, _ = certified(drawn([0.9, 0.55, 0.5, 0.1]))
+    leaderboard = certified(drawn([0.9, 0.55, 0.5, 0.1]))
     listed = outlook(leaderboard)
     names = leaderboard.design.models
     open_pairs = {frozenset((names[a], names[b])) for a, b in leaderboard.current.unresolved}
@@ -67,26 +67,26 @@ def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
 
 def test_no_growth_no_guess():
     # The same scores in every replicate: nothing points to a difference.
-    leaderboard, _ = certified(drawn([0.5, 0.5, 0.5], replicates=1))
+    leaderboard = certified(drawn([0.5, 0.5, 0.5], replicates=1))
     assert outlook(leaderboard, stopped=leaderboard.design.models)[0]["more_replicates"] is None
     tied = drawn([0.5, 0.5])
     tied.values[:, 1] = tied.values[:, 0]
-    assert outlook(certified(tied)[0])[0]["more_replicates"] is None
+    assert outlook(certified(tied))[0]["more_replicates"] is None
 
 
 def test_before_the_first_replicate_there_is_nothing_to_guess_from():
-    assert outlook(certified(drawn([0.5, 0.6], replicates=0))[0]) == []
+    assert outlook(certified(drawn([0.5, 0.6], replicates=0))) == []
 
 
 def test_the_outlook_is_bounded_and_the_soonest_comes_first():
-    listed = outlook(certified(drawn([0.5] * 30, replicates=1))[0])
+    listed = outlook(certified(drawn([0.5] * 30, replicates=1)))
     assert len(listed) == MOST_PAIRS
     needs = [each["more_replicates"][0] for each in listed if each["more_replicates"]]
     assert needs == sorted(needs)
 
 
 def test_pairs_that_a_design_does_not_test_are_left_out():
-    leaderboard, _ = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
+    leaderboard = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
     for each in outlook(leaderboard):
         assert each["ahead"] in ("m00", "m01")
         assert each["behind"] in ("m02", "m03")
@@ -117,10 +117,10 @@ def test_the_soonest_of_many_are_found_without_sorting_all(monkeypatch, strip, m
 
 
 def test_an_open_pair_tells_where_its_difference_lies():
-    leaderboard, _ = certified(drawn([0.6, 0.58, 0.5, 0.5]))
+    leaderboard = certified(drawn([0.6, 0.58, 0.5, 0.5]))
     names = leaderboard.design.models
     for each in outlook(leaderboard):
         a, b = names.index(each["ahead"]), names.index(each["behind"])
         assert each["within"] == [leaderboard.lower_bounds[a, b], -leaderboard.lower_bounds[b, a]]
-    half, _ = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
+    half = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
     assert all(each["within"][0] is not None and each["within"][1] is None for each in outlook(half))

@@ -1,0 +1,176 @@
+"""What may be concluded after some replicates, and the forms in which it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.design import Design
+from bbedge.core.graph import Graph
+from bbedge.core.history import History, LookCount
+from bbedge.core.notes import Note
+from bbedge.errors import DesignError, DomainError
+from bbedge.text import counted, listed, quoted
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Leaderboard:
+    """All that may be concluded after some replicates.
+
+    **Guarantee:** with probability at least ``1 - alpha`` every edge of ``standing`` is true, and with it every
+    path, rank interval, tier and Top-k set of ``current`` and ``standing``, at this and all other looks. The
+    lower bounds hold together with probability at least ``1 - alpha``, likewise.
+
+    Two leaderboards are equal only if they are the same object. The methods with names (:meth:`top_k`,
+    :meth:`rank_interval`, :meth:`certified`, :meth:`to_frame`, ...) speak of everything that stands.
+
+    >>> from bbedge import Scores, certify
+    >>> steps = np.repeat([[1.0], [0.5], [0.0]], 40, axis=1)
+    >>> scores = Scores.of(steps, models=["high", "mid", "low"], items=[f"q{i}" for i in range(40)])
+    >>> certify(scores, method="bb-edge-x")
+    Leaderboard(3 models, 40 items, 1 replicate: 3 of 3 pairs certified)
+    >>> certify(scores, method="bb-edge-x").top_k(2)
+    ('high', 'mid')
+    """
+
+    design: Design
+    """The frozen design."""
+    replicates: int
+    """Number of replicates in the evidence."""
+    means: Matrix
+    """Mean score of each model on the [0, 1] scale; NaN before the first replicate."""
+    log_e: Matrix
+    """Evidence of every tested direction, row against column; NaN elsewhere."""
+    log_thresholds: Matrix
+    """What ``log_e`` had to reach at the last look, per direction; NaN where not tested."""
+    lower_bounds: Matrix
+    """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
+    current: Graph
+    """The graph certified at the last look."""
+    standing: Graph
+    """Everything certified at any look so far. A certificate, once issued, stands."""
+    first_certified: NDArray[np.int64]
+    """The replicate at which each direction was first certified; 0 if it never was."""
+    looks: tuple[LookCount, ...]
+    """The history of looks."""
+    history: History | None = None
+    """The evidence of the looks, a bounded number of them; ``None`` with many models, or if not all looks were seen."""
+    notes: tuple[Note, ...] = ()
+    """What a reader of the leaderboard should know besides its numbers."""
+    pilot: int | None = None
+    """Replicates that chose the candidate and are no evidence; ``None`` if there was no pilot."""
+    of_board: Callable[[], Any] | None = None
+    """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
+
+    def __repr__(self) -> str:
+        design, ranks = self.design, self.standing.ranks
+        parts = ((len(design.models), "model"), (len(design.items), "item"), (self.replicates, "replicate"))
+        contradiction = ", CONTRADICTION" if self.contradictions else ""
+        return (
+            f"Leaderboard({', '.join(counted(*part) for part in parts)}: "
+            f"{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified{contradiction})"
+        )
+
+    @property
+    def contradictions(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of models certified above each other. Any such group means a false edge or a broken assumption."""
+        return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
+
+    def order(self) -> tuple[int, ...]:
+        """Models as a reader expects them: by tier of what stands, then by mean, then by name."""
+        means = np.nan_to_num(self.means, nan=-1.0)
+        # A certified cut of the last look stands, so that its tiers add nothing, unless what stands contradicts itself.
+        standing, current = (
+            {model: t for t, members in enumerate(graph.tiers) for model in members}
+            for graph in (self.standing, self.current)
+        )
+        return tuple(
+            sorted(
+                range(len(means)),
+                key=lambda i: (standing[i], current[i], -float(means[i]), self.design.models[i]),
+            )
+        )
+
+    def certified(self, better: str, worse: str) -> bool:
+        """Whether an edge or a path of the standing graph puts one model above the other."""
+        return bool(self.standing.above[self._place(better), self._place(worse)])
+
+    def is_certified(self, better: str, worse: str) -> bool:
+        """The same as :meth:`certified`."""
+        return self.certified(better, worse)
+
+    def rank_interval(self, model: str) -> tuple[int, int]:
+        """The best and the worst rank that a model can have, given everything that stands."""
+        return self.standing.rank_intervals[self._place(model)]
+
+    def top_k(self, k: int) -> tuple[str, ...] | None:
+        """The ``k`` models that are certified above all others, in the order shown; ``None`` if there is no such set.
+
+        Their order among each other is not certified.
+        """
+        check_k(k, len(self.design.models))
+        members = self.standing.top_k(k)
+        return None if members is None else tuple(self.design.models[i] for i in self.order() if i in members)
+
+    # By name from here on: the core knows nothing of documents, frames and displays, and works without them.
+
+    def certificate(self) -> Any:  # noqa: ANN401 - bbedge.Certificate
+        """The :class:`bbedge.Certificate`: the checked document that pages, figures and exports are made from."""
+        if self.of_board is not None:
+            return self.of_board()
+        document = import_module("bbedge.certificate.document").certificate(self)
+        return import_module("bbedge.certificate.certificate").Certificate.of(document)
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
+        """A polars frame with a row per model, in the order shown.
+
+        Its columns are ``model``, ``mean`` in score units (null before the first replicate), ``rank_best`` and
+        ``rank_worst``, and ``wins`` and ``losses``: how many models are certified below and above it.
+        """
+        return import_module("bbedge.certificate.frames").model_frame(self)
+
+    def pairs_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
+        """A polars frame with a row per tested direction, in the order shown.
+
+        Its columns are ``better`` and ``worse``; ``difference`` of the means, ``lower`` and ``upper``, its simultaneous
+        bounds, all in score units (``upper`` is null where the reverse direction is not tested); ``log_e``;
+        ``certified``, as :meth:`certified`; and ``since``, the replicate at which the direction itself was first
+        certified (null if it never was: then a path of other directions may still certify the pair).
+        """
+        return import_module("bbedge.certificate.frames").pairs_frame(self)
+
+    def to_json(self) -> str:
+        """The certificate as text, exactly as ``bbedge certify --json`` or ``bbedge board show --json`` writes it."""
+        return cast("str", self.certificate().to_json())
+
+    def to_html(self, title: str | None = None) -> str:
+        """The whole page as ``bbedge certify --html`` writes it: one text that needs no network."""
+        return cast("str", self.certificate().to_html(title))
+
+    def to_latex(self) -> str:
+        """A table for a paper; it needs the LaTeX package booktabs."""
+        return cast("str", self.certificate().to_latex())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; :meth:`to_html` makes the whole page."""
+        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self))
+
+    def _place(self, model: str) -> int:
+        try:
+            return self.design.models.index(model)
+        except ValueError:
+            names = listed(self.design.models)
+            raise DesignError(f"{quoted(model)} is not a model of this leaderboard; its models are {names}") from None
+
+
+def check_k(k: int, n_models: int) -> None:
+    """Refuse a Top-k that leaves no model, or none outside it."""
+    if not 1 <= k < n_models:
+        raise DomainError(f"k = {k} is not allowed; with {n_models} models choose 1 <= k <= {n_models - 1}")

@@ -1,0 +1,129 @@
+"""Python and the command line certify on one path: what one writes, the other writes too, byte by byte."""
+
+import inspect
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bbedge as package
+from bbedge.core.design import Design
+from e2e.conftest import bbedge  # noqa: F401 - a fixture
+
+DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return package.read_scores(DEMO)
+
+
+CASES = [
+    ({}, []),
+    ({"method": "bb-edge-x"}, ["--method", "bb-edge-x"]),
+    (
+        {"alpha": 0.2, "tau": 0.01, "evidence": "sharp", "prediction": "two-way", "stakes": "design"},
+        ["--alpha", "0.2", "--tau", "0.01", "--evidence", "sharp", "--prediction", "two-way", "--stakes", "design"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "parts"])
+def test_the_json_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path, options, arguments):  # noqa: F811
+    assert bbedge("certify", DEMO, *arguments, "--json", tmp_path / "c.json").code == 0
+    text = package.certify(scores, **options).to_json()
+    assert text.encode() == (tmp_path / "c.json").read_bytes()
+    history = json.loads(text)["history"]
+    assert history["replicates"] == [1, 2, 3]
+    assert len(history["log_e"]) == 3
+
+
+def test_the_page_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path):  # noqa: F811
+    html = ("--html", tmp_path / "p.html")
+    assert bbedge("certify", DEMO, *html).code == 0
+    leaderboard = package.certify(scores)
+    assert leaderboard.to_html().encode() == (tmp_path / "p.html").read_bytes()
+    assert bbedge("certify", DEMO, *html, "--title", "A & B").code == 0
+    assert leaderboard.to_html("A & B").encode() == (tmp_path / "p.html").read_bytes()
+
+
+def test_a_pilot_is_in_the_json_of_both(bbedge, scores, tmp_path):  # noqa: F811
+    assert bbedge("certify", DEMO, "--top-k", "2", "--pilot", "1", "--json", tmp_path / "c.json").code == 0
+    leaderboard = package.certify_pilot_top_k(scores, k=2, pilot=1)
+    assert leaderboard.to_json().encode() == (tmp_path / "c.json").read_bytes()
+    pilot = json.loads(leaderboard.to_json())["pilot"]
+    best = np.argsort(-scores.values[0].mean(axis=1), kind="stable")[:2]
+    assert pilot == {"k": 2, "replicates": 1, "candidate": sorted(scores.models[i] for i in best)}
+    assert leaderboard.pilot == 1
+
+
+def test_notes_and_counted_copies_are_in_the_json_of_both(bbedge, tmp_path):  # noqa: F811
+    table = tmp_path / "t.csv"
+    panel = np.random.default_rng(2).integers(0, 2, (2, 12))
+    rows = [
+        f"{model},q{i},{replicate},{panel[m, i]}"
+        for replicate in (1, 2)
+        for m, model in enumerate(["Model A", "model  a"])
+        for i in range(12)
+    ]
+    table.write_text("\n".join(["model,item,replicate,score", *rows]) + "\n")
+    assert bbedge("certify", table, "--copies", "allow", "--json", tmp_path / "c.json").code == 0
+    scores = package.read_scores(table)
+    with pytest.raises(package.CopiedReplicateError, match="copies='allow'"):
+        package.certify(scores)
+    leaderboard = package.certify(scores, copies="allow")
+    assert leaderboard.to_json().encode() == (tmp_path / "c.json").read_bytes()
+    assert [note.kind for note in leaderboard.notes] == [*(note.kind for note in scores.notes), "copies"]
+    assert "were counted" in leaderboard.notes[-1].text
+    assert len(leaderboard.notes) == 3
+
+
+def test_the_board_s_certificate_is_what_board_show_writes(bbedge, scores, tmp_path):  # noqa: F811
+    place = tmp_path / "board.bbedge"
+    design = package.BoardDesign(method="bb-edge-x")
+    with package.Board.create(place, design, models=scores.models, items=scores.items, blocks=scores.blocks) as board:
+        board.add(scores)
+        text = board.certificate().to_json()
+        assert bbedge("board", "show", place, "--json", tmp_path / "c.json").code == 0
+        assert text.encode() == (tmp_path / "c.json").read_bytes()
+        assert json.loads(text)["history"]["replicates"] == [1, 2, 3]
+        board.export(tmp_path / "python.jsonl")
+        assert bbedge("board", "export", place, tmp_path / "cli.jsonl").code == 0
+        assert (tmp_path / "python.jsonl").read_bytes() == (tmp_path / "cli.jsonl").read_bytes()
+
+
+# Options ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [package.certify, package.certify_pilot_top_k])
+def test_options_are_typed_and_have_the_defaults_of_a_design(function):
+    given, design = (inspect.signature(each, eval_str=True).parameters for each in (function, Design.make))
+    assert not [parameter for parameter in given.values() if parameter.kind is parameter.VAR_KEYWORD]
+    shared = {"alpha", "tau", "method", "evidence", "prediction", "stakes", "copies"}
+    assert given.keys() - {"scores", "k", "pilot", "candidate", "blocks", "device"} == shared
+    for name in shared:
+        assert (given[name].default, given[name].annotation) == (design[name].default, design[name].annotation), name
+    assert given["blocks"].annotation == design["blocks"].annotation | None
+
+
+def test_every_option_reaches_the_design(scores):
+    options = {
+        "alpha": 0.1,
+        "tau": 0.02,
+        "method": "bb-edge-x",
+        "evidence": "sharp",
+        "prediction": "two-way",
+        "stakes": [0.25, 0.5],
+        "blocks": "one",
+        "candidate": ["three-shot"],
+        "copies": "allow",
+    }
+    design = package.certify(scores, **options).design
+    assert design == Design.make(scores.models, scores.items, **options)
+    del options["candidate"]
+    piloted = package.certify_pilot_top_k(scores, k=1, pilot=1, **options).design
+    assert replace(piloted, family=design.family) == design
+    with pytest.raises(TypeError, match="alhpa"):
+        package.certify(scores, alhpa=0.1)
