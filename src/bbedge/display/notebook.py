@@ -42,8 +42,8 @@ def leaderboard_html(leaderboard: Leaderboard) -> str:
             f'<td style="{_LEFT}"><div style="{_BAR}"><div style="{span}"></div></div></td>'
             f'<td style="{_LEFT}"><bdi>{escape(names[i])}</bdi></td>'
             f'<td style="{_RIGHT}">{"-" if math.isnan(mean) else f"{low + mean * (high - low):.{decimals}f}"}</td>'
-            f'<td style="{_RIGHT}">{int(ranks.below[i])}</td>'
-            f'<td style="{_RIGHT}">{int(ranks.above[i])}</td>'
+            f'<td style="{_RIGHT}">{int(ranks.n_worse[i])}</td>'
+            f'<td style="{_RIGHT}">{int(ranks.n_better[i])}</td>'
             f'<td style="{_RIGHT}">{tiers[i]}</td></tr>'
         )
     heads = {"rank": _RIGHT, f"1 to {size}": _LEFT, "model": _LEFT}

@@ -165,7 +165,7 @@ class View:
 def _rows(certificate: Certificate) -> Iterator[Row]:
     ranks, size = certificate.ranks, len(certificate.names)
     tiers = {model: t for t, members in enumerate(ranks.tiers, start=1) for model in members}
-    above, below = ranks.below.tolist(), ranks.above.tolist()
+    above, below = ranks.n_worse.tolist(), ranks.n_better.tolist()
     for i, following in zip_longest(range(size), range(1, size)):
         best, worst = ranks.rank_intervals[i]
         lead = ""

@@ -90,7 +90,7 @@ def _pilot(certificate: Certificate) -> str:
     inside = [place[name] for name in pilot["candidate"]]
     total = len(inside) * (len(certificate.names) - len(inside))
     # Only directions from the candidate to the others are tested, so that whoever is below it is outside.
-    done = int(certificate.ranks.below[inside].sum())
+    done = int(certificate.ranks.n_worse[inside].sum())
     chosen = (
         f"A pilot, not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is tested. "
     )
