@@ -1,4 +1,4 @@
-"""A study as a page: the figure, our numbers beside the paper's, and how to make it again."""
+"""A study as a page: the figure, our numbers next to the paper's, and how to reproduce it."""
 
 from __future__ import annotations
 

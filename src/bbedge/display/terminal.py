@@ -205,12 +205,9 @@ def _certified_line(leaderboard: Leaderboard, shown: Shown) -> str:
     if shown == "current":
         line += " at the last look"
         if earlier:
-            line += f"; {counted(earlier, 'comparison')} certified at earlier looks remain valid"
+            line += f"; earlier looks certified {counted(earlier, 'more comparison')}, still valid"
     elif earlier:
-        line += (
-            f"; {counted(earlier, 'comparison')} of these at earlier looks only. A certificate remains valid "
-            "(--current shows the last look alone)"
-        )
+        line += f", including {counted(earlier, 'comparison')} from earlier looks only (--current shows the last look)"
     return line + "."
 
 
@@ -319,7 +316,7 @@ def _short_statement(leaderboard: Leaderboard, identity: Identity) -> Text:
     units = "" if layout.count == 1 else " and items" if layout.largest == 1 else " and blocks"
     return Text(
         f"With probability at least {_level(design)}, {certified}, however often you look.\n"
-        f"Assumes independent replicates{units}, which scores cannot show, and a design fixed beforehand ({identity}).\n"
+        f"Assumes independent runs{units}, which scores cannot show, and a design fixed beforehand ({identity}).\n"
         "Full statement: add -v to certify or board show, or read docs/guarantees.md",
         style="dim",
     )
@@ -333,17 +330,17 @@ def _full_statement(leaderboard: Leaderboard, identity: Identity) -> Table:
     elif sizes == [1]:
         blocks = "Items are independent of each other within a replicate"
     else:
-        blocks = f"Blocks of {_span(sizes)} items are independent of each other; items of a block may depend on each other"
-    margin = f" by more than {_margin(design):.4g}" if design.tau else ""
+        blocks = f"Blocks of {_span(sizes)} items are independent; items of one block may depend on each other"
+    margin = f" (difference above {_margin(design):.4g})" if design.tau else ""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold dim", no_wrap=True)
     table.add_column(style="dim")
     for topic, text in (
         (
             "guarantee",
-            f"With probability at least {_level(design)}, every certified comparison is true on this benchmark{margin}, "
-            "for all pairs and all looks together. You may stop at any time. Rank 2-4 means: at best second, at worst "
-            "fourth.",
+            f"With probability at least {_level(design)}, every certified comparison is true on this "
+            f"benchmark{margin}, for all pairs and all looks together. You may stop at any time. Rank 2-4 means: at "
+            "best second, at worst fourth.",
         ),
         (
             "assumptions",
