@@ -250,7 +250,7 @@ def test_before_the_first_replicate_nothing_breaks(opened):
         names = [f"m{i:02}" for i in range(size)]
         it = opened(render_page(Certificate.of(document_of(drawn([0.5] * size, names, replicates=0)))))
         page = it.scripted()
-        assert "No replicate is in the evidence yet" in page.locator("main").inner_text()
+        assert "Nothing is certified yet" in page.locator("main").inner_text()
         assert page.locator("table.ranking, .matrix, aside").count() == 0
         page.keyboard.press("Escape")
         assert it.said == []

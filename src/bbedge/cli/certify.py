@@ -144,7 +144,7 @@ def certify(
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
-        raise DomainError(f"--arrays {shown_path(arrays_out)}: end the name with .npz")
+        raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
     check_title(title, html_out)
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")

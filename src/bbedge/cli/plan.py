@@ -210,6 +210,6 @@ def _ways(design: Design, outlook: Outlook, alone: Outlook) -> list[Way]:
         Way(name="bb-edge-x", forecast=extended),
     ]
     if design.layout.count < len(design.items):
-        ways.append(Way(name="items as blocks", forecast=Forecast(design=remade(design.items), outlook=alone)))
+        ways.append(Way(name="if items were blocks", forecast=Forecast(design=remade(design.items), outlook=alone)))
     ways.append(Way(name="one block", forecast=extended.as_one_block()))
     return ways
