@@ -154,7 +154,7 @@ def test_a_whole_life(folder):
     assert "Nothing was added." in said
 
     said = folder("add-model", folder.board, "new", folder.table("new.csv", ["new"], range(1, 9), mean=0.6))
-    assert "Added new at level 0.0152; 6 new directions are tested." in said
+    assert "Added new at level 0.0152: 6 new comparisons to test." in said
     said = folder("retire", folder.board, "weak")
     assert "weak is retired. Replicates now have: strong, middle, new." in said
     active = ["strong", "middle", "new"]
