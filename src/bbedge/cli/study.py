@@ -40,8 +40,8 @@ def list_studies(out: Out = Path("studies")) -> None:
     from bbedge.study.experiments import STUDIES
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("study", "about", "repeats", "results"):
-        table.add_column(heading, no_wrap=heading != "repeats")
+    for heading in ("study", "about", "reproduces", "results"):
+        table.add_column(heading, no_wrap=heading != "reproduces")
     for study in STUDIES.values():
         made = _read_made(out / study.name)
         done = "" if made is None else f"{made.repetitions} repetitions"

@@ -105,10 +105,10 @@ def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:
     lines = [
         "# Studies",
         "",
-        "Every simulation of the paper, and ours. `make studies` makes them all again, `bbedge study run NAME` one.",
+        "Every simulation of the paper, and our own. `make studies` runs all of them, `bbedge study run NAME` runs one.",
         "The same seed gives the same bytes, with any number of workers.",
         "",
-        "| study | asks | repeats | repetitions |",
+        "| study | question | reproduces | repetitions |",
         "|---|---|---|---:|",
     ]
     for study in studies:
