@@ -105,7 +105,7 @@ def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:
     lines = [
         "# Studies",
         "",
-        "Every simulation of the paper, and our own. `make studies` runs all of them, `bbedge study run NAME` runs one.",
+        "Every simulation of the paper, and our own. `make studies` runs all, `bbedge study run NAME` runs one.",
         "The same seed gives the same bytes, with any number of workers.",
         "",
         "| study | question | reproduces | repetitions |",

@@ -83,7 +83,7 @@ class OpenPair:
     within: str
     """The interval of the true difference."""
     share: int
-    """How much of the way to the threshold the evidence has gone, in percent."""
+    """Evidence as a share of the threshold, in percent."""
     more: str
     """About how many more replicates."""
 
@@ -228,7 +228,7 @@ def _known(end: float | None) -> float:
 
 
 def share(log_e: float, log_threshold: float) -> int:
-    """How much of the way to the threshold evidence has gone, in percent: 0 to 99, because it is not there yet."""
+    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open."""
     return min(99, round(100 * max(0.0, log_e) / log_threshold))
 
 
