@@ -172,7 +172,7 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
             log_e = document["log_e"][place][names.index(other)]
             assert f"log\u00a0e\u00a0{log_e:.2f}" in text
             edge = edges.get((model["name"], other))
-            assert ("by way of others" in text) == (edge is None)
+            assert ("follows from other comparisons" in text) == (edge is None)
             if edge:
                 assert f"certified at replicate\u00a0{edge['first_certified']}" in text
                 floor = np.floor(edge["margin"] * 1e4) / 1e4
@@ -240,7 +240,7 @@ def test_the_last_look_back_is_what_the_table_shows(opened, shown):
         ranks = page.locator("#then-ranks .rank").all_inner_texts()
         if number < len(document["looks"]) and shown == "current":
             assert ranks == []
-            assert "not in the certificate" in page.locator("#then-ranks").inner_text()
+            assert "does not contain the ranks" in page.locator("#then-ranks").inner_text()
         else:
             assert len(ranks) == 5
     assert ranks == [intervals[name] for name in names]
