@@ -25,7 +25,7 @@ def board_certificate(board: Board, epoch: int | None = None) -> Certificate:
 
 
 def shown_epoch(board: Board, asked: int | None) -> int:
-    """The version that is shown: the one asked for, else the last one that has runs."""
+    """The epoch to show: the given one, else the last one that has runs."""
     if asked is not None:
         return asked
     with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots]
@@ -33,18 +33,20 @@ def shown_epoch(board: Board, asked: int | None) -> int:
 
 
 def notes(board: Board, number: int) -> list[str]:
-    """What a reader of an epoch should know besides its numbers."""
+    """Notes on an epoch for readers of its leaderboard."""
     notes = []
     if board.state.in_pilot:
-        notes.append(f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; none is evidence.")
+        notes.append(
+            f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; they are not evidence."
+        )
     elif board.state.candidate is not None:
-        notes.append(f"Tested is the candidate that the pilot chose: {listed(board.state.candidate, limit=20)}.")
+        notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
-        notes.append(f"Retired: {listed(board.state.retired)}; their certificates stand.")
+        notes.append(f"Retired: {listed(board.state.retired)}. Their certificates remain valid.")
     if board.events[0].version == 1:
         notes.append(
-            f"The board was made by an earlier version. The hash published then, {board.design.hash}, covers the "
-            f"settings alone; the registration {board.registration} covers models, items and blocks as well."
+            f"An earlier version of bbedge created this board. The hash that it published, {board.design.hash}, covers "
+            f"the settings only; the registration {board.registration} also covers models, items and blocks."
         )
     notes += [shown(note["text"], None) for note in board.noted if note["epoch"] == number]
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
@@ -52,14 +54,12 @@ def notes(board: Board, number: int) -> list[str]:
     for epoch in board.state.epochs:
         if epoch.number != number and not epoch.replicates and not epoch.pilots:
             notes.append(
-                f"Epoch {epoch.number} is open: {len(epoch.items):,} items, {len(epoch.models):,} models. It has no "
-                f"leaderboard before its first replicate; this is epoch {number}."
+                f"Epoch {epoch.number} is open ({len(epoch.items):,} items, {len(epoch.models):,} models) but has no "
+                f"replicate yet; this is epoch {number}."
             )
         elif epoch.number != number:
             edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
-            notes.append(
-                f"Epoch {epoch.number} ({len(epoch.items):,} items) has its own claims: {edges:,} edges stand."
-            )
+            notes.append(f"Epoch {epoch.number} ({len(epoch.items):,} items) has {edges:,} certificates of its own.")
     return notes
 
 
@@ -73,15 +73,13 @@ def copies_counted(board: Board, number: int) -> list[str]:
             else:
                 counted.append(f"{event.kind} {event.content[event.kind]}")
     rule = (
-        "as the design says"
-        if board.design.copies == "allow"
-        else "because whoever added them said that they were run separately"
+        "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
     said = []
     if counted:
-        said.append(f"Repeat earlier scores and were counted, {rule}: {', '.join(counted)}.")
+        said.append(f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(counted)}.")
     if joined:
-        said.append(f"Joined with runs that repeat each other, {rule}: {listed(joined)}.")
+        said.append(f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}.")
     return said
 
 

@@ -51,16 +51,16 @@ def test_the_last_version_with_runs_is_shown(bbedge, grown, tmp_path):
     done = bbedge("board", "show", grown, "--html", page, "--json", out)
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
-    assert "epoch 1 · all that stands" in said
-    assert "Epoch 2 is open: 38 items, 3 models." in said
-    assert "before its first replicate" in said
+    assert "epoch 1 · all looks" in said
+    assert "Epoch 2 is open (38 items, 3 models)" in said
+    assert "has no replicate yet" in said
     assert "nan" not in done.out
     assert re.search(r"^ *1 .*\ba +0\.\d+", done.out, re.MULTILINE)
     document = json.loads(out.read_text(encoding="ascii"))
     assert (document["board"]["epoch"], document["board"]["epochs"], document["replicates"]) == (1, 2, 3)
     assert any("Epoch 2 is open" in note for note in document["notes"])
     text = page.read_text(encoding="ascii")
-    assert "Epoch 2 is open: 38 items" in text
+    assert "Epoch 2 is open (38 items" in text
     assert "nan" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert '<table class="ranking' in text
 
@@ -82,12 +82,12 @@ def test_the_version_that_is_asked_for_is_shown(bbedge, grown, tmp_path):
     done = bbedge("board", "show", grown, "--epoch", 2, "--html", page)
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
-    assert "epoch 2 · all that stands" in said
-    assert "No replicate is in the evidence yet, so nothing is certified. The models: 'a', 'b', 'c'." in said
+    assert "epoch 2 · all looks" in said
+    assert "Nothing is certified yet: there is no complete replicate. Models: 'a', 'b', 'c'." in said
     assert "nan" not in done.out
     assert not re.search(r"\b1-3\b", done.out)
     text = page.read_text(encoding="ascii")
-    assert "No replicate is in the evidence yet, so nothing is certified" in text
+    assert "Nothing is certified yet: there is no complete replicate" in text
     assert '<table class="ranking' not in text
     refused = bbedge("board", "show", grown, "--epoch", 3)
     assert refused.code == 2
@@ -98,11 +98,11 @@ def test_runs_on_the_new_version_are_shown_when_they_come(bbedge, grown, tmp_pat
     items = [*ITEMS, *(f"new{i}" for i in range(8))]
     assert bbedge("board", "add", grown, write_runs(tmp_path / "new.csv", ["a", "b", "c"], items, 1)).code == 0
     said = bbedge("board", "show", grown).out
-    assert "epoch 2 · all that stands" in " ".join(said.split())
-    assert "Epoch 1 (30 items) has its own claims" in " ".join(said.split())
+    assert "epoch 2 · all looks" in " ".join(said.split())
+    assert "Epoch 1 (30 items) has" in " ".join(said.split())
 
 
 def test_a_notebook_before_the_first_replicate():
     text = Certifier(drawn([0.5, 0.6]).design()).leaderboard()._repr_html_()
-    assert "no replicate in the evidence yet" in text
+    assert "no complete replicate yet" in text
     assert "<table" not in text

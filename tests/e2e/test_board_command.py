@@ -150,11 +150,11 @@ def test_a_whole_life(folder):
     check_document(folder, document_of(folder), 1)
 
     said = folder("add", folder.board, folder / "r34.csv")
-    assert "On the board already, with the same scores: replicate 3, 4, 5, 6, 7, 8." in said
+    assert "Already on the board with the same scores: replicate 3, 4, 5, 6, 7, 8." in said
     assert "Nothing was added." in said
 
     said = folder("add-model", folder.board, "new", folder.table("new.csv", ["new"], range(1, 9), mean=0.6))
-    assert "Added new at level 0.0152; 6 new directions are tested." in said
+    assert "Added new at level 0.0152: 6 new comparisons to test." in said
     said = folder("retire", folder.board, "weak")
     assert "weak is retired. Replicates now have: strong, middle, new." in said
     active = ["strong", "middle", "new"]
@@ -173,9 +173,14 @@ def test_a_whole_life(folder):
 
     board = Board.open(folder.board)
     said = folder("show", folder.board)
-    for words in ("epoch 2", "all that stands", "Retired: 'weak'", "Epoch 1 (24 items)", "Error budget", board.head):
+    for words in ("epoch 2", "all looks", "Retired: 'weak'", "Epoch 1 (24 items)", "Error budget", board.head):
         assert words in said
     assert "last look" in folder("show", folder.board, "--current")
+    assert f"a design fixed beforehand (registration {board.registration[:16]})" in said
+    assert "not claimed" not in said
+    full = folder("show", folder.board, "-v")
+    for words in ("guarantee", "assumptions", "not claimed", f"registration {board.registration[:16]}"):
+        assert words in full
 
     said = folder("log", folder.board)
     kinds = ["init", *["replicate"] * 8, "add-model", "retire", *["replicate"] * 2, "add-items", *["replicate"] * 2]
@@ -242,7 +247,7 @@ def test_of_many_new_edges_and_sets_the_first_are_told(folder, monkeypatch):
     assert standing.n_edges > 1
     assert standing.cuts
     assert said.count("  new  ") == 1
-    assert f"  and {standing.n_edges - 1} more new edges" in said
+    assert f"  and {standing.n_edges - 1} more new certificates" in said
     assert f"and {len(standing.cuts)} larger Top-k sets" in said
     assert "Top-1:" not in said
 
@@ -256,9 +261,7 @@ def test_any_format_that_certify_reads(folder):
     frame.filter(pl.col("replicate") == 2).write_parquet(folder / "two.parquet")
     folder("add", folder.board, folder / "one.jsonl")
     folder("add", folder.board, folder / "two.parquet")
-    assert "On the board already, with the same scores: replicate 1, 2." in folder(
-        "add", folder.board, folder / "r.csv"
-    )
+    assert "Already on the board with the same scores: replicate 1, 2." in folder("add", folder.board, folder / "r.csv")
 
 
 def test_models_from_a_file(folder):
@@ -320,7 +323,7 @@ def test_a_pilot_from_beginning_to_end(folder):
     folder.write("design.toml", PILOT)
     assert "the 1 models that 2 pilot replicates will choose" in folder.init()
     said = folder("add", folder.board, folder.table("p1.csv", THREE, [1]))
-    assert "Pilot replicate 1 of 2 added; it is not evidence." in said
+    assert "Added pilot replicate 1 of 2; it is not evidence." in said
     said = folder("add", folder.board, folder.table("p2.csv", THREE, [2]))
     assert "The pilot chose: strong. Evidence starts with the next replicate." in said
     folder("add", folder.board, folder.table("r.csv", THREE, [3, 4, 5, 6]))
@@ -399,7 +402,7 @@ def test_a_spent_budget(folder):
     folder.write("design.toml", DESIGN + 'spending = "equal"\nshares = 1\n')
     folder.init()
     folder("add", folder.board, folder.table("r.csv", THREE, [1]))
-    assert "no further claim can be paid" in folder("show", folder.board)
+    assert "nothing is left for another claim" in folder("show", folder.board)
     assert "start a new board" in folder.refuse("add-items", folder.board, folder / "more.csv")
     new = folder.table("n.csv", ["new"], [1])
     assert "the error budget is spent" in folder.refuse("add-model", folder.board, "new", new)
@@ -418,7 +421,7 @@ def test_a_changed_design_file(running):
     running.write("design.toml", DESIGN.replace("0.1", "0.2"))
     for command in commands:
         message = running.refuse(*command, "--design", running / "design.toml")
-        assert "a design cannot be changed after it was frozen. Restore the file" in message
+        assert "a frozen design cannot change. Restore the file" in message
     assert "another design" in running.refuse(
         "init", running.board, "--design", running / "design.toml", "--items", running / "items.csv", "--models",
         "strong,middle,weak",

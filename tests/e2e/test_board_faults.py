@@ -141,7 +141,7 @@ def test_the_command_killed_at_any_moment(tmp_path):
         verify(Store(path))
     last = command("add", path, table(tmp_path / "last.csv", held))
     assert last.returncode == 0
-    assert f"On the board already, with the same scores: replicate {held}." in last.stdout
+    assert f"Already on the board with the same scores: replicate {held}." in last.stdout
     assert "Nothing was added." in last.stdout
 
 

@@ -89,8 +89,34 @@ def test_table_and_document_agree(bbedge, clear, tmp_path):
     assert document["top_k"] == {"1": ["strong"], "2": ["middle", "strong"]}
     assert document["unresolved"] == [] == document["contradictions"]
     assert "3 of 3 pairs certified" in outcome.out
-    for words in ("strong", "Top-1", "95 %", "cache", "not said", document["design"]["hash"][:16]):
+    for words in ("strong", "Top-1", "95 %", "beats", "loses to", document["design"]["hash"][:16]):
         assert words in outcome.out
+
+
+def test_two_lines_state_the_guarantee_and_verbose_prints_all_of_it(bbedge, clear, tmp_path):
+    out = tmp_path / "c.json"
+    brief = bbedge("certify", clear, "--json", out, "--tau", "0.02").out
+    digits = json.loads(out.read_text(encoding="ascii"))["design"]["hash"][:16]
+    guarantee, assumptions, pointer = brief.split("Top-2")[1].splitlines()[2:5]
+    assert guarantee == (
+        "With probability at least 95 %, all certified differences on this benchmark exceed 0.02, however often you "
+        "look."
+    )
+    assert assumptions == (
+        f"Assumes independent runs and items, which scores cannot show, and a design fixed beforehand (hash {digits})."
+    )
+    assert "-v" in pointer
+    assert "docs/guarantees.md" in pointer
+    assert "not claimed" not in brief
+    for option in ("-v", "--verbose"):
+        full = " ".join(bbedge("certify", clear, "--tau", "0.02", option).out.split())
+        for words in ("guarantee", "assumptions", "cache", "not claimed", "equal", "design", digits, "above 0.02"):
+            assert words in full.split("Top-2")[1]
+
+
+def test_one_block_does_not_assume_independent_items(bbedge, clear):
+    said = bbedge("certify", clear, "--blocks", "one").out
+    assert "Assumes independent runs, which scores cannot show" in said
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +142,8 @@ def test_more_models_than_a_document_lists_pairs_of(bbedge, crowd, tmp_path):
     half = len(document["models"]) // 2
     assert document["certified_k"] == [half]
     assert document["counts"]["edges"] == half * half
-    assert "446 more models: certify and board show print all with --all" in " ".join(outcome.out.split())
-    assert "m504" not in outcome.out.split("still open")[0]
+    assert "446 more models; add --all to certify or board show to print all" in " ".join(outcome.out.split())
+    assert "m504" not in outcome.out.split("open pairs")[0]
     with np.load(outs["npz"]) as arrays:
         assert arrays["models"].tolist() == [model["name"] for model in document["models"]]
         assert arrays["edges"].sum() == half * half
@@ -145,7 +171,7 @@ def test_every_model_is_printed_when_asked(bbedge, crowd):
 def test_arrays_need_their_ending_and_a_place(bbedge, clear, tmp_path):
     outcome = bbedge("certify", clear, "--arrays", tmp_path / "a.csv")
     assert outcome.code == 2
-    assert "end the name with .npz" in outcome.err
+    assert "ends with .npz" in outcome.err
     outcome = bbedge("certify", clear, "--arrays", tmp_path / "no" / "a.npz")
     assert outcome.code == 2
     assert "cannot be written" in outcome.err

@@ -34,7 +34,7 @@ def test_every_method_speaks_and_the_uncontrolled_are_marked(bbedge, tmp_path, u
     assert outcome.code == 0, outcome.err
     lines = {line.split()[0]: line for line in outcome.out.splitlines() if line.strip()}
     for name, method in METHODS.items():
-        warning = {"all looks": "yes, at all looks", "one look": "only if looked at once", "none": "NOT CONTROLLED"}
+        warning = {"all looks": "yes, for all looks", "one look": "for a single look only", "none": "NOT CONTROLLED"}
         expected = "not usable here" if name == "BEB-Holm" else warning[method.validity]
         assert expected in lines[name]
     assert "blocks of one size" in outcome.out

@@ -159,3 +159,47 @@ def test_the_wheel_has_all_it_needs(tmp_path):
         check=True,
     )
     assert origin.stdout.startswith(str(unpacked))
+
+
+ODD_PHRASES = (
+    "a name a line",
+    "alpha event",
+    "all that stands",
+    "asks nobody",
+    "first neighbours",
+    "had leave",
+    "leaderboard that lives",
+    "names are hostile",
+    "no downward way",
+    "nobody's business",
+    "not said",
+    "of the way",
+    "see to it",
+    "tells how",
+    "tells its life",
+    "tells the whole life",
+    "two thousand million",
+)
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), ROOT / "demo" / "README.md"]
+TEXTS += [
+    path
+    for folder in ("cli", "display")
+    for path in sorted((ROOT / "src" / "bbedge" / folder).rglob("*"))
+    if path.suffix in (".py", ".html", ".js")
+]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_texts_for_users_avoid_odd_phrases(path):
+    text = " ".join(path.read_text(encoding="utf-8").lower().split())
+    assert [phrase for phrase in ODD_PHRASES if phrase in text] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+def test_links_to_sections_lead_to_headings(page):
+    path = ROOT / page
+    for target, section in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
+        text = (path.parent / target if target else path).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert section in slugs, (target, section)

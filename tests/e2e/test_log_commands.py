@@ -65,7 +65,7 @@ def test_a_board_takes_logs_run_by_run(bbedge, tmp_path):
         assert outcome.code == 0, outcome.err
         assert f"Added replicate {run}." in outcome.out
     again = bbedge("board", "add", board, LOGS / "openai_evals" / "*_2.jsonl")
-    assert "On the board already" in again.out
+    assert "Already on the board" in again.out
     files = [inspect_log(tmp_path / f"{n}.eval", samples=[]) for n in (1,)]
     assert bbedge("board", "add", board, *files).code == 2
 
@@ -99,7 +99,7 @@ def test_inspect_scores_of_failed_samples(bbedge):
     outcome = bbedge("inspect-scores", LOGS / "inspect" / "failed")
     assert outcome.code == 3
     assert "1 of 16 cells" in outcome.out
-    assert "1 sample ended with an error" in outcome.out
+    assert "1 sample ended with an error and has no score" in outcome.out
     assert outcome.out.strip().endswith("--incomplete drop-items")
 
 
@@ -118,7 +118,7 @@ def test_inspect_scores_for_programs(bbedge):
     assert (found["errors"], found["cached"], found["complete"]) == (2, 4, False)
     assert "came from a cache" in found["refused"]
     assert [metric["name"] for metric in found["metrics"]] == ["score", "success"]
-    assert "Suspicious" in outcome.err
+    assert "Possible problems" in outcome.err
 
 
 def test_hostile_names_are_harmless_on_a_terminal(bbedge, tmp_path):
@@ -146,7 +146,7 @@ def test_convert_writes_a_table_that_certifies_the_same(bbedge, tmp_path):
 def test_convert_writes_parquet_only(bbedge, tmp_path):
     outcome = bbedge("convert", EPOCHS, "--to", tmp_path / "scores.csv")
     assert outcome.code == 2
-    assert "end its name with .parquet" in outcome.err
+    assert "ends with .parquet" in outcome.err
 
 
 TABLE = "model,item,score\n" + "".join(f"{m},q{i},{int(m == 'a')}\n" for m in "ab" for i in range(40))

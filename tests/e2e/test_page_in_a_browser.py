@@ -167,9 +167,9 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
             log_e = document["log_e"][place][names.index(other)]
             assert f"log\u00a0e\u00a0{log_e:.2f}" in text
             edge = edges.get((model["name"], other))
-            assert ("by way of others" in text) == (edge is None)
+            assert ("follows from other comparisons" in text) == (edge is None)
             if edge:
-                assert f"since replicate\u00a0{edge['first_certified']}" in text
+                assert f"certified at replicate\u00a0{edge['first_certified']}" in text
                 floor = np.floor(edge["margin"] * 1e4) / 1e4
                 assert (f"≥ {floor:.4f}" if floor > 0 else "> 0") in text
         page.keyboard.press("ArrowDown")
@@ -204,7 +204,10 @@ def test_looking_back_and_taking_the_json_away(opened, demo):
     for number, look in enumerate(document["looks"], start=1):
         page.locator("#look").fill(str(number))
         words = page.locator("#look-words").inner_text()
-        assert f"{look['standing_resolved_pairs']} of 15 pairs certified, {look['standing_edges']} edge" in words
+        assert (
+            f"{look['standing_resolved_pairs']} of 15 pairs certified, {look['standing_edges']} direct comparison"
+            in words
+        )
         assert f"{document['history']['log_thresholds'][number - 1]:.2f}" in words
     ranks = page.locator("#then-ranks .rank").all_inner_texts()
     assert ranks == [rank(model["standing_rank_interval"]) for model in document["models"]]
@@ -225,11 +228,14 @@ def test_the_last_look_back_is_what_the_table_shows(opened, shown):
     for number, look in enumerate(document["looks"], start=1):
         page.locator("#look").fill(str(number))
         words = page.locator("#look-words").inner_text()
-        assert f"{look[f'{prefix}resolved_pairs']} of 10 pairs certified, {look[f'{prefix}edges']} edge" in words
+        assert (
+            f"{look[f'{prefix}resolved_pairs']} of 10 pairs certified, {look[f'{prefix}edges']} direct comparison"
+            in words
+        )
         ranks = page.locator("#then-ranks .rank").all_inner_texts()
         if number < len(document["looks"]) and shown == "current":
             assert ranks == []
-            assert "not in the certificate" in page.locator("#then-ranks").inner_text()
+            assert "does not contain the ranks" in page.locator("#then-ranks").inner_text()
         else:
             assert len(ranks) == 5
     assert ranks == [intervals[name] for name in names]
@@ -245,7 +251,7 @@ def test_before_the_first_replicate_nothing_breaks(opened):
         names = [f"m{i:02}" for i in range(size)]
         it = opened(render_page(Certificate.of(document_of(drawn([0.5] * size, names, replicates=0)))))
         page = it.scripted()
-        assert "No replicate is in the evidence yet" in page.locator("main").inner_text()
+        assert "Nothing is certified yet" in page.locator("main").inner_text()
         assert page.locator("table.ranking, .matrix, aside").count() == 0
         page.keyboard.press("Escape")
         assert it.said == []

@@ -48,7 +48,7 @@ def test_a_list_of_items_with_blocks_can_be_planned_for(bbedge, tmp_path):
         (("--items", "10", "--price", "1"), "--tokens"),
         (("--items", "10", "--mean", "1.5"), "not possible"),
         (("--items", "absent.csv"), "absent.csv"),
-        ((str(ROOT / "demo" / "scores.csv"), "--models", "4"), "leave --models"),
+        ((str(ROOT / "demo" / "scores.csv"), "--models", "4"), "leave out --models"),
     ],
 )
 def test_mistakes_are_told_with_exit_code_2(bbedge, arguments, told):

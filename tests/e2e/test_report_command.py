@@ -50,7 +50,7 @@ def test_certify_and_report_make_the_same_page(bbedge, tmp_path, certificate):
     straight, later = tmp_path / "a.html", tmp_path / "b.html"
     done = bbedge("certify", DEMO, "--method", "bb-edge-x", "--html", straight)
     assert done.code == 0, done.err
-    assert "The page is in" in done.out
+    assert "Wrote the page to" in done.out
     assert bbedge("report", certificate, "--html", later).code == 0
     assert straight.read_bytes() == later.read_bytes()
     assert embedded(later) == json.loads(certificate.read_text())
@@ -164,9 +164,9 @@ def test_figures_of_scores(bbedge, tmp_path):
 
 def test_figures_that_cannot_be(bbedge, tmp_path, certificate, board):
     for args, reason in (
-        (("ranks", certificate, tmp_path / "x.gif"), "end the name with one of .png, .svg, .pdf"),
+        (("ranks", certificate, tmp_path / "x.gif"), "ends with one of .png, .svg, .pdf"),
         (("ranks", certificate, tmp_path / "no" / "x.png"), "cannot be written"),
-        (("evidence", board, tmp_path / "x.png"), "does not carry the evidence"),
+        (("evidence", board, tmp_path / "x.png"), "does not contain the evidence"),
     ):
         done = bbedge("figure", *args)
         assert done.code == 2, args

@@ -100,7 +100,7 @@ def test_the_list_names_every_study_and_what_has_results(bbedge, tmp_path):
         (("show", "power"), "bbedge study run power"),
         (("run", "power", "--backend", "dask"), "joblib or ray"),
         (("run", "power", "--address", "auto"), "--backend ray"),
-        (("run", "power", "--data", "x.csv"), "takes no --data"),
+        (("run", "power", "--data", "x.csv"), "leave out --data"),
         (("run", "same-model", "--data", "absent.csv"), "absent.csv"),
     ],
 )

@@ -121,7 +121,7 @@ def test_certify_in_a_terminal(bbedge, table, options, expected):
     for k in range(1, len(NAMES)):
         said = bbedge("certify", table, *OPTIONS, *options, "--top-k", k).out
         assert ("not certified yet" in said) == (k not in expected.sets)
-        across = said.split("open across")
+        across = said.split("open pairs across")
         assert (len(across) == 1) == (k in expected.sets)
 
 

@@ -276,7 +276,7 @@ def test_undecided_pairs_are_found_strip_by_strip(monkeypatch):
 @given(graphs)
 def test_counts_alone_tell_what_the_order_tells(edges):
     graph = Graph(edges)
-    ranks = Ranks(above=graph.above.sum(axis=0), below=graph.above.sum(axis=1))
+    ranks = Ranks(n_better=graph.above.sum(axis=0), n_worse=graph.above.sum(axis=1))
     assert ranks.tiers == graph.tiers
     assert ranks.rank_intervals == graph.rank_intervals
     assert (ranks.n_resolved, ranks.n_unresolved) == (graph.n_resolved, len(graph.unresolved))

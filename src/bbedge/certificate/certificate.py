@@ -58,7 +58,7 @@ class Certificate:
     means: tuple[float | None, ...]
     """Mean scores, in score units."""
     ranks: Ranks
-    """How many models the graph that is shown puts above and below each."""
+    """For each model, the number of models that the displayed graph certifies as better and worse."""
     pairs: Pairs | None
     """Pair by pair; a certificate of very many models has only counts."""
     order: tuple[int, ...]
@@ -96,7 +96,7 @@ class Certificate:
             names=tuple(parts.names[i] for i in order),
             labels=tuple(display_names([parts.names[i] for i in order], width=40)),
             means=tuple(parts.means[i] for i in order),
-            ranks=Ranks(above=ranks.above[order], below=ranks.below[order]),
+            ranks=Ranks(n_better=ranks.n_better[order], n_worse=ranks.n_worse[order]),
             pairs=pairs,
             order=tuple(order),
             source=source,

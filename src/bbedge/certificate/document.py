@@ -68,8 +68,8 @@ def certificate(
         {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
         for graph in (current, standing)
     )
-    above, below = current.ranks.below.tolist(), current.ranks.above.tolist()
-    standing_above, standing_below = standing.ranks.below.tolist(), standing.ranks.above.tolist()
+    above, below = current.ranks.n_worse.tolist(), current.ranks.n_better.tolist()
+    standing_above, standing_below = standing.ranks.n_worse.tolist(), standing.ranks.n_better.tolist()
     whole = len(names) <= most_models
     pilot: Pilot | None = None
     if leaderboard.pilot is not None:

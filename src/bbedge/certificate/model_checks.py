@@ -87,8 +87,8 @@ class ModelCheck:
         interval = f"the models' '{prefix}rank_interval'"
         expected = {
             f"{prefix}tier": _tiers(ranks),
-            f"{prefix}certified_above": ranks.below.tolist(),
-            f"{prefix}certified_below": ranks.above.tolist(),
+            f"{prefix}certified_above": ranks.n_worse.tolist(),
+            f"{prefix}certified_below": ranks.n_better.tolist(),
         }
         for key, values in expected.items():
             for name, model, value in zip(self._names, self._document["models"], values, strict=True):

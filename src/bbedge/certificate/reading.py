@@ -49,7 +49,7 @@ class Parts:
     means: tuple[float | None, ...]
     """Their means."""
     ranks: Mapping[Shown, Ranks]
-    """How many models are above and below each."""
+    """For each model, the number of models certified better and worse than it."""
     pairs: PairParts | None
     """Pair by pair; a certificate of very many models has only counts."""
 
@@ -173,7 +173,7 @@ class Reader:
         return not absent
 
     def ranks(self, models: Sequence[Mapping[str, Any]], key: str) -> Ranks:
-        """The rank intervals of all models, as the number of models above and below each."""
+        """The rank intervals of all models, as the number of better and worse models for each."""
         ends = []
         for model in models:
             interval = self.sequence(model, key)
@@ -181,8 +181,8 @@ class Reader:
                 raise self.error(f"{quoted(key)} is not a range of ranks")
             ends.append(interval)
         best, worst = np.array(ends, dtype=np.int64).T
-        ranks = Ranks(above=best - 1, below=len(models) - worst)
-        if ranks.above.sum() != ranks.below.sum():
+        ranks = Ranks(n_better=best - 1, n_worse=len(models) - worst)
+        if ranks.n_better.sum() != ranks.n_worse.sum():
             raise self.error(f"{quoted(key)} of the models do not fit together")
         return ranks
 

@@ -21,7 +21,7 @@ def make_app(first_word: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        help="Which model is really better? Leaderboards with a guarantee that survives looking after every run.",
+        help="Which model is really better? Leaderboards whose guarantee holds however often you look.",
     )
     app.callback()(root)
     known = (*_COMMANDS, *_GROUPS)

@@ -1,4 +1,4 @@
-"""``bbedge board``: a leaderboard that lives."""
+"""``bbedge board``: a persistent leaderboard."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from bbedge.cli.options import (
     ModelName,
     ReplicateFrom,
     ScoreRange,
+    Verbose,
     check_pairs,
     log_choices,
     read_table,
@@ -49,21 +50,19 @@ if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.readers import Choices
 
-_MOST_EDGES, _MOST_SETS = 200, 30  # so much is told of a change; board show has the rest
+_MOST_EDGES, _MOST_SETS = 200, 30  # printed after a change; board show prints the rest
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="A leaderboard that lives: frozen design, replicates, new models, new items, one error budget.",
+    help="A persistent leaderboard: add replicates, models and items to a frozen design, with one error budget.",
 )
 
-Place = Annotated[
-    str, typer.Argument(metavar="BOARD", help="A file, or a PostgreSQL URL for a board that a team shares.")
-]
+Place = Annotated[str, typer.Argument(metavar="BOARD", help="A file, or a PostgreSQL URL for a shared board.")]
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
 DesignFile = Annotated[
     Path | None,
-    typer.Option("--design", help="Refuse if this design file is not the frozen one.", show_default=False),
+    typer.Option("--design", help="Stop if this file is not the frozen design.", show_default=False),
 ]
 
 
@@ -77,7 +76,8 @@ def init(
     models: Annotated[
         list[str] | None,
         typer.Option(
-            help="The models: names separated by commas, repeated, or @FILE with a name a line.", show_default=False
+            help="The models: names separated by commas, or @FILE with one name per line. May be repeated.",
+            show_default=False,
         ),
     ] = None,
     from_scores: Annotated[
@@ -85,8 +85,8 @@ def init(
         typer.Option(
             "--from",
             metavar="SCORES",
-            help="Make no board yet: write items, models and a design to edit from scores that are there. May be "
-            "repeated.",
+            help="Do not create a board; write its items, its models and a design to edit from existing scores. May "
+            "be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -97,13 +97,13 @@ def init(
     filter_: Filter = None,
     model_name: ModelName = None,
 ) -> None:
-    """Freeze a design and make the board. Prints a text to publish before the first run.
+    """Freeze a design and create the board. Prints a text to publish before the first run.
 
     [cyan]bbedge board init board.bbedge --from run1.csv[/cyan]
-    Write what the board needs from a run that is there, to be checked and edited first.
+    Write the items, the models and a design from an existing run; check and edit them first.
 
     [cyan]bbedge board init board.bbedge --design design.toml --items items.csv --models a,b,c[/cyan]
-    Make the board.
+    Create the board.
     """
     from bbedge.board import Board
     from bbedge.readers import read_items
@@ -116,14 +116,14 @@ def init(
         return
     if design is None or items is None or not models:
         raise DomainError(
-            "a board needs --design, --items and --models; bbedge board init BOARD --from SCORES writes all three from "
-            "scores that are there"
+            "pass --design, --items and --models; bbedge board init BOARD --from SCORES writes all three from "
+            "existing scores"
         )
     benchmark, names = read_items(items), _names(models)
     check_pairs(len(names), None)
     board = Board.create(place, _design(design), models=names, items=benchmark.items, blocks=benchmark.blocks)
     console = output()
-    _say(console, f"{board.name}: the design is frozen. To publish before the first run:\n")
+    _say(console, f"{board.name}: the design is frozen. Publish this text before the first run:\n")
     _say(console, announcement(board))
 
 
@@ -140,7 +140,7 @@ def add(
     copies: CopiesRule = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Append complete replicates, look, and say what is new. Adding a numbered replicate twice changes nothing."""
+    """Add complete replicates and print what is new. Adding a numbered replicate twice changes nothing."""
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
@@ -148,9 +148,9 @@ def add(
     console = output()
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
-            _say(console, f"On the board already, with the same scores: {what} {_numbers(numbers)}.")
+            _say(console, f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
     for pilot in added.pilots:
-        _say(console, f"Pilot replicate {pilot} of {board.design.pilot} added; it is not evidence.")
+        _say(console, f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
     if added.candidate is not None:
         _say(
             console,
@@ -169,7 +169,9 @@ def add_model(
     name: Annotated[str, typer.Argument(help="The new model.")],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Its runs, as for certify; none before an epoch's first replicate.", show_default=False),
+        typer.Argument(
+            help="Its runs, as for certify. Leave out before the first replicate of an epoch.", show_default=False
+        ),
     ] = None,
     design: DesignFile = None,
     kind: Kind = None,
@@ -180,7 +182,7 @@ def add_model(
     copies: CopiesRule = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Add a model: its runs are joined with the stored replicates and only its directions are tested."""
+    """Add a model: join its runs with the stored replicates and test only comparisons with this model."""
     board = _open(place, design)
     before = board.leaderboard()
     choices = log_choices(kind, metric, filter_, model_name, replicate_from)
@@ -190,7 +192,7 @@ def add_model(
     stage = board.state.stages[-1]
     _say(
         console,
-        f"Added {shown(name)} at level {stage.level:.3g}; {stage.design.n_directions} new directions are tested.",
+        f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test.",
     )
     _report_new(console, board, added, before)
 
@@ -201,7 +203,7 @@ def add_items(
     items: Annotated[Path, typer.Argument(help="The new items: a CSV file with item and block.")],
     design: DesignFile = None,
 ) -> None:
-    """Open an epoch with more items: evidence restarts at one on fresh replicates."""
+    """Open an epoch with more items: evidence starts again with new replicates."""
     from bbedge.readers import read_items
 
     board = _open(place, design)
@@ -211,8 +213,8 @@ def add_items(
     _say(
         output(),
         f"Epoch {epoch.number} is open: {len(epoch.items):,} items ({len(new.items):,} new), {len(epoch.models)} "
-        f"models, level {epoch.stages[-1].level:.3g}. Evidence restarts with fresh replicates, numbered from 1; "
-        "earlier claims stay on record for their version.",
+        f"models, level {epoch.stages[-1].level:.3g}. Evidence starts again with new replicates, numbered from 1; "
+        "the board keeps earlier certificates for their version.",
     )
 
 
@@ -220,10 +222,10 @@ def add_items(
 def retire(
     place: Place, model: Annotated[str, typer.Argument(help="The model to stop.")], design: DesignFile = None
 ) -> None:
-    """Stop a model: later replicates leave it out, what it certified stands."""
+    """Stop running a model: later replicates leave it out, its certificates remain valid."""
     board = _open(place, design)
     board.retire(model)
-    _say(output(), f"{shown(model)} is retired. Replicates now have: {', '.join(display_names(board.state.active))}.")
+    _say(output(), f"Retired {shown(model)}. Later replicates contain: {', '.join(display_names(board.state.active))}.")
 
 
 @app.command()
@@ -233,17 +235,20 @@ def show(
     current: CurrentOption = False,
     json_out: Annotated[
         Path | None,
-        typer.Option("--json", metavar="OUT", help="Write it as JSON; - for standard output.", show_default=False),
+        typer.Option(
+            "--json", metavar="OUT", help="Write the leaderboard as JSON; - for standard output.", show_default=False
+        ),
     ] = None,
     html_out: HtmlOut = None,
     title: TitleOption = None,
     all_rows: AllRows = False,
+    verbose: Verbose = False,
     design: DesignFile = None,
 ) -> None:
-    """Show the leaderboard, the budget and the history of looks."""
+    """Show the leaderboard, the error budget and the history of looks."""
     from bbedge.board_certificate import document, notes, shown_epoch, standing_looks
     from bbedge.display.ledger import show_budget, show_looks
-    from bbedge.display.terminal import MOST_ROWS, show_leaderboard
+    from bbedge.display.terminal import MOST_ROWS, Identity, show_leaderboard
 
     check_title(title, html_out)
     board = _open(place, design)
@@ -261,7 +266,7 @@ def show(
     if json_out == Path("-"):
         _write_json(json_out, content)
     if html_out is not None:
-        _say(console, f"The page is in {shown_path(html_out)}.")
+        _say(console, f"Wrote the page to {shown_path(html_out)}.")
     said = notes(board, number)
     if board.state.in_pilot:
         _say(console, "\n".join(said))
@@ -272,10 +277,15 @@ def show(
             shown=graph_shown(current),
             notes=said,
             pilot_replicates=board.design.pilot,
-            title=f"{board.name} · epoch {number} · " + ("last look" if current else "all that stands"),
-            identity=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} over the board's "
-            f"whole life, registration {board.registration[:16]}",
+            title=f"{board.name} · epoch {number} · " + ("last look" if current else "all looks"),
+            identity=Identity(
+                settings=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} for the whole "
+                "board",
+                label="registration",
+                hash=board.registration,
+            ),
             most_rows=None if all_rows else MOST_ROWS,
+            verbose=verbose,
         )
     console.print()
     show_looks(console, leaderboard.looks, None if current else standing_looks(board, leaderboard, number))
@@ -295,16 +305,18 @@ def log(place: Place) -> None:
 @app.command()
 def verify(
     place: Place,
-    head: Annotated[str | None, typer.Option(help="A hash that was published earlier.", show_default=False)] = None,
+    head: Annotated[
+        str | None, typer.Option(help="A ledger head that was published earlier.", show_default=False)
+    ] = None,
     design: DesignFile = None,
 ) -> None:
-    """Compute every look again from the stored scores and check everything that the board ever said."""
+    """Recompute every look from the stored scores and check every event of the board."""
     from bbedge.board.store import Store
     from bbedge.board.verify import verify as check
 
     store = Store(place)
     with reading() as progress:
-        progress("computing every look again")
+        progress("recomputing every look")
         done = check(store, head=head)
     if design is not None:
         _open(place, design)
@@ -318,7 +330,7 @@ def verify(
 @app.command()
 def export(
     place: Place,
-    out: Annotated[Path, typer.Argument(help="The archive; or, by its ending, the graph: .csv or .json.")],
+    out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
     """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
     from bbedge.board_certificate import document, shown_epoch
@@ -332,17 +344,19 @@ def export(
     elif out.suffix == ".jsonl":
         board.export(out)
     else:
-        raise DomainError(f"{shown_path(out)}: end the name with .jsonl (everything), .csv or .json (the graph)")
-    _say(output(), f"{board.name} is in {shown_path(out)}. Head {board.head}")
+        raise DomainError(
+            f"{shown_path(out)}: use a file name that ends with .jsonl (everything), .csv or .json (the graph)"
+        )
+    _say(output(), f"Exported {board.name} to {shown_path(out)}. Head {board.head}")
 
 
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
-    """Make a board from an archive and verify it."""
+    """Create a board from an archive and verify it."""
     from bbedge.board.archive import import_file
 
     with reading() as progress:
-        progress(f"importing {shown_path(archive)} and computing every look again")
+        progress(f"importing {shown_path(archive)} and recomputing every look")
         done = import_file(archive, place)
     _say(output(), f"Imported and verified {done.events} events. Head {done.head}")
 
@@ -358,8 +372,8 @@ def _start(
         output(),
         f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
         f"({len(scores.models)} models) and {design}.\n"
-        "Check the blocks and edit the design. Scores that helped to choose them cannot be evidence: if you looked at "
-        "these runs to decide, add only later ones. Then make the board:\n\n"
+        "Check the blocks and edit the design. If you use these scores to choose them, do not add these runs to the "
+        "board: add later runs only. Then create the board:\n\n"
         f"  bbedge board init {shlex.quote(place)} --design {design} --items {items} --models @{models}",
     )
 
@@ -370,8 +384,8 @@ def _open(place: str, design: Path | None) -> Board:
     board = Board.open(place)
     if design is not None and _design(design).hash != board.design.hash:
         raise BoardError(
-            f"{shown_path(design)} is not the design of {board.name}; a design cannot be changed after it was frozen. "
-            "Restore the file, or make a new board"
+            f"{shown_path(design)} is not the design of {board.name}; a frozen design cannot change. Restore the file, "
+            "or create a new board"
         )
     return board
 
@@ -408,21 +422,21 @@ def _read(board: Board, files: Sequence[Path], choices: Choices, max_size: str |
         files,
         score_range=board.design.score_range,
         choices=choices,
-        least_models=1,  # the board says better what is missing
+        least_models=1,  # the board's own message is more precise
         identify=True,
         max_size=max_size,
     )
 
 
 def _report_new(console: Console, board: Board, added: Added, before: Leaderboard) -> None:
-    """Say what a change brought: edges, ranks, Top-k sets, and what is still open."""
+    """Print the effect of a change: new certificates, ranks, Top-k sets, and open pairs."""
     now = board.leaderboard()
     names = display_names(now.design.models)
     for edge in added.edges[:_MOST_EDGES]:
         winner, loser = display_names([edge.winner, edge.loser])
         _say(console, f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})")
     if len(added.edges) > _MOST_EDGES:
-        _say(console, f"  and {len(added.edges) - _MOST_EDGES:,} more new edges")
+        _say(console, f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates")
     graph = now.standing
     gained = graph.n_resolved - before.standing.n_resolved
     _say(console, f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,}).")
@@ -444,7 +458,7 @@ def _report_new(console: Console, board: Board, added: Added, before: Leaderboar
         _say(console, f"Open: {_first(pairs, 5, of=graph.n_unresolved)}")
     if now.contradictions:
         groups = "; ".join(listed(group) for group in now.contradictions)
-        _say(console, f"CONTRADICTION: certified above each other: {groups}. See bbedge board show.")
+        _say(console, f"CONTRADICTION: each certified better than the others: {groups}. Run bbedge board show.")
 
 
 def _rank(interval: tuple[int, int]) -> str:

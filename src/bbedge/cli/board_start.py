@@ -1,4 +1,4 @@
-"""What a board needs before it is made, written from scores that are there: items, models and a design to edit."""
+"""Write the items, the models and a design to edit from existing scores, before a board is created."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from bbedge.core.scores import Scores
 
 _DESIGN = """\
-# The design of a board. Edit it, then make the board; after that it cannot be changed.
-# docs/board.md describes every key. Choose without looking at the scores.
+# The design of a board. Edit it, then create the board. It cannot change afterwards.
+# docs/board.md describes every key. Choose the values without looking at the scores.
 
-alpha = 0.05                 # largest probability of any false certificate, over the board's whole life
-tau = 0.0                    # margin that an advantage must exceed, as a fraction of the score range
+alpha = 0.05                 # largest probability of any false certificate, as long as the board exists
+tau = 0.0                    # certify only differences above this margin, a fraction of the score range
 method = "bb-edge-x"         # or "bb-edge", the published method
 score_range = [{low!r}, {high!r}]
-spending = "open-ended"      # how alpha is shared out over new models and new items
-copies = "refuse"            # or "allow": replicates that repeat earlier scores count
+spending = "open-ended"      # how alpha is divided among new models and new items
+copies = "refuse"            # or "allow": count replicates with the same scores as earlier ones
 """
 
 
@@ -35,12 +35,12 @@ def start_files(place: str, scores: Scores) -> tuple[Path, Path, Path]:
     )
     for path in (design, items, models):
         if path.exists():
-            raise DataError(f"{shown_path(path)}: the file exists; move it away, or use it as it is")
+            raise DataError(f"{shown_path(path)}: the file exists already; move it, or use it as it is")
     for model in scores.models:
         if model != model.strip() or len(model.splitlines()) != 1:
             raise DataError(
-                f"model {quoted(model)} has a line break, or white space at an end, and cannot stand in a list with a "
-                "name a line; correct the name"
+                f"model {quoted(model)} has a line break or leading or trailing white space, so a file with one name "
+                "per line cannot hold it; change the name"
             )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

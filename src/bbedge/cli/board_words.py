@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def claims(board: Board) -> list[ClaimRow]:
-    """What each claim spends and has certified."""
+    """The level and the certificates of each claim."""
     from bbedge.display.ledger import ClaimRow
 
     return [
@@ -25,9 +25,9 @@ def claims(board: Board) -> list[ClaimRow]:
             + (
                 f"model {stage.newcomer}"
                 if stage.newcomer
-                else "all directions"
+                else "all pairs"
                 if not stage.design.family.candidate
-                else "candidate against the rest"
+                else "candidate set against the others"
             ),
             level=stage.level,
             directions=stage.design.n_directions,
@@ -51,10 +51,12 @@ def particulars(event: Event) -> str:
         return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
     if event.kind == "replicate":
         look = content["look"]
-        edges = f"{look['edges']} edges, {len(content['certified'])} new"
+        edges = f"{look['edges']} certificates, {len(content['certified'])} new"
         return f"epoch {content['epoch']}, replicate {content['replicate']}: {edges}"
     if event.kind == "add-model":
-        return f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new edges"
+        return (
+            f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new certificates"
+        )
     if event.kind == "add-items":
         return f"epoch {content['epoch']}: {len(content['items'])} new items"
     if event.kind == "note":
@@ -100,10 +102,10 @@ def announcement(board: Board) -> str:
     pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
     parts = [
         f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
-        f"in {len(set(epoch.blocks)):,} blocks, by complete replicates.",
+        f"in {len(set(epoch.blocks)):,} blocks, with complete replicates.",
         f"Method {design.method} (bbedge), tau {design.tau:g}, scores from {design.score_range[0]:g} to "
         f"{design.score_range[1]:g}; tested: {family}.",
-        f"The probability that any certificate of this board is false, over its whole life and all looks, is at most "
+        f"The probability that any certificate of this board is ever false, over all looks, is at most "
         f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
         f"Registration {board.registration} (design, models, items and blocks)",
         f"Ledger {board.head}",

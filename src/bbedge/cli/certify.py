@@ -26,6 +26,7 @@ from bbedge.cli.options import (
     ScoreFiles,
     ScoreRange,
     Tau,
+    Verbose,
     check_pairs,
     log_choices,
     read_table,
@@ -67,14 +68,18 @@ def certify(
     score_range: ScoreRange = (0.0, 1.0),
     top_k: Annotated[
         int | None,
-        typer.Option(metavar="K", help="Say which K models are certified above all others.", show_default=False),
+        typer.Option(
+            metavar="K",
+            help="Report whether a set of K models is certified better than all others.",
+            show_default=False,
+        ),
     ] = None,
     pilot: Annotated[
         int | None,
         typer.Option(
             metavar="R",
-            help="With --top-k: the first R replicates only choose the candidate set, the others test it alone. "
-            "Certifies sooner than the full graph.",
+            help="With --top-k: use the first R replicates only to choose the candidate set, and the others to test "
+            "it. Certifies a set sooner than the test of all pairs.",
             show_default=False,
         ),
     ] = None,
@@ -94,18 +99,20 @@ def certify(
     arrays_out: ArraysOut = None,
     current: CurrentOption = False,
     all_rows: AllRows = False,
+    verbose: Verbose = False,
     expect: Annotated[
         list[str] | None,
         typer.Option(
             metavar='"A > B"',
-            help="Exit with code 3 unless this is certified. May be repeated.",
+            help="Exit with code 3 unless A is certified better than B. May be repeated.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Certify which models are better, from tables of scores or logs of evaluation tools.
 
-    Every claim holds with probability 1 - alpha, for all pairs of models and all looks together.
+    With probability at least 1 - alpha, all certified comparisons are true, for all pairs of models and all looks
+    together.
 
     [bold]Examples[/bold]
 
@@ -113,21 +120,21 @@ def certify(
     Certify with the published method.
 
     [cyan]bbedge certify run1.jsonl run2.jsonl --blocks dialogue --method bb-edge-x[/cyan]
-    Join two files, treat the items of a dialogue as dependent, certify sooner.
+    Join two files, treat items of a dialogue as dependent, use the method that certifies sooner.
 
     [cyan]bbedge certify scores.parquet --score-range 0 10 --json certificate.json[/cyan]
-    Scores from 0 to 10; keep the certificate for programs.
+    Read scores from 0 to 10 and write the certificate for programs.
 
     [cyan]bbedge certify logs/ --metric accuracy --blocks metadata.dialogue_id[/cyan]
-    Logs of Inspect AI, lm-evaluation-harness and others; look first with bbedge inspect-scores logs/.
+    Read logs of Inspect AI, lm-evaluation-harness and others. Run bbedge inspect-scores logs/ first.
 
     [cyan]bbedge certify scores.csv --html page.html[/cyan]
-    A page to look at and to send to colleagues: one file, no network.
+    Write a web page: one file that needs no network.
 
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
-    Exit with 3 unless new is certified above old, for CI.
+    Exit with code 3 unless new is certified better than old, for CI.
 
-    [bold]Exit codes[/bold]  0 done, 2 bad input, 3 an expectation is not certified, 141 the output was closed early
+    [bold]Exit codes[/bold]  0 success, 2 bad input, 3 an expectation is not certified, 141 standard output was closed
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
     from bbedge.certificate.certificate import Certificate
@@ -135,10 +142,10 @@ def certify(
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
-        raise DomainError(f"--arrays {shown_path(arrays_out)}: end the name with .npz")
+        raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
     check_title(title, html_out)
     if pilot is not None and top_k is None:
-        raise DomainError("--pilot needs --top-k K: say how many models the pilot is to choose")
+        raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
     table = read_table(
         scores,
         blocks=blocks,
@@ -173,17 +180,17 @@ def certify(
     document = {}
     if json_out is not None or html_out is not None:
         document = certificate(leaderboard)
-    # Files first: whoever reads the output may close it early, and what was asked for must be there.
+    # Files first: the reader of standard output may close it early, and the files must still be written.
     written = []
     if json_out is not None and json_out != Path("-"):
         write_whole(json_out, to_json(document))
-        written.append(f"The certificate is in {shown_path(json_out)}.")
+        written.append(f"Wrote the certificate to {shown_path(json_out)}.")
     if html_out is not None:
         write_page(html_out, Certificate.of(document, shown=graph_shown(current)), title=title)
-        written.append(f"The page is in {shown_path(html_out)}.")
+        written.append(f"Wrote the page to {shown_path(html_out)}.")
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-        written.append(f"The arrays are in {shown_path(arrays_out)}.")
+        written.append(f"Wrote the arrays to {shown_path(arrays_out)}.")
     out = output(to_error=json_out == Path("-"))
     if json_out == Path("-"):
         typer.echo(to_json(document), nl=False)
@@ -195,6 +202,7 @@ def certify(
         top_k=top_k,
         pilot_replicates=leaderboard.pilot,
         most_rows=None if all_rows else MOST_ROWS,
+        verbose=verbose,
     )
     for sentence in written:
         out.print(sentence, markup=False, highlight=False)
@@ -220,7 +228,7 @@ def _run(
         design,
         pilot=pilot,
         device=device,
-        watch=lambda panels: tracked(one_by_one(panels), total=len(panels), description="looking after each replicate"),
+        watch=lambda panels: tracked(one_by_one(panels), total=len(panels), description="adding replicates"),
     )
 
 

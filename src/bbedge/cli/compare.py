@@ -1,4 +1,4 @@
-"""``bbedge compare``: what other methods would have claimed on the same scores."""
+"""``bbedge compare``: the claims of other methods on the same scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare(
     scores: ScoreFiles,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Which methods; by default all.", show_default=False),
+        typer.Option(metavar="A,B,...", help="Methods to compare. Default: all.", show_default=False),
     ] = None,
     alpha: Alpha = 0.05,
     tau: Tau = 0.0,
@@ -63,9 +63,9 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
 ) -> None:
-    """Show what BB-EDGE and its rivals would claim on the same scores.
+    """Show what BB-EDGE and other methods would claim on the same scores.
 
-    A rival that claims more is not better: beside each stands whether its error is controlled.
+    A method that claims more is not better: the last column says whether its error is controlled.
 
     [cyan]bbedge compare scores.csv[/cyan]
     [cyan]bbedge compare scores.csv --methods bb-edge,bb-edge-x,t-holm,emr[/cyan]
@@ -93,7 +93,7 @@ def compare(
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [
         _claims(each, design, table.values, reference, seed)
-        for each in tracked(chosen, total=len(chosen), description="trying each method")
+        for each in tracked(chosen, total=len(chosen), description="running each method")
     ]
     n_models = len(table.models)
     if json_out is not None:

@@ -28,7 +28,7 @@ from bbedge.text import shown_path
 
 def convert(
     scores: ScoreFiles,
-    to: Annotated[Path, typer.Option(metavar="OUT", help="The table to write: .parquet.", show_default=False)],
+    to: Annotated[Path, typer.Option(metavar="OUT", help="The Parquet file to write.", show_default=False)],
     blocks: Blocks = None,
     column: Columns = None,
     kind: Kind = None,
@@ -38,9 +38,9 @@ def convert(
     replicate_from: ReplicateFrom = None,
     max_size: MaxSize = None,
 ) -> None:
-    """Write scores of any kind to one Parquet table, with the sources and their hashes in its metadata.
+    """Convert score tables and logs to one Parquet table, with the sources and their hashes in its metadata.
 
-    Scores are written as they are; a sample that failed is a row without a score.
+    Scores are not rescaled; a failed sample becomes a row without a score.
 
     [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
     """
@@ -48,7 +48,7 @@ def convert(
     from bbedge.text import counted
 
     if to.suffix != ".parquet":
-        raise DomainError(f"--to {shown_path(to)}: the table is Parquet; end its name with .parquet")
+        raise DomainError(f"--to {shown_path(to)}: use a file name that ends with .parquet")
     with reading() as progress:
         done = write(
             [str(path) for path in scores],
@@ -65,6 +65,6 @@ def convert(
         f"{counted(done.items, 'item')} in {counted(done.replicates, 'replicate')}."
     )
     if done.missing:
-        said += f" {counted(done.missing, 'row')} without one: a failed sample is not a zero."
+        said += f" {counted(done.missing, 'row')} without a score: a failed sample does not count as zero."
     for line in (said, *(f"Note  {note.text}" for note in done.notes)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

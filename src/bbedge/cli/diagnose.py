@@ -1,4 +1,4 @@
-"""``bbedge diagnose``: whether the assumptions look right."""
+"""``bbedge diagnose``: test the assumptions on the scores."""
 
 from __future__ import annotations
 
@@ -46,18 +46,23 @@ def diagnose(
     model_name: ModelName = None,
     replicate_from: ReplicateFrom = None,
     max_size: MaxSize = None,
-    permutations: Annotated[int, typer.Option(min=19, help="Permutations of the test for dependence.")] = 1999,
-    splits: Annotated[int, typer.Option(min=1, help="Random halves of each model's own runs.")] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of permutations and splits.")] = 1,
+    permutations: Annotated[
+        int, typer.Option(min=19, help="Number of permutations in the test for dependence.")
+    ] = 1999,
+    splits: Annotated[
+        int, typer.Option(min=1, help="Number of random splits of each model's own runs into halves.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the permutations and splits.")] = 1,
     json_out: JsonOut = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw what was found, as SVG files.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write figures of the findings as SVG files.", show_default=False),
     ] = None,
 ) -> None:
-    """Ask the scores whether the assumptions look right.
+    """Test whether the scores contradict the assumptions.
 
-    An alarm is a reason to stop and look at how the runs were made: independent runs and blocks give any at all with a
-    probability of at most 1 %. Silence is no proof: independence cannot be seen in scores alone.
+    After an alarm, stop and check how the runs were made: with independent runs and blocks, the probability of any
+    alarm is at most 1 %. The absence of alarms proves nothing: scores alone cannot show independence.
 
     [cyan]bbedge diagnose scores.csv --blocks dialogue[/cyan]
     """
@@ -115,7 +120,7 @@ def diagnose(
 
 
 def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:
-    """One figure for each question that these scores can be asked."""
+    """Draw one figure for each question that these scores can answer."""
     from math import log
 
     from bbedge.cli.figure import save
@@ -126,7 +131,9 @@ def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another place") from error
+        raise DataError(
+            f"{shown_path(folder)}: cannot create the folder ({error.strerror}); choose another one"
+        ) from error
     of_models = [each for each in diagnosis.dependence if each.model is not None]
     if of_models:
         ratios, adjusted = [each.ratio for each in of_models], [each.adjusted for each in of_models]

@@ -35,23 +35,24 @@ def evaluate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study: a TOML file.", show_default=False)],
     replicates: Annotated[
         int | None,
-        typer.Option(min=0, help="Stop after so many replicates; the next call goes on.", show_default=False),
+        typer.Option(min=0, metavar="N", help="Stop after N replicates; the next call continues.", show_default=False),
     ] = None,
-    no_drop: Annotated[bool, typer.Option("--no-drop", help="Go on running models that are settled.")] = False,
-    engine: Annotated[
-        str | None, typer.Option(help="inspect or command, in place of what the study says.", show_default=False)
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the result.")] = False,
-    json_lines: Annotated[
-        bool, typer.Option("--json", help="JSON lines on standard output, one for everything that happens.")
+    no_drop: Annotated[
+        bool, typer.Option("--no-drop", help="Keep running models whose comparisons are all decided.")
     ] = False,
+    engine: Annotated[
+        str | None, typer.Option(help="inspect or command; overrides the study file.", show_default=False)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
+    json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
 ) -> None:
-    """Run models on a benchmark, look after every replicate, and stop when the question is answered.
+    """Run models on a benchmark, check the result after every replicate, and stop when the question is answered.
 
-    The design is frozen before the first request. After Ctrl-C, a crash or a lost server the same command goes on.
-    A sample that is in the journal is not run again; samples in flight at the interruption are run again. Exit
-    codes: 0 answered (or stopped by --replicates), 2 something is in the way, 3 the budget is spent and the question
-    open, 130 interrupted.
+    The design is frozen before the first request. After Ctrl-C, a crash or a server failure, run the same command to
+    continue. Samples in the journal are not run again; samples that were in flight are.
+
+    [bold]Exit codes[/bold]  0 answered or stopped by --replicates, 2 error, 3 budget spent and question open, 130
+    interrupted
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
@@ -66,7 +67,7 @@ def evaluate(
         asked.set()
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background by a script
             raise KeyboardInterrupt
-        os.kill(os.getpid(), signal.SIGINT)  # one way out, whoever asks
+        os.kill(os.getpid(), signal.SIGINT)  # every signal ends the run in the same way
 
     signal.signal(signal.SIGTERM, interrupt)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # unless run with nohup
@@ -76,8 +77,8 @@ def evaluate(
             ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates, interrupted=asked.is_set)
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. Finished samples are kept: bbedge evaluate {shown_path(study)} goes on from here, and runs "
-            "samples that were in flight again.",
+            f"Interrupted. Finished samples are saved. To continue, run: bbedge evaluate {shown_path(study)}\n"
+            "Samples that were in flight will run again.",
             err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None
@@ -110,18 +111,16 @@ def _write_line(out: TextIO, event: Event) -> None:
 
 
 def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
-    """The result: the leaderboard, the answer, and what it cost."""
+    """Print the result: the leaderboard, the answer and the cost."""
     from rich.text import Text
 
     from bbedge.cli.evaluate_screen import saving_lines
-    from bbedge.display.terminal import show_leaderboard
+    from bbedge.display.terminal import Identity, show_leaderboard
 
     standing = replace(ended.leaderboard, current=ended.leaderboard.standing)
     top_k = study.question.k if study.question.kind == "top-k" else None
     notes = (
-        [f"Settled before the end, and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."]
-        if ended.retired
-        else []
+        [f"Decided early and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."] if ended.retired else []
     )
     if study.design.family == "all" and ended.leaderboard.replicates:
         show_leaderboard(
@@ -130,16 +129,22 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
             notes=notes,
             top_k=top_k,
             title=shown_path(study.path.name),
-            identity=f"{study.design.method}, tau {study.design.tau:g}, alpha {study.design.alpha:g}, "
-            f"hash {study.design.hash[:16]}, board {shown_path(without_credentials(study.board))}",
+            identity=Identity(
+                settings=f"{study.design.method}, tau {study.design.tau:g}, alpha {study.design.alpha:g}",
+                label=f"board {shown_path(without_credentials(study.board))}, hash",
+                hash=study.design.hash,
+            ),
         )
         console.print()
     verdict = {
         "answered": ("Answered", "bold green"),
         "budget": ("Not answered: the budget is spent", "bold yellow"),
-        "asked": ("Stopped as asked", "bold"),
-        "nothing-left": ("Not answered: fewer than two models are left to be run", "bold yellow"),
-        "contradiction": ("CONTRADICTION: models are certified above each other; see bbedge board show", "bold red"),
+        "asked": ("Stopped by --replicates", "bold"),
+        "nothing-left": ("Not answered: fewer than two models are left to run", "bold yellow"),
+        "contradiction": (
+            "CONTRADICTION: each of several models is certified better than the others; run bbedge board show",
+            "bold red",
+        ),
     }
     word, style = verdict[ended.reason]
     console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)

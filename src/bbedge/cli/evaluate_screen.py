@@ -1,4 +1,4 @@
-"""A study as it runs: a live screen on a terminal, a line per replicate elsewhere."""
+"""Progress of a study: a live screen on a terminal, one line per replicate elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bbedge.evaluate.events import (
     SampleFailed,
     Waiting,
 )
-from bbedge.text import display_names, shown
+from bbedge.text import counted, display_names, shown
 
 if TYPE_CHECKING:
     from bbedge.evaluate.spec import EvaluationSpec
@@ -39,10 +39,10 @@ _WINDOW = 20.0  # seconds over which speed is measured
 
 
 def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
-    """What was used, beside the full budget: samples exactly, all else as projected from what samples took so far."""
+    """Usage next to the full budget: exact for samples, projected from past usage for the rest."""
     lines = [f"Replicates  {spent.replicates:,} of at most {spent.budget:,}"]
     if spent.unknown:
-        lines.append(f"            what {spent.unknown:,} of them used is not known: usage.jsonl lacks them")
+        lines.append(f"            usage of {spent.unknown:,} of them is not known: usage.jsonl does not list them")
     if study.engine == "command":  # a sample is the whole benchmark there, and a call is counted by its items
         lines.append(f"Item runs   {_against(spent.used.calls, spent.full.calls, 'instead of')}")
     else:
@@ -51,7 +51,7 @@ def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
             lines.append(f"Requests    {_against(spent.used.calls, spent.full.calls)}")
     if spent.lost:
         lines.append(
-            f"            {spent.lost:,} of these were in flight at an interruption and were run again"
+            f"            {spent.lost:,} of these were in flight at an interruption and ran again"
             + ("; their tokens are not counted" if spent.used.total_tokens else "")
         )
     if spent.used.total_tokens:
@@ -69,22 +69,22 @@ def _against(used: float, full: float, words: str = "instead of about", *, curre
 
 
 class Lines:
-    """A line for everything that matters; for logs."""
+    """Prints a line per event that matters, for logs."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     def __call__(self, event: Event) -> None:
-        """Print the event, unless it is too small to matter."""
+        """Print the event, unless it is about a single sample."""
         text = line(event)
         if text:
             self._console.print(Text(text), highlight=False, soft_wrap=True)
 
 
 def line(event: Event) -> str:
-    """An event in a line; nothing for a single sample."""
+    """An event as a line of text; empty for a single sample."""
     if isinstance(event, Begun):
-        done = f", {event.replicates} replicates are done" if event.replicates else ""
+        done = f", {event.replicates} replicates done" if event.replicates else ""
         return (
             f"{event.question}: {len(event.models)} models, {event.items:,} items, at most {event.budget} replicates"
             f"{done}. Design {event.design_hash[:16]} is frozen in {event.board}"
@@ -93,11 +93,11 @@ def line(event: Event) -> str:
         new = f"; new: {_few([f'{shown(a, 30)} > {shown(b, 30)}' for a, b in event.new_edges], 6)}"
         return f"replicate {event.replicate}: {event.answer.text}{new if event.new_edges else ''}"
     if isinstance(event, Dropped):
-        return f"settled, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
+        return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
     if isinstance(event, Noted):
-        return f"noted on the board: {event.text}"
+        return f"note on the board: {event.text}"
     if isinstance(event, Waiting):
-        return f"{event.samples:,} samples failed; trying them again in {event.seconds:.0f} s (try {event.attempt})"
+        return f"{counted(event.samples, 'sample')} failed; retry {event.attempt} in {event.seconds:.0f} s"
     return ""
 
 
@@ -106,7 +106,7 @@ def _few(texts: list[str], most: int) -> str:
 
 
 class Screen:
-    """The live screen: how far each model is, how fast, how long still, the leaderboard and what is open."""
+    """The live screen: progress per model, speed, time left, leaderboard and open pairs."""
 
     def __init__(self, console: Console, study: EvaluationSpec) -> None:
         self._console, self._study = console, study
@@ -141,7 +141,7 @@ class Screen:
         self._live.stop()
 
     def __call__(self, event: Event) -> None:
-        """Take in what happened; what should stay on the terminal is printed above the screen."""
+        """Update the screen; lines that should stay on the terminal are printed above it."""
         if isinstance(event, Begun):
             self._begun = event
         elif isinstance(event, ReplicateBegun):
@@ -169,7 +169,7 @@ class Screen:
             self._error = "" if isinstance(event, Looked) else self._error
 
     def render(self) -> RenderableType:
-        """The screen as it is now."""
+        """The current screen."""
         if self._begun is None or self._replicate is None:
             return Text("preparing the benchmark and the models …", style="dim")
         parts: list[RenderableType] = [Text(), self._heading(), self._models(), self._speed()]
@@ -208,15 +208,15 @@ class Screen:
                 Text(f"{failed:,} failed" if failed else "", style="yellow"),
             )
         if len(now.models) > _MOST_MODELS:
-            table.add_row(Text(f"and {len(now.models) - _MOST_MODELS} models more", style="dim"))
+            table.add_row(Text(f"and {len(now.models) - _MOST_MODELS} more models", style="dim"))
         if self._dropped:
-            table.add_row(Text(f"settled, not run: {_few([shown(m, 30) for m in self._dropped], 4)}", style="green"))
+            table.add_row(Text(f"decided, not run: {_few([shown(m, 30) for m in self._dropped], 4)}", style="green"))
         return table
 
     def _speed(self) -> Text:
         now, begun = self._replicate, self._begun
         if self._waiting is not None:
-            return Text(f"waiting {self._waiting.seconds:.0f} s before failed samples are tried again", style="yellow")
+            return Text(f"waiting {self._waiting.seconds:.0f} s before retrying failed samples", style="yellow")
         if now is None or begun is None or not self._finished:
             return Text("waiting for the first answers", style="dim")
         moment = time.monotonic()
@@ -230,7 +230,7 @@ class Screen:
         parts = [f"{self._calls:,} {'item runs' if self._study.engine == 'command' else 'requests'} by this command"]
         if self._tokens:
             parts += [f"{self._tokens:,} tokens", f"{tokens:,.0f} tokens/s"]
-        parts += [f"{_time(here / rate)} left here", f"{_time((here + later) / rate)} at most in all"]
+        parts += [f"{_time(here / rate)} left in this replicate", f"at most {_time((here + later) / rate)} in total"]
         return Text(" · ".join(parts), style="dim")
 
     def _board(self, looked: Looked) -> Table:

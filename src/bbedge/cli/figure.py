@@ -26,7 +26,7 @@ app = typer.Typer(
 
 Outs = Annotated[
     list[Path],
-    typer.Argument(metavar="OUT...", help="Files to write; the ending names the format.", show_default=False),
+    typer.Argument(metavar="OUT...", help="Files to write; the file extension selects the format.", show_default=False),
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -36,7 +36,7 @@ PICTURES = (".png", ".svg", ".pdf")
 def graph(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
     """Draw the certified graph, or export it.
 
-    .png, .svg, .pdf draw it; .dot, .graphml, .mmd (Mermaid) and .csv are for other programs.
+    .png, .svg and .pdf are figures; .dot, .graphml, .mmd (Mermaid) and .csv are exports for other programs.
 
     [cyan]bbedge figure graph certificate.json graph.pdf graph.dot[/cyan]
     """
@@ -49,7 +49,7 @@ def graph(source: Source, out: Outs, epoch: EpochOption = None, current: Current
         if path.suffix.lower() in EXPORTS:
             write_whole(path, EXPORTS[path.suffix.lower()](certificate))
     save(lambda: graph_figure(certificate), [path for path in out if path.suffix.lower() in PICTURES])
-    _told(out)
+    _print_written(out)
 
 
 @app.command()
@@ -60,18 +60,18 @@ def ranks(source: Source, out: Outs, epoch: EpochOption = None, current: Current
     _check(out, PICTURES)
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
     save(lambda: rank_figure(certificate), out)
-    _told(out)
+    _print_written(out)
 
 
 @app.command()
 def evidence(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
-    """Draw the evidence of every pair, look by look, against the threshold."""
+    """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure
 
     _check(out, PICTURES)
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
     save(lambda: evidence_figure(certificate), out)
-    _told(out)
+    _print_written(out)
 
 
 @app.command()
@@ -82,24 +82,24 @@ def stability(
     incomplete: IncompletePolicy = "refuse",
     column: Columns = None,
 ) -> None:
-    """Draw the rank that each single replicate would have given every model."""
+    """Draw the rank of every model in each single replicate."""
     from bbedge.display.figures import stability_figure
 
     _check(out, PICTURES)
     table = read_table([scores], blocks=None, score_range=score_range, incomplete=incomplete, column=column)
     save(lambda: stability_figure(table.values.mean(axis=2), table.models, table.replicates), out)
-    _told(out)
+    _print_written(out)
 
 
 @app.command()
 def power(
     study: Annotated[
         Path,
-        typer.Argument(metavar="STUDY", help="A folder that bbedge study run wrote, for instance studies/power."),
+        typer.Argument(metavar="STUDY", help="A folder that bbedge study run wrote, for example studies/power."),
     ],
     out: Outs,
 ) -> None:
-    """Draw the curves of a study: error, power and what else it measured, replicate by replicate.
+    """Draw the curves of a study over replicates: error, power and its other metrics.
 
     [cyan]bbedge figure power studies/power power.pdf[/cyan]
     """
@@ -109,15 +109,15 @@ def power(
     _check(out, PICTURES)
     found, results = read_results(study)
     save(lambda: study_figure(found, results), out)
-    _told(out)
+    _print_written(out)
 
 
 @app.command()
 def badge(
     source: Source,
-    out: Annotated[Path, typer.Argument(metavar="OUT.svg", help="The badge.", show_default=False)],
-    model: Annotated[str, typer.Option(help="Whose rank it shows.", show_default=False)],
-    label: Annotated[str | None, typer.Option(help="What stands before it; the model's name if not given.")] = None,
+    out: Annotated[Path, typer.Argument(metavar="OUT.svg", help="The file to write.", show_default=False)],
+    model: Annotated[str, typer.Option(help="The model whose rank the badge shows.", show_default=False)],
+    label: Annotated[str | None, typer.Option(help="Text before the rank. Default: the name of the model.")] = None,
     epoch: EpochOption = None,
     current: CurrentOption = False,
 ) -> None:
@@ -130,7 +130,7 @@ def badge(
     _check([out], (".svg",))
     certificate, _ = open_certificate(source, epoch=epoch, current=current)
     write_whole(out, draw(certificate, model, label=label))
-    _told([out])
+    _print_written([out])
 
 
 def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
@@ -146,8 +146,8 @@ def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
 def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
     for path in out:
         if path.suffix.lower() not in endings:
-            raise DomainError(f"{shown_path(path)}: end the name with one of {', '.join(endings)}")
+            raise DomainError(f"{shown_path(path)}: use a file name that ends with one of {', '.join(endings)}")
 
 
-def _told(out: Sequence[Path]) -> None:
+def _print_written(out: Sequence[Path]) -> None:
     output().print(f"Written: {', '.join(shown_path(path) for path in out)}", markup=False, highlight=False)

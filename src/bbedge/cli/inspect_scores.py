@@ -1,4 +1,4 @@
-"""``bbedge inspect-scores``: what is in the files, before anything is claimed."""
+"""``bbedge inspect-scores``: list what is in score files."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from bbedge.cli.options import (
 from bbedge.cli.progress import output, reading
 from bbedge.cli.survey_words import file_rows, filter_rows, found_words, metric_rows, suggestion, suspicions
 from bbedge.files import write_whole
+from bbedge.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,15 +56,15 @@ def inspect_scores(
     max_size: MaxSize = None,
     json_out: JsonOut = None,
 ) -> None:
-    """Show what is in score files and logs: models, items, replicates, what to choose, what is suspicious.
+    """List what is in score files and logs: models, items, replicates, options to choose, possible problems.
 
-    No score is shown: metric, filter, blocks and what is left out belong to the design, which is chosen before the
-    scores are seen. The last line is the command to go on with.
+    It shows no scores, because metric, filter, blocks and dropped data are part of the design, which you choose before
+    you see scores. The last line of the output is the next command to run.
 
     [cyan]bbedge inspect-scores logs/[/cyan]
     [cyan]bbedge inspect-scores logs/ --metric match --blocks metadata.dialogue_id[/cyan]
 
-    [bold]Exit codes[/bold]  0 the scores can be read, 2 bad input, 3 a choice is still to be made
+    [bold]Exit codes[/bold]  0 the scores can be read, 2 bad input, 3 a choice is missing
     """
     from bbedge.readers.survey import survey
 
@@ -110,7 +111,8 @@ def _show(console: Console, found: Survey, command: str) -> None:
 
     grid(found_words(found), ("file", "kind", "model", "task", "samples", "errors"), file_rows(found))
     if found.unread:
-        say(f"Not recognised and not read: {len(found.unread)} files, first {shlex.quote(found.unread[0])}", "dim")
+        skipped = counted(len(found.unread), "file")
+        say(f"Skipped, format not recognised: {skipped}, first {shlex.quote(found.unread[0])}", "dim")
     if found.metrics:
         grid("Metrics: --metric", ("name", "task", "samples", "smallest to largest", ""), metric_rows(found))
     if any(len(of_task) > 1 for of_task in found.filters.values()):
@@ -135,16 +137,16 @@ def _show(console: Console, found: Survey, command: str) -> None:
         say(found.refused)
     notes = suspicions(found)
     console.print()
-    say("Suspicious" if notes else "Nothing suspicious was seen, which is no proof that nothing is.", "bold")
+    say("Possible problems" if notes else "No problems found. This does not prove that there are none.", "bold")
     for note in notes:
         say(f"- {note}")
     console.print()
     if found.scores is not None:
-        say("Go on with", "bold")
+        say("Next", "bold")
     elif found.to_choose:
-        say("Choose, for instance", "bold")
+        say("Make the missing choice, for example", "bold")
     elif found.remedy is not None:
-        say("Complete the runs. Or decide, before you see scores, what may be left out, for instance", "bold")
+        say("Complete the runs. Or decide, before you see scores, what to drop, for example", "bold")
     else:
         say("Fix this, then run the command again", "bold")
     say(f"  {command}")
@@ -165,7 +167,7 @@ def _given(
     replicate_from: str | None,
     max_size: str | None,
 ) -> list[str]:
-    """The options that were given, to be given again."""
+    """The options of this call, for the next command."""
     options: list[str] = []
     for option, values in (
         ("--format", [kind]),

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how score files are read for them."""
+"""Options that several commands share, and the reading of their score files."""
 
 from __future__ import annotations
 
@@ -22,51 +22,57 @@ if TYPE_CHECKING:
 ScoreFiles = Annotated[
     list[Path],
     typer.Argument(
-        help="Score tables (CSV, JSONL or Parquet with columns model, item, score and, if there are any, replicate "
-        "and block), logs of evaluation tools, folders of these, patterns with *, or - for a table on standard input. "
-        "All are joined.",
+        help="Score tables (CSV, JSONL or Parquet with columns model, item, score and optionally replicate and "
+        "block), logs of evaluation tools, folders, patterns with *, or - for a table on standard input. All files "
+        "are joined.",
         show_default=False,
     ),
 ]
 Alpha = Annotated[
-    float, typer.Option(help="Largest allowed probability of any false certificate, over all pairs and all looks.")
+    float,
+    typer.Option(help="Error level: the largest probability of any false certificate, over all pairs and all looks."),
 ]
 Tau = Annotated[
     float,
     typer.Option(
-        help="Margin that an advantage must exceed, as a fraction of the score range (0.02 = two points of 100)."
+        help="Certify only differences above this margin, a fraction of the score range (0.02 is two points of 100)."
     ),
 ]
 Blocks = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN|item|one",
-        help="Items that may depend on each other: a column, or a field of a log such as metadata.dialogue_id, that "
-        "names their block; item if none do, one if all may. Default: the block column if there is one, else item.",
+        help="Which items may depend on each other. COLUMN: items with the same value in this column, or in this field "
+        "of a log, such as metadata.dialogue_id; item: none; one: all. Default: the block column if there is one, "
+        "else item.",
         show_default=False,
     ),
 ]
 ScoreRange = Annotated[
-    tuple[float, float], typer.Option(metavar="LO HI", help="The scale of the scores, for instance 0 10.")
+    tuple[float, float], typer.Option(metavar="LO HI", help="Lowest and highest possible score, for instance 0 10.")
 ]
 IncompletePolicy = Annotated[
     Incomplete,
-    typer.Option(help="What to do about missing cells. Dropping changes what is claimed: decide before you look."),
+    typer.Option(
+        help="What to do about missing scores. Dropping data changes the claim: decide before you see scores."
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="ROLE=NAME", help="Which column holds model, item, replicate, block or score.", show_default=False
+        metavar="ROLE=NAME",
+        help="The column that holds model, item, replicate, block or score. May be repeated.",
+        show_default=False,
     ),
 ]
-_LOGS = "What a log cannot say"
+_LOGS = "Options for logs"
 Kind = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="KIND",
-        help="What all files are, if it is not recognised: lm-eval, inspect, helm, lighteval, promptfoo, "
-        "openai-evals, table or wide.",
+        help="Format of all files: lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, table or wide. "
+        "Default: detect it.",
         show_default=False,
         rich_help_panel=_LOGS,
     ),
@@ -75,7 +81,7 @@ Metric = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="The metric that is the score. May be repeated if tasks have different ones.",
+        help="The metric to use as the score. May be repeated if tasks have different metrics.",
         show_default=False,
         rich_help_panel=_LOGS,
     ),
@@ -85,7 +91,7 @@ Filter = Annotated[
     typer.Option(
         "--filter",
         metavar="NAME",
-        help="The filter under which answers count, where a log scores them under several. May be repeated.",
+        help="The filter whose scores to use, if a log has several filters. May be repeated.",
         show_default=False,
         rich_help_panel=_LOGS,
     ),
@@ -94,7 +100,7 @@ ModelName = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[PATTERN=]NAME",
-        help="A name for the model: of all logs, or of those whose path or own name fits the pattern. May be repeated.",
+        help="Name of the model in all logs, or in logs whose path or model name matches PATTERN. May be repeated.",
         show_default=False,
         rich_help_panel=_LOGS,
     ),
@@ -103,8 +109,8 @@ ReplicateFrom = Annotated[
     str | None,
     typer.Option(
         metavar="WHERE",
-        help="What names the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
-        "Default: a model's runs in the order of their times.",
+        help="What identifies the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
+        "Default: number a model's runs by time.",
         show_default=False,
         rich_help_panel=_LOGS,
     ),
@@ -112,8 +118,8 @@ ReplicateFrom = Annotated[
 CopiesRule = Annotated[
     Copies | None,
     typer.Option(
-        help="Replicates that repeat others score by score stop the command (refuse) or count (allow). Decide before "
-        "the runs; the certificate states it.",
+        help="Replicates with the same scores as another one: stop (refuse) or count them (allow). Decide before the "
+        "runs; the certificate records it.",
         show_default="refuse",
     ),
 ]
@@ -121,8 +127,8 @@ MaxSize = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="Allow larger lines, names and unpacked files, and larger arrays of pairs, up to this size: 500M, 8G. See "
-        "the limits in docs/formats.md.",
+        help="Raise the limits on lines, names, unpacked files and arrays of pairs to this size: 500M, 8G. "
+        "docs/formats.md lists the limits.",
         show_default=False,
     ),
 ]
@@ -130,13 +136,13 @@ Device = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Where to compute: cpu, or a device of PyTorch such as cuda.",
+        help="Device to compute on: cpu, or a PyTorch device such as cuda.",
         show_default="cpu",
     ),
 ]
 JsonOut = Annotated[
     Path | None,
-    typer.Option("--json", metavar="OUT", help="Write it all as JSON; - for standard output.", show_default=False),
+    typer.Option("--json", metavar="OUT", help="Write the result as JSON; - for standard output.", show_default=False),
 ]
 
 ArraysOut = Annotated[
@@ -144,11 +150,14 @@ ArraysOut = Annotated[
     typer.Option(
         "--arrays",
         metavar="OUT.npz",
-        help="Write evidence, margins and edges of every pair as NumPy arrays; the JSON has them up to 500 models.",
+        help="Write evidence, margins and edges of all pairs as NumPy arrays. The JSON has them up to 500 models.",
         show_default=False,
     ),
 ]
-AllRows = Annotated[bool, typer.Option("--all", help="Print every model, however many there are.")]
+AllRows = Annotated[bool, typer.Option("--all", help="Print all models, not only the first 60.")]
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Print the full statement of the guarantee and its assumptions.")
+]
 
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 # The most arrays of this size that an evidence keeps, as docs/scale.md states it.
@@ -168,7 +177,7 @@ def read_table(
     identify: bool = False,
     max_size: str | None = None,
 ) -> Scores:
-    """Read the score files of a command, with a spinner for who waits."""
+    """Read the score files of a command, with a spinner."""
     from bbedge.readers import read_scores
 
     with reading() as progress:
@@ -219,7 +228,7 @@ def log_choices(
     model_name: Sequence[str] | None,
     replicate_from: str | None,
 ) -> Choices:
-    """What was said about logs."""
+    """The choices that the options for logs make."""
     return Choices(
         format=kind,
         metrics=tuple(metric or ()),

@@ -1,4 +1,4 @@
-"""``bbedge plan``: what a benchmark can resolve, and at what cost, before anything is paid for."""
+"""``bbedge plan``: what a benchmark can resolve, and at what cost, before the first run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plan(
         list[Path] | None,
         typer.Argument(
             metavar="[PILOT]...",
-            help="Scores of a pilot, to learn how noisy pairs are. Without them say what to assume.",
+            help="Scores of a pilot, to estimate the noise. Without a pilot, pass the assumptions as options.",
             show_default=False,
         ),
     ] = None,
@@ -56,22 +56,22 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    block_size: Annotated[int, typer.Option(min=1, help="Items per block, where --items is a number.")] = 1,
+    block_size: Annotated[int, typer.Option(min=1, help="Items per block, if --items is a number.")] = 1,
     mean: Annotated[
-        float, typer.Option(help="Mean score of right-or-wrong items to assume; 0.5 is the noisiest.")
+        float, typer.Option(help="Assumed mean score of right-or-wrong items; 0.5 has the most noise.")
     ] = 0.5,
-    correlation: Annotated[float, typer.Option(help="Correlation of two scores of a block to assume.")] = 0.0,
+    correlation: Annotated[float, typer.Option(help="Assumed correlation of two scores of a block.")] = 0.0,
     gap: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Differences whose cost is wanted, on the [0, 1] scale.")
+        str, typer.Option(metavar="A,B,...", help="Differences to compute the cost of, on the [0, 1] scale.")
     ] = "0.01,0.02,0.05,0.1",
     replicates: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Replicates after which to say what is resolved.")
+        str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
     power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = 0.8,
     alpha: Alpha = 0.05,
     tau: Tau = 0.0,
     tokens: Annotated[
-        float | None, typer.Option(min=0, help="Tokens of one model's answer to one item.", show_default=False)
+        float | None, typer.Option(min=0, help="Tokens per model and item, prompt included.", show_default=False)
     ] = None,
     price: Annotated[
         float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
@@ -88,14 +88,14 @@ def plan(
     max_size: MaxSize = None,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
+        typer.Option(metavar="OUT", help="Write a figure: a .png, .svg or .pdf file.", show_default=False),
     ] = None,
     json_out: JsonOut = None,
 ) -> None:
-    """Say what a benchmark can resolve, and what a difference would cost.
+    """Forecast the smallest difference that a benchmark can resolve, and the cost of resolving a difference.
 
-    From a pilot, or from what you assume. Nothing here spends any error: plan as often as you like, then freeze the
-    design and run.
+    The forecast uses a pilot or your assumptions. It spends no error budget: plan as often as you like, then freeze
+    the design and run.
 
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
     [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
@@ -108,9 +108,9 @@ def plan(
     looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
     gaps = _numbers("--gap", gap)
     if not 0.0 < power < 1.0:
-        raise DomainError(f"a power of {power} is not possible; choose one between 0 and 1, for instance 0.8")
+        raise DomainError(f"--power {power} is not between 0 and 1; choose for example 0.8")
     if price is not None and tokens is None:
-        raise DomainError("--price is per million tokens; say with --tokens how many an answer takes")
+        raise DomainError("--price is per million tokens; add --tokens, the number of tokens per model and item")
     if pilot:
         table = read_table(
             pilot,
@@ -122,12 +122,12 @@ def plan(
             max_size=max_size,
         )
         if items is not None or models is not None:
-            raise DomainError("a pilot brings its own models and items; leave --models and --items out")
+            raise DomainError("the pilot defines the models and items; leave out --models and --items")
         design = table.design(alpha=alpha, tau=tau)
         ways, assumed = _from_pilot(design, table.values)
     else:
         if items is None:
-            raise DomainError("say how many items there are with --items, or give the scores of a pilot")
+            raise DomainError("pass the number of items with --items, or the scores of a pilot")
         design = _design(models or 10, items, block_size, alpha, tau)
         size = float(design.layout.sizes.mean())
         outlook = Outlook.of_scores(mean=mean, block_size=size, correlation=correlation)
@@ -162,7 +162,7 @@ def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
-        raise DomainError(f"{option} {quoted(text)} is not a list of numbers such as 1,2,5") from error
+        raise DomainError(f"{option} {quoted(text)} is not a list of numbers; write for example 1,2,5") from error
 
 
 def _design(models: int, items: str, block_size: int, alpha: float, tau: float) -> Design:
@@ -179,7 +179,7 @@ def _design(models: int, items: str, block_size: int, alpha: float, tau: float) 
 
 
 def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way], str]:
-    """What the pairs of a pilot show, and that in words."""
+    """Forecasts from a pilot, and a sentence on what it showed."""
     from bbedge.core.design import Design
     from bbedge.core.growth import pilot_outlooks, typical_outlook
 
@@ -189,7 +189,7 @@ def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way],
     words = f"From the pilot's {len(panels)} replicate{'' if len(panels) == 1 else 's'}: a typical pair has noise "
     words += f"{typical.noise:.4f} and unevenness {typical.unevenness:.4f} per block."
     if len(panels) == 1:
-        words += " One replicate cannot tell them apart; all is counted as noise."
+        words += " One replicate cannot separate the two; all variance counts as noise."
     return ways, words
 
 

@@ -1,4 +1,4 @@
-"""What is shown while work goes on: on standard error, and only to a person."""
+"""Progress on standard error, only if it is a terminal."""
 
 from __future__ import annotations
 

@@ -14,12 +14,14 @@ from bbedge.text import shown_path
 
 def report(
     source: Source,
-    html: Annotated[Path, typer.Option("--html", metavar="OUT", help="Where to write the page.", show_default=False)],
+    html: Annotated[
+        Path, typer.Option("--html", metavar="OUT", help="The file to write the page to.", show_default=False)
+    ],
     title: TitleOption = None,
     epoch: EpochOption = None,
     current: CurrentOption = False,
 ) -> None:
-    """Make a page to look at and to send: one file, no network.
+    """Write a web page from a certificate or a board: one file that needs no network.
 
     [cyan]bbedge report certificate.json --html page.html[/cyan]
     [cyan]bbedge report board.bbedge --html page.html --title "Our models"[/cyan]
@@ -28,4 +30,4 @@ def report(
     """
     certificate, name = open_certificate(source, epoch=epoch, current=current)
     write_page(html, certificate, title=title or name)
-    output().print(f"The page is in {shown_path(html)}.", markup=False, highlight=False)
+    output().print(f"Wrote the page to {shown_path(html)}.", markup=False, highlight=False)

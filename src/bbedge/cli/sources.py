@@ -1,4 +1,4 @@
-"""Where a certificate comes from: a file that ``certify --json`` wrote, or a board."""
+"""Open a certificate: a file that ``certify --json`` wrote, or a board."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="SOURCE", help="A certificate (what certify --json wrote) or a board (a file or a PostgreSQL URL)."
+        metavar="SOURCE", help="A certificate (the output of certify --json) or a board (a file or a PostgreSQL URL)."
     ),
 ]
 EpochOption = Annotated[
     int | None,
-    typer.Option(
-        "--epoch", help="Of a board: this version. By default the last one that has runs.", show_default=False
-    ),
+    typer.Option("--epoch", help="The epoch of a board. Default: the last one that has runs.", show_default=False),
 ]
-CurrentOption = Annotated[bool, typer.Option("--current", help="Show the last look alone, not all that stands.")]
+CurrentOption = Annotated[
+    bool, typer.Option("--current", help="Show the certificates of the last look alone, not of all looks.")
+]
 TitleOption = Annotated[
     str | None, typer.Option("--title", metavar="TEXT", help="The heading of the page.", show_default=False)
 ]
 HtmlOut = Annotated[
     Path | None,
-    typer.Option("--html", metavar="OUT", help="Write a page to look at and to send: one file.", show_default=False),
+    typer.Option("--html", metavar="OUT", help="Write a web page: one file that needs no network.", show_default=False),
 ]
 
 _SQLITE = b"SQLite format 3\0"
@@ -44,7 +44,7 @@ def open_certificate(source: str, *, epoch: int | None = None, current: bool = F
 
     if not _is_board(source):
         if epoch is not None:
-            raise DomainError(f"{shown_path(source)} is not a board; --epoch is for boards")
+            raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
         return read_certificate(Path(source), shown=graph_shown(current)), None
 
     from bbedge.board import Board
@@ -62,18 +62,18 @@ def graph_shown(current: bool) -> Shown:
 
 
 def board_title(place: str) -> str | None:
-    """The name of a board's file. Where a server is, is nobody's business who gets the page."""
+    """The name of a board's file; none for a URL, so that the page does not reveal the server."""
     return None if "://" in place else Path(place).stem
 
 
 def check_title(title: str | None, html: Path | None) -> None:
-    """Refuse a heading for a page that is not written."""
+    """Raise if there is a heading but no page."""
     if title is not None and html is None:
-        raise DomainError("--title is the heading of a page; say with --html where to write the page")
+        raise DomainError("--title sets the heading of a page; add --html OUT to write the page")
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
-    """Write a page and nothing beside it."""
+    """Write a page to a file."""
     from bbedge.display.page import render_page
     from bbedge.files import write_whole
 
@@ -87,4 +87,4 @@ def _is_board(source: str) -> bool:
         with Path(source).open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
-        return False  # reading it as a certificate says what is wrong
+        return False  # reading it as a certificate gives the message

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Run the experiments: every simulation of the paper, and ours, beside the published numbers.",
+    help="Run the experiments: every simulation of the paper and our own, next to the published numbers.",
 )
 
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where results are, one folder per study.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the results, with one subfolder per study.")]
 _CHUNKS = ".chunks"
 _ALL = "all"
 
@@ -40,8 +40,8 @@ def list_studies(out: Out = Path("studies")) -> None:
     from bbedge.study.experiments import STUDIES
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("study", "about", "repeats", "results"):
-        table.add_column(heading, no_wrap=heading != "repeats")
+    for heading in ("study", "about", "reproduces", "results"):
+        table.add_column(heading, no_wrap=heading != "reproduces")
     for study in STUDIES.values():
         made = _read_made(out / study.name)
         done = "" if made is None else f"{made.repetitions} repetitions"
@@ -49,7 +49,7 @@ def list_studies(out: Out = Path("studies")) -> None:
     console = output()
     console.print(table)
     console.print()
-    console.print("bbedge study run NAME makes one, bbedge study show NAME prints its numbers.", highlight=False)
+    console.print("bbedge study run NAME runs a study; bbedge study show NAME prints its numbers.", highlight=False)
 
 
 @app.command()
@@ -57,35 +57,38 @@ def run(
     name: Annotated[str, typer.Argument(help="Name of the study, or all.", show_default=False)],
     repetitions: Annotated[int, typer.Option(min=1, help="Repetitions of every setting.")] = 500,
     seed: Annotated[
-        int, typer.Option(min=0, help="The same seed gives the same bytes, with any number of workers.")
+        int, typer.Option(min=0, help="Seed. Results depend on it alone, not on the number of workers.")
     ] = 1,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; all cores by default.", show_default=False)
+        int | None, typer.Option(min=1, help="Number of processes. Default: one per core.", show_default=False)
     ] = None,
     backend: Annotated[str, typer.Option(help="joblib (this machine) or ray (a cluster).")] = "joblib",
     address: Annotated[
         str | None,
         typer.Option(
-            help="Address of a running Ray cluster, or auto; by default one is started here.", show_default=False
+            help="Address of a running Ray cluster, or auto. Default: start one on this machine.", show_default=False
         ),
     ] = None,
     device: Annotated[
         str | None,
         typer.Option(
-            help="Compute the evidence of many repetitions together on a device of PyTorch, such as cuda.",
+            help="Compute the evidence of many repetitions together on a PyTorch device, such as cuda.",
             show_default=False,
         ),
     ] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Real repeated runs for same-model: a score table. May be repeated.", show_default=False),
+        typer.Option(
+            help="Score table with repeated runs of a real model, for the study same-model. May be repeated.",
+            show_default=False,
+        ),
     ] = None,
     out: Out = Path("studies"),
 ) -> None:
-    """Run a study, or go on with one that was interrupted.
+    """Run a study, or continue an interrupted one.
 
-    Finished chunks of ten repetitions are kept: Ctrl-C or a crash costs no more than the chunks being worked on. When
-    all are done the table, the figure and the page are written.
+    Finished chunks of ten repetitions are saved, so that Ctrl-C or a crash loses only the chunks in progress. At the
+    end the table, the figure and the page are written.
 
     [cyan]bbedge study run power --repetitions 50[/cyan]
     [cyan]bbedge study run all[/cyan]
@@ -96,12 +99,12 @@ def run(
     if backend not in ("joblib", "ray"):
         raise DomainError(f"unknown backend {backend!r}; choose joblib or ray")
     if address is not None and backend != "ray":
-        raise DomainError("--address is the address of a Ray cluster; add --backend ray")
+        raise DomainError("--address needs --backend ray; add it")
     chosen = list(STUDIES.values()) if name == _ALL else [find(name)]
     for study in chosen:
         found = _with_data(study, data or []) if study.needs_data else study
         if data and not any(each.needs_data for each in chosen):
-            raise DomainError(f"study {study.name} takes no --data")
+            raise DomainError(f"study {study.name} takes no data; leave out --data")
         _run_one(
             found,
             repetitions=repetitions,
@@ -119,7 +122,7 @@ def run(
 def show(
     name: Annotated[str, typer.Argument(help="Name of the study.", show_default=False)], out: Out = Path("studies")
 ) -> None:
-    """Print the numbers of a study that was run, beside the paper's."""
+    """Print the results of a study next to the numbers of the paper."""
     from bbedge.display.study_table import setting_tables, show_study
     from bbedge.study.experiments import study as find
 
@@ -147,9 +150,7 @@ def read_results(folder: Path) -> tuple[Study, Results]:
 def _made(folder: Path, study: Study) -> Made:
     made = _read_made(folder)
     if made is None:
-        raise DataError(
-            f"{shown_path(folder)}: no results of {study.name} here; make them with: bbedge study run {study.name}"
-        )
+        raise DataError(f"{shown_path(folder)}: no results of {study.name}; run: bbedge study run {study.name}")
     return made
 
 
@@ -210,7 +211,7 @@ def _run_one(
 
 
 def _write(study: Study, results: Results, made: Made, out: Path) -> None:
-    """The table, the figure, the page and how they were made; the list of studies last."""
+    """Write the table, the figure, the page and the record of the run; last, the list of studies."""
     from bbedge.display.plotting import save_figure
     from bbedge.display.study_figure import study_figure
     from bbedge.display.study_page import index_page, study_page
@@ -222,7 +223,9 @@ def _write(study: Study, results: Results, made: Made, out: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another --out") from error
+        raise DataError(
+            f"{shown_path(folder)}: cannot create the folder ({error.strerror}); choose another --out"
+        ) from error
     write_whole(folder / "results.csv", results.to_csv())
     save_figure(study_figure(study, results), folder / "figure.png", folder / "figure.svg")
     write_whole(folder / "README.md", study_page(study, results, made))

@@ -1,4 +1,4 @@
-"""A survey of score files in words and rows, and the command to go on with."""
+"""A survey of score files as text and rows, and the next command to run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def found_words(found: Survey) -> str:
         kinds[file.kind] = kinds.get(file.kind, 0) + 1
     words = ", ".join(counted(count, kind) if "table" in kind else f"{count} {kind}" for kind, count in kinds.items())
     root = _root([file.path for file in found.files])
-    place = f" below {shown(root, None)}" if len(found.files) > 1 and root else ""
-    beside = f", and {found.beside} that belong to them" if found.beside else ""
+    place = f" in {shown(root, None)}" if len(found.files) > 1 and root else ""
+    beside = f", and {found.beside} accompanying" if found.beside else ""
     return f"{len(found.files):,} file{'' if len(found.files) == 1 else 's'}: {words}{beside}{place}"
 
 
@@ -42,7 +42,7 @@ def file_rows(found: Survey) -> list[tuple[str, ...]]:
             (
                 shown(file.path[len(root) :], _WIDTH),
                 file.kind,
-                models + more or ("in its rows" if file.samples is None else "not named"),
+                models + more or ("see its rows" if file.samples is None else "no name"),
                 ", ".join(shown(task, 24) for task in file.tasks),
                 samples,
                 f"{file.errors:,}" if file.errors else "",
@@ -58,7 +58,7 @@ def metric_rows(found: Survey) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for metric in _ranked(found)[:_MOST_METRICS]:
         scale = f"{metric.low:g} to {metric.high:g}" if metric.samples else "no number"
-        remark = "less is better" if metric.lower_is_better else ""
+        remark = "lower is better" if metric.lower_is_better else ""
         rows.append((shown(metric.name), _tasks(metric.tasks), f"{metric.samples:,}", scale, remark))
     return rows
 
@@ -73,10 +73,11 @@ def filter_rows(found: Survey) -> list[tuple[str, ...]]:
 
 
 def suspicions(found: Survey) -> list[str]:
-    """Everything that should be looked into."""
+    """Everything that the user should check."""
     notes = []
     if found.errors:
-        notes.append(f"{counted(found.errors, 'sample')} ended with an error and have no score: {found.first_error}")
+        have = "has" if found.errors == 1 else "have"
+        notes.append(f"{counted(found.errors, 'sample')} ended with an error and {have} no score: {found.first_error}")
     if found.cached:
         notes.append(f"{counted(found.cached, 'answer')} came from a cache; a repeated answer is not a replicate.")
     constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
@@ -88,7 +89,7 @@ def suspicions(found: Survey) -> list[str]:
 
 
 def suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
-    """The command to go on with: to certify if the scores can be read, otherwise to look again with choices made."""
+    """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
     options = list(given)
     command = "inspect-scores"
     if found.scores is not None:
@@ -138,7 +139,7 @@ def _tasks(tasks: Sequence[str]) -> str:
 
 
 def _root(paths: Sequence[str]) -> str:
-    """The folders that all paths have in common, which need not be said for each."""
+    """The folder that all paths have in common."""
     folders = [path[: path.rfind(os.sep) + 1] for path in paths]
     shortest = min(folders, key=len)
     while not all(folder.startswith(shortest) for folder in folders):

@@ -55,21 +55,21 @@ def closure(edges: Mask) -> Mask:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranks:
-    """What the number of models above and below each model tells: everything that needs no pair by name.
+    """Rank intervals, tiers and Top-k sets, from the number of better and worse models alone.
 
-    >>> Ranks(above=np.array([0, 0, 2]), below=np.array([1, 1, 0])).tiers
+    >>> Ranks(n_better=np.array([0, 0, 2]), n_worse=np.array([1, 1, 0])).tiers
     ((0, 1), (2,))
     """
 
-    above: Counts
-    """How many models the order puts above each."""
-    below: Counts
-    """How many models the order puts below each."""
+    n_better: Counts
+    """For each model, the number of models that are certified better than it."""
+    n_worse: Counts
+    """For each model, the number of models that are certified worse than it."""
 
     @property
     def n_models(self) -> int:
         """Number of models."""
-        return len(self.above)
+        return len(self.n_better)
 
     @property
     def n_pairs(self) -> int:
@@ -79,7 +79,7 @@ class Ranks:
     @property
     def n_resolved(self) -> int:
         """Number of pairs that the order decides."""
-        return int(self.below.sum())
+        return int(self.n_worse.sum())
 
     @property
     def n_unresolved(self) -> int:
@@ -88,8 +88,8 @@ class Ranks:
 
     @cached_property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """For each model ``[1 + models above it, L - models below it]``."""
-        return tuple(zip((1 + self.above).tolist(), (self.n_models - self.below).tolist(), strict=True))
+        """For each model ``[1 + n_better, L - n_worse]``."""
+        return tuple(zip((1 + self.n_better).tolist(), (self.n_models - self.n_worse).tolist(), strict=True))
 
     @cached_property
     def cuts(self) -> tuple[int, ...]:
@@ -105,7 +105,7 @@ class Ranks:
     @property
     def settled(self) -> Mask:
         """Which models have no undecided pair."""
-        settled: Mask = self.above + self.below == self.n_models - 1
+        settled: Mask = self.n_better + self.n_worse == self.n_models - 1
         return settled
 
     def top_k(self, k: int) -> tuple[int, ...] | None:
@@ -125,8 +125,8 @@ class Ranks:
         k there are hence as many ordered pairs as these models have others above them, and the other pairs that have
         one of them on top lead across the cut. It is certified if these are all ``k (L - k)``.
         """
-        order = np.argsort(-self.below, kind="stable")
-        across = np.cumsum(self.below[order] - self.above[order])[:-1]
+        order = np.argsort(-self.n_worse, kind="stable")
+        across = np.cumsum(self.n_worse[order] - self.n_better[order])[:-1]
         first = np.arange(1, self.n_models)
         return order, first[across == first * (self.n_models - first)]
 
@@ -208,13 +208,13 @@ class Graph:
         kind: Width = np.int16 if self.n_models < 2**15 else np.int32
         if self._has_cycle:
             return _fixed(self.above.astype(kind))
-        return _fixed(_longest(self.reduction, self.ranks.below, kind))
+        return _fixed(_longest(self.reduction, self.ranks.n_worse, kind))
 
     @cached_property
     def ranks(self) -> Ranks:
-        """How many models are above and below each, and what follows from that."""
-        above, below = self.above.sum(axis=0, dtype=np.int64), self.above.sum(axis=1, dtype=np.int64)
-        return Ranks(above=_fixed(above), below=_fixed(below))
+        """The number of models certified better and worse than each, and what follows from these counts."""
+        better, worse = self.above.sum(axis=0, dtype=np.int64), self.above.sum(axis=1, dtype=np.int64)
+        return Ranks(n_better=_fixed(better), n_worse=_fixed(worse))
 
     @property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:

@@ -1,4 +1,4 @@
-"""What each of several methods would claim, side by side."""
+"""The claims of several methods, side by side."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rich.text import Text
 Control = Literal["all looks", "one look", "none"]
 
 _WARNINGS: dict[Control, tuple[str, str]] = {
-    "all looks": ("yes, at all looks", "green"),
-    "one look": ("only if looked at once", "yellow"),
+    "all looks": ("yes, for all looks", "green"),
+    "one look": ("for a single look only", "yellow"),
     "none": ("NOT CONTROLLED", "bold red"),
 }
 
@@ -54,7 +54,7 @@ class Claims:
 
 
 def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pairs: int) -> None:
-    """Print the table, with a plain warning beside every method whose error is not controlled."""
+    """Print the table, with a warning next to every method whose error is not controlled."""
     console.print()
     console.print(Text(title, style="bold"))
     console.print()
@@ -81,8 +81,8 @@ def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pai
             console.print(Text(f"{each.method}: {each.refused}."), highlight=False)
     console.print(
         Text(
-            "A method whose error is not controlled may claim more because it is wrong more often. Choose a method "
-            "before you look: choosing the one that claims most undoes the control of any of them.",
+            "A method without error control may claim more because it is wrong more often. Choose the method before "
+            "you see the scores: if you choose the one that claims most, no method controls the error.",
             style="dim",
         )
     )

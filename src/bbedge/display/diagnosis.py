@@ -1,4 +1,4 @@
-"""Findings about the assumptions, on a terminal."""
+"""Findings about the assumptions, in a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "
 
 
 def show_findings(console: Console, findings: Sequence[Finding], *, title: str) -> None:
-    """Print the findings, one after the other."""
+    """Print the findings."""
     console.print()
     console.print(Text(title, style="bold"))
     for finding in findings:

@@ -27,8 +27,8 @@ def dependence_figure(
     for row, p in enumerate(adjusted):
         axes.annotate(f"p {p:.2g}", (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7)
     axes.set_xlim(0.0, 1.08 * max(1.0, *ratios))
-    axes.set_xlabel("variance of replicate means, in multiples of what independent blocks imply")
-    axes.set_title("Do replicate means vary as independent blocks imply? (p for all models)", loc="left")
+    axes.set_xlabel("variance of replicate means / variance implied by independent blocks")
+    axes.set_title("Do replicate means vary as independent blocks imply? (adjusted p)", loc="left")
     return figure
 
 

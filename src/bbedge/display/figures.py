@@ -1,4 +1,4 @@
-"""Figures of a certificate for a paper: the graph, the rank intervals, the evidence, and how steady the ranks are."""
+"""Figures of a certificate for a paper: graph, rank intervals, evidence, and stability of the ranks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def rank_figure(certificate: Certificate) -> Figure:
     _name_rows(axes, certificate.names)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", visible=False)
-    axes.set_title("Possible ranks (dot: by mean alone; dashed: certified cut)", loc="left")
+    axes.set_title("Possible ranks (dot: rank of the mean; dashed: certified cut)", loc="left")
     return figure
 
 
@@ -103,8 +103,8 @@ def graph_figure(certificate: Certificate) -> Figure:
         )
     axes.set(xlim=(-0.6, columns - 0.4), ylim=(height - 0.5, -0.5))
     axes.axis("off")
-    aside = "; dashed: not separated from any" if layout.alone else ""
-    axes.set_title(f"Certified: a model is above all that its lines lead down to{aside}", loc="center")
+    aside = "; dashed: open against all" if layout.alone else ""
+    axes.set_title(f"A model beats all models that its lines lead down to{aside}", loc="center")
     return figure
 
 
@@ -137,12 +137,12 @@ def _matrix_figure(certificate: Certificate) -> Figure:
     if size <= 60:
         _name_rows(axes, certificate.names)
         axes.set_xticks([])
-    axes.set_xlabel("column, in the order of the leaderboard")
+    axes.set_xlabel("columns, in the order of the leaderboard")
     axes.legend(
         handles=[
-            Patch(color=COLOURS[0], label="row certified above column"),
-            Patch(color=COLOURS[1], label="row certified below column"),
-            Patch(facecolor="#f2f4f6", edgecolor=_PALE, label="not separated"),
+            Patch(color=COLOURS[0], label="row beats column"),
+            Patch(color=COLOURS[1], label="row loses to column"),
+            Patch(facecolor="#f2f4f6", edgecolor=_PALE, label="open"),
         ],
         loc="upper center",
         bbox_to_anchor=(0.5, -0.08),
@@ -161,8 +161,8 @@ def evidence_figure(certificate: Certificate) -> Figure:
     history = certificate.document.get("history")
     if not history or not history["replicates"]:
         raise DomainError(
-            "this certificate does not carry the evidence of single looks: a board does not keep it, and with more "
-            "than 30 models certify leaves it out"
+            "this certificate does not contain the evidence of each look: certificates contain it for up to 30 models, "
+            "and on a board only for an epoch to which no model was added; draw graph or ranks instead"
         )
     window = np.ix_(np.array(certificate.order), np.array(certificate.order))
     log_e = np.array([np.array(look, dtype=np.float64)[window] for look in history["log_e"]])
@@ -186,7 +186,7 @@ def evidence_figure(certificate: Certificate) -> Figure:
     axes.set(xlabel="replicates", ylabel="log evidence")
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
     axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5)
-    axes.set_title("Evidence of the leading direction of every pair", loc="left")
+    axes.set_title("Evidence for the leading model of every pair", loc="left")
     return figure
 
 
@@ -212,11 +212,11 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     _name_rows(axes, [models[i] for i in order.tolist()])
     step = max(1, n_replicates // 15)
     axes.set_xticks(range(0, n_replicates, step), display_names(replicates, width=8)[::step], parse_math=False)
-    axes.set_xlabel("single replicate")
+    axes.set_xlabel("replicate")
     bar = figure.colorbar(image, ax=axes, pad=0.02)
-    bar.set_label("places below where all replicates put it", fontsize=7.5)
+    bar.set_label("ranks below the rank over all replicates", fontsize=7.5)
     bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_title("The rank that each single run would have given", loc="left")
+    axes.set_title("Rank of each model in each single run", loc="left")
     return figure
 
 

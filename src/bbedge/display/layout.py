@@ -10,7 +10,7 @@ import numpy as np
 from bbedge.core.graph import Graph
 
 MOST_MODELS = 40
-"""With more models than this, a matrix tells more than a graph."""
+"""With more models than this, a matrix is clearer than a graph."""
 MOST_EDGES = 150
 """Likewise with more lines."""
 
@@ -34,7 +34,7 @@ class Layout:
 
 
 def can_draw(graph: Graph) -> bool:
-    """Whether a drawing in layers tells more than a matrix, and can be made.
+    """Whether a drawing in layers is clearer than a matrix, and possible.
 
     It cannot be made of a graph with a cycle, nor where the library that lays it out could not be installed.
     """

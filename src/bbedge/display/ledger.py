@@ -33,8 +33,8 @@ class ClaimRow:
 
 
 def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, next_level: float) -> None:
-    """Print what each claim spends, what is spent in all and what the next claim would get."""
-    table = _table("claim", "about", "level", "directions", "certified")
+    """Print the level of each claim, the total, and the level of the next claim."""
+    table = _table("claim", "about", "level", "comparisons", "certified")
     for row in rows:
         table.add_row(
             Text(str(row.claim)),
@@ -45,7 +45,7 @@ def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, nex
         )
     console.print(Padding(table, (0, 0, 1, 0), expand=False))
     spent = sum(row.level for row in rows)
-    following = f"the next claim gets {next_level:.3g}" if next_level > 0 else "no further claim can be paid"
+    following = f"the next claim gets {next_level:.3g}" if next_level > 0 else "nothing is left for another claim"
     console.print(Text(f"Error budget: {spent:.4g} of {alpha:g} spent; {following}."), highlight=False)
     console.print()
 
@@ -56,7 +56,7 @@ def show_looks(
     """Print the history of looks, latest last: what stood after each, or what each certified by itself."""
     if not looks:
         return
-    table = _table("replicate", "edges", "pairs decided")
+    table = _table("replicate", "certificates", "pairs decided")
     then = standing or [Stood(look.edges, look.resolved_pairs) for look in looks]
     for look, (edges, pairs) in list(zip(looks, then, strict=True))[-most:]:
         table.add_row(Text(str(look.replicate)), Text(f"{edges:,}"), Text(f"{pairs:,}"))
@@ -66,8 +66,8 @@ def show_looks(
 
 
 def show_events(console: Console, rows: Sequence[tuple[int, str, str, str, str]]) -> None:
-    """Print the ledger: number, time, kind, particulars, hash."""
-    table = _table("event", "at", "kind", "particulars", "hash")
+    """Print the ledger: number, time, kind, details and hash of each event."""
+    table = _table("event", "time", "kind", "details", "hash")
     for seq, at, kind, particulars, digest in rows:
         table.add_row(
             Text(str(seq)), Text(at), Text(kind), Text(shown(particulars, 80)), Text(digest[:16], style="dim")
@@ -77,7 +77,7 @@ def show_events(console: Console, rows: Sequence[tuple[int, str, str, str, str]]
 
 def _table(*columns: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    words = ("about", "at", "kind", "particulars", "hash")
+    words = ("about", "time", "kind", "details", "hash")
     for column in columns:
         table.add_column(column, justify="left" if column in words else "right", overflow="fold")
     return table

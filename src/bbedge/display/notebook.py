@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Leaderboard
 
 MOST_ROWS = 50
-"""So many models are shown."""
+"""The number of models that are shown."""
 
 _CELL = "padding:2px 10px;text-align:{};border:0"
 _LEFT, _RIGHT = _CELL.format("left"), _CELL.format("right")
@@ -27,7 +27,7 @@ def leaderboard_html(leaderboard: Leaderboard) -> str:
     decimals = max(0, 4 - math.ceil(math.log10(high - low)))
     size = len(design.models)
     if not leaderboard.replicates:
-        return f"<div><p><b>{escape(design.method)}</b>: {size:,} models, no replicate in the evidence yet</p></div>"
+        return f"<div><p><b>{escape(design.method)}</b>: {size:,} models, no complete replicate yet</p></div>"
     names = display_names(design.models)
     ranks = graph.ranks
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
@@ -42,12 +42,12 @@ def leaderboard_html(leaderboard: Leaderboard) -> str:
             f'<td style="{_LEFT}"><div style="{_BAR}"><div style="{span}"></div></div></td>'
             f'<td style="{_LEFT}"><bdi>{escape(names[i])}</bdi></td>'
             f'<td style="{_RIGHT}">{"-" if math.isnan(mean) else f"{low + mean * (high - low):.{decimals}f}"}</td>'
-            f'<td style="{_RIGHT}">{int(ranks.below[i])}</td>'
-            f'<td style="{_RIGHT}">{int(ranks.above[i])}</td>'
+            f'<td style="{_RIGHT}">{int(ranks.n_worse[i])}</td>'
+            f'<td style="{_RIGHT}">{int(ranks.n_better[i])}</td>'
             f'<td style="{_RIGHT}">{tiers[i]}</td></tr>'
         )
     heads = {"rank": _RIGHT, f"1 to {size}": _LEFT, "model": _LEFT}
-    heads |= dict.fromkeys(("mean", "above", "below", "tier"), _RIGHT)
+    heads |= dict.fromkeys(("mean", "beats", "loses to", "tier"), _RIGHT)
     head = "".join(f'<th style="{style}">{text}</th>' for text, style in heads.items())
     return (
         f"<div><p><b>{escape(design.method)}</b>: {graph.n_resolved:,} of {ranks.n_pairs:,} pairs certified "
@@ -60,4 +60,4 @@ def leaderboard_html(leaderboard: Leaderboard) -> str:
 def _warning(leaderboard: Leaderboard) -> str:
     if not leaderboard.contradictions:
         return ""
-    return ". <b>CONTRADICTION</b>: models are certified above each other; trust none of this until you know why"
+    return ". <b>CONTRADICTION</b>: models are certified better than each other; do not rely on this until you know why"

@@ -1,4 +1,4 @@
-"""What a benchmark can resolve and at what cost: a table, a document, a figure."""
+"""What a benchmark can resolve, and at what cost, as a table, a document and a figure."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def show_plan(
     console.print(Text(title, style="bold"))
     console.print(Text(assumed, style="dim"))
     table = Table(
-        title=Text(f"Smallest difference that a look certifies with {100 * power:g} % power"),
+        title=Text(f"Smallest difference certified with {100 * power:g} % power"),
         title_justify="left",
         box=None,
         pad_edge=False,
     )
-    table.add_column("after replicates", justify="right")
+    table.add_column("replicates", justify="right")
     for way in ways:
         table.add_column(way.name, justify="right")
     for r in replicates:
@@ -101,8 +101,8 @@ def show_plan(
     console.print()
     console.print(
         Text(
-            "A forecast, not a guarantee: it assumes that no other pair is certified yet, which is cautious, and that "
-            "the pair is as noisy as said above. Certificates stay valid whatever was planned.",
+            "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
+            "conservative, and the noise stated above. Certificates do not depend on the forecast.",
             style="dim",
         )
     )
@@ -110,7 +110,7 @@ def show_plan(
 
 def _costs(ways: Sequence[Way], gaps: Sequence[float], power: float, prices: Prices) -> Table:
     table = Table(
-        title=Text(f"Replicates that a difference needs for {100 * power:g} % power"),
+        title=Text(f"Replicates needed to certify a difference with {100 * power:g} % power"),
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -155,7 +155,7 @@ def plan_figure(ways: Sequence[Way], *, power: float, most: int) -> Figure:
             ax.plot(
                 [r for r, _ in shown],
                 [gap for _, gap in shown],
-                label=way.name if shown else f"{way.name}: nothing",
+                label=way.name if shown else f"{way.name}: none",
                 color=COLOURS[place % len(COLOURS)],
                 linestyle=DASHES[place % len(DASHES)],
             )

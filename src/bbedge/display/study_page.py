@@ -1,4 +1,4 @@
-"""A study as a page: the figure, our numbers beside the paper's, and how to make it again."""
+"""A study as a page: the figure, our numbers next to the paper's, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:
     lines = [
         "# Studies",
         "",
-        "Every simulation of the paper, and ours. `make studies` makes them all again, `bbedge study run NAME` one.",
+        "Every simulation of the paper, and our own. `make studies` runs all, `bbedge study run NAME` runs one.",
         "The same seed gives the same bytes, with any number of workers.",
         "",
-        "| study | asks | repeats | repetitions |",
+        "| study | question | reproduces | repetitions |",
         "|---|---|---|---:|",
     ]
     for study in studies:

@@ -101,13 +101,13 @@ class Question:
             # A model below k others is outside, one above all but k is inside. Whoever must still be told apart from
             # it is so by a path through models that are still run (docs/evaluate.md).
             ranks = graph.ranks
-            needed = _chosen(names, (ranks.above < self.k) & (ranks.below < len(names) - self.k))
+            needed = _chosen(names, (ranks.n_better < self.k) & (ranks.n_worse < len(names) - self.k))
         return needed if len(needed) >= 2 else unsettled
 
     def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:
         """The models whose ranks are not known well enough."""
         ranks = leaderboard.standing.ranks
-        wide: NDArray[np.bool_] = ranks.n_models - ranks.below - (1 + ranks.above) > self.width
+        wide: NDArray[np.bool_] = ranks.n_models - ranks.n_worse - (1 + ranks.n_better) > self.width
         return wide
 
     def _top_k(self, leaderboard: Leaderboard) -> Answer:
@@ -123,8 +123,8 @@ class Question:
         decided = graph.above[np.ix_(first, rest)] | graph.above[np.ix_(rest, first)].T
         across = np.argwhere(~decided)
         pairs = np.stack([first[across[:, 0]], rest[across[:, 1]]], axis=1)
-        inside = int((graph.ranks.below >= len(names) - self.k).sum())
-        outside = int((graph.ranks.above >= self.k).sum())
+        inside = int((graph.ranks.n_worse >= len(names) - self.k).sum())
+        outside = int((graph.ranks.n_better >= self.k).sum())
         text = f"{inside} models are certainly in the Top-{self.k}, {outside} certainly not"
         return _answer(leaderboard, pairs, text, answered=False)
 

@@ -51,7 +51,7 @@ def test_evidence(tmp_path, case):
 
 @pytest.mark.parametrize("case", ["many", "no data"])
 def test_evidence_that_was_not_kept(case):
-    with house_style(), pytest.raises(DomainError, match="does not carry the evidence"):
+    with house_style(), pytest.raises(DomainError, match="does not contain the evidence"):
         evidence_figure(Certificate.of(CASES[case]))
 
 

@@ -94,19 +94,19 @@ def test_no_evidence_is_told_apart_from_equality(size):
     page = render_page(Certificate.of(document([0.5] * size, replicates=1)))
     assert "None is certified yet" in page
     if size <= 40:
-        assert "not a finding that the models are equal" in page
+        assert "does not mean that the models are equal" in page
 
 
 def test_before_the_first_replicate():
     page = render_page(Certificate.of(document([0.5, 0.6], replicates=0)))
-    assert "No replicate is in the evidence yet, so nothing is certified" in page
+    assert "Nothing is certified yet: there is no complete replicate" in page
     assert '<table class="ranking' not in page
-    assert "no replicate is in the evidence yet" in page
+    assert "there is no complete replicate yet" in page
 
 
 def test_everything_decided():
     page = render_page(Certificate.of(document([0.99, 0.01])))
-    assert "Nothing: every pair is certified." in page
+    assert "None: every pair is certified." in page
     assert "Top-1" in page
 
 
@@ -118,7 +118,7 @@ def test_a_contradiction_is_shouted():
 
 def test_certificates_of_earlier_versions_have_a_page():
     old = {key: value for key, value in FEW.items() if key not in ("history", "outlook")}
-    assert "does not carry the evidence" in render_page(Certificate.of(old))
+    assert "does not contain the evidence" in render_page(Certificate.of(old))
 
 
 def test_few_models_make_a_graph_and_many_a_matrix():

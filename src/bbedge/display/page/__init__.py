@@ -14,8 +14,8 @@ from bbedge.display.page.view import View
 def render_page(certificate: Certificate, *, title: str = "Certified leaderboard") -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
-    Names are hostile input. The template escapes every text, the data are JSON that cannot end its element, scripts
-    set text and never markup, and a content security policy allows nothing but the page's own style and script.
+    Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
+    set text and never markup, and a content security policy allows only the page's own style and script.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

@@ -1,4 +1,4 @@
-"""The two charts of the history: decided pairs, and evidence against the threshold, look by look."""
+"""The two charts of the history: decided pairs, and evidence against the threshold, after each look."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def evidence_chart(certificate: Certificate) -> Chart | None:
             Curve(
                 path="M" + "L".join(f"{x:g} {y:g}" for x, y in points),
                 kind=kind,
-                title=f"{names[a]} over {names[b]}",
+                title=f"{names[a]} better than {names[b]}",
                 first=a,
                 second=b,
             )

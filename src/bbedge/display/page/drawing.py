@@ -95,7 +95,7 @@ class MatrixDrawing:
 
 
 def draw_graph(certificate: Certificate) -> Drawing | None:
-    """The certified graph, or ``None`` where a matrix tells more: many models, many lines, or a contradiction."""
+    """The certified graph, or ``None`` where a matrix is clearer: many models, many lines, or a contradiction."""
     graph = certificate.graph
     if not can_draw(graph):
         return None

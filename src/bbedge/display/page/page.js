@@ -1,5 +1,5 @@
-// The living part of the page. Everything that it shows comes from the certificate in the element "data"; every text
-// is set as text, never as markup, because model names are whatever somebody typed.
+// The interactive part of the page. Everything that it shows comes from the certificate in the element "data". Every text
+// is set as text, never as markup, because model names may contain markup.
 "use strict";
 
 (async () => {
@@ -135,7 +135,7 @@
     const edge = direct.get(a * size + b);
     const parts = [`better by ${lead(a, b)}`];
     if (logE(a, b) !== null) parts.push(`log\u00a0e\u00a0${logE(a, b).toFixed(2)}`);
-    parts.push(edge ? `since replicate\u00a0${edge.first_certified}` : "by way of others");
+    parts.push(edge ? `certified at replicate\u00a0${edge.first_certified}` : "follows from other comparisons");
     return parts.join(" \u00b7 ");
   }
 
@@ -149,7 +149,7 @@
     const prospect = prospects.get(Math.min(a, b) * size + Math.max(a, b));
     if (doc.log_threshold) {
       const share = Math.min(99, Math.round((100 * Math.max(0, ...tested)) / (prospect ? prospect.log_threshold : doc.log_threshold)));
-      parts.push(`evidence ${share} % of the way`);
+      parts.push(`evidence ${share} % of the threshold`);
     }
     return parts.join(" \u00b7 ");
   }
@@ -181,7 +181,7 @@
     tell(model);
   }
 
-  const SIGNS = { under: ["\u25bc", "certified below"], over: ["\u25b2", "certified above"], open: ["\u25cb", "not separated"] };
+  const SIGNS = { under: ["\u25bc", "loses to the selected model"], over: ["\u25b2", "beats the selected model"], open: ["\u25cb", "open"] };
   function mark(row, is) {
     const [sign, words] = SIGNS[is] || ["", ""];
     const cell = row.querySelector(".sign");
@@ -202,13 +202,13 @@
     title.append(name);
     const mean = doc.models[order[model]].mean === null ? "" : ` \u00b7 mean ${said(".mean")}`;
     about.replaceChildren(title, make("p", `rank ${said(".rank")} of ${size}${mean}`, "quiet"));
-    list(about, "above", `Certified above ${groups.under.length}`, groups.under, (i) => proof(model, i));
-    list(about, "below", `Certified below ${groups.over.length}`, groups.over, (i) => proof(i, model));
-    list(about, "open", `Not separated from ${groups.open.length}`, groups.open, (i) => doubt(model, i));
+    list(about, "above", `Beats ${groups.under.length}`, groups.under, (i) => proof(model, i));
+    list(about, "below", `Loses to ${groups.over.length}`, groups.over, (i) => proof(i, model));
+    list(about, "open", `Open against ${groups.open.length}`, groups.open, (i) => doubt(model, i));
     byId("detail").scrollTop = 0;
     byId("spoken").textContent =
-      `${labels[model]}: rank ${rankText(intervals[model])}, certified above ${groups.under.length}, ` +
-      `below ${groups.over.length}, not separated from ${groups.open.length}.`;
+      `${labels[model]}: rank ${rankText(intervals[model])}, beats ${groups.under.length}, ` +
+      `loses to ${groups.over.length}, open against ${groups.open.length}.`;
   }
 
   function list(about, kind, title, models, words) {
@@ -323,9 +323,9 @@
       if (!cell) return;
       const [a, b] = cell;
       const text = a === b ? labels[a]
-        : above(a, b) ? `${labels[a]} over ${labels[b]}: ${proof(a, b)}`
-        : above(b, a) ? `${labels[b]} over ${labels[a]}: ${proof(b, a)}`
-        : `${labels[a]} and ${labels[b]} are not separated: ${doubt(a, b)}`;
+        : above(a, b) ? `${labels[a]} beats ${labels[b]}: ${proof(a, b)}`
+        : above(b, a) ? `${labels[b]} beats ${labels[a]}: ${proof(b, a)}`
+        : `${labels[a]} and ${labels[b]}, open: ${doubt(a, b)}`;
       byId("cell").textContent = text;
       choose(a);
     });
@@ -358,9 +358,9 @@
       const index = Number(slider.value) - 1;
       const look = looks[index];
       let words = `After replicate ${look.replicate} (look ${index + 1} of ${looks.length}): ` +
-        `${look.pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "edge")}`;
+        `${look.pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "direct comparison")}`;
       const kept = history ? history.replicates.indexOf(look.replicate) : -1;
-      if (kept >= 0) words += `; log e had to reach ${history.log_thresholds[kept].toFixed(2)}`;
+      if (kept >= 0) words += `; threshold of log e: ${history.log_thresholds[kept].toFixed(2)}`;
       byId("look-words").textContent = `${words}.`;
       slider.setAttribute("aria-valuetext", `after replicate ${look.replicate}`);
       cursor("pairs-chart", index);
@@ -375,13 +375,13 @@
       chart.append(draw("line", { class: "cursor", x1: x, x2: x, y1: 12, y2: chart.dataset.foot }));
     };
     const rankThen = (look) => {
-      // The edges of earlier looks alone are not in the certificate, nor is when a model that joined later got its own.
+      // The certificate has neither the edges of each earlier look nor the look at which those of an added model appeared.
       const last = look === looks.at(-1);
       const edges = listed.filter(([, , edge]) => last || edge.first_certified <= look.replicate);
       const reached = closure(edges, size), then = ranks(reached);
       const decided = then.reduce((sum, interval) => sum + size - interval[1], 0);
       if (decided !== look.pairs || (data.shown === "current" && !last)) {
-        byId("then-ranks").replaceChildren(make("p", "The ranks after this look are not in the certificate.", "quiet"));
+        byId("then-ranks").replaceChildren(make("p", "The certificate does not contain the ranks after this look.", "quiet"));
         return;
       }
       const cells = then.flatMap((interval, i) => {

@@ -1,4 +1,4 @@
-"""What the page shows, as plain values: every number is formatted here or in the page's script, from the same JSON."""
+"""The content of the page as plain values; the page's script formats numbers from the same JSON."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bbedge.display.page.words import Words
 from bbedge.text import counted, display_names, listed, shown
 
 MOST_ROWS = 200
-"""Of a certificate with counts only, so many rows are laid out at once: a browser takes seconds for thousands."""
+"""Rows that are open at first, for a certificate with counts only: a browser takes seconds for thousands."""
 MOST_SETS = 30
-"""So many Top-k sets are listed; there is one for every certified cut."""
+"""The number of Top-k sets that are listed; there is one for every certified cut."""
 MOST_MEMBERS = 40
-"""So many members of a Top-k set are named."""
+"""The number of members of a Top-k set that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +46,10 @@ class Row:
     """By how much it is certified above the next row; empty for the last, and where only counts are known."""
     is_open: bool
     """Whether the next row is not separated from it."""
-    above: int
-    """Models that it is certified above."""
-    below: int
-    """Models certified above it."""
+    beats: int
+    """Number of models that it is certified better than."""
+    loses_to: int
+    """Number of models that are certified better than it."""
     tier: int
     """Its tier."""
     opens_tier: bool
@@ -81,9 +81,9 @@ class OpenPair:
     difference: str
     """Of the means."""
     within: str
-    """Where the true difference lies."""
+    """The interval of the true difference."""
     share: int
-    """How much of the way to the threshold the evidence has gone, in percent."""
+    """Evidence as a share of the threshold, in percent."""
     more: str
     """About how many more replicates."""
 
@@ -165,7 +165,7 @@ class View:
 def _rows(certificate: Certificate) -> Iterator[Row]:
     ranks, size = certificate.ranks, len(certificate.names)
     tiers = {model: t for t, members in enumerate(ranks.tiers, start=1) for model in members}
-    above, below = ranks.below.tolist(), ranks.above.tolist()
+    beats, loses_to = ranks.n_worse.tolist(), ranks.n_better.tolist()
     for i, following in zip_longest(range(size), range(1, size)):
         best, worst = ranks.rank_intervals[i]
         lead = ""
@@ -182,8 +182,8 @@ def _rows(certificate: Certificate) -> Iterator[Row]:
             mean=certificate.units.score(certificate.means[i]),
             lead=lead,
             is_open=lead == "open",
-            above=above[i],
-            below=below[i],
+            beats=beats[i],
+            loses_to=loses_to[i],
             tier=tiers[i],
             opens_tier=i == 0 or tiers[i] != tiers[i - 1],
         )
@@ -228,18 +228,18 @@ def _known(end: float | None) -> float:
 
 
 def share(log_e: float, log_threshold: float) -> int:
-    """How much of the way to the threshold evidence has gone, in percent: 0 to 99, because it is not there yet."""
+    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open."""
     return min(99, round(100 * max(0.0, log_e) / log_threshold))
 
 
 def more_replicates(interval: list[int] | None) -> str:
-    """A guess in words.
+    """A forecast as text.
 
     >>> more_replicates([3, 20]), more_replicates([4000, 20000]), more_replicates(None)
-    ('3 to 20', 'thousands', 'no sign of a difference')
+    ('3 to 20', 'thousands', 'no trend yet')
     """
     if interval is None:
-        return "no sign of a difference"
+        return "no trend yet"
     low, high = interval
     if low >= 1000:
         return "thousands"
@@ -249,18 +249,18 @@ def more_replicates(interval: list[int] | None) -> str:
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     design = document["design"]
     low, high = design["score_range"]
-    family = "all ordered pairs of models" if design["family"] == "all" else "the candidate against all others"
+    family = "all ordered pairs of models" if design["family"] == "all" else "the candidate set against all others"
     yield "Method", f"{design['method']}: {design['evidence']} evidence, {design['prediction']} prediction"
-    yield "Stakes", f"{design['stakes']}, {len(design.get('stake_values', []))} of them"
-    yield "Tested", f"{counted(int(design.get('directions', 0)), 'direction')}: {family}"
+    yield "Stakes", f"{design['stakes']}, {len(design.get('stake_values', []))} values"
+    yield "Tested", f"{counted(int(design.get('directions', 0)), 'comparison')}: {family}"
     yield "tau", f"{design['tau']:g} on the [0, 1] scale, {design['tau'] * (high - low):g} in score units"
     yield "Score range", f"{low:g} to {high:g}"
     yield "Items", f"{document['items']:,} in {counted(design['blocks']['count'], 'block')}"
-    yield "Replicates", f"{document['replicates']:,} in the evidence"
+    yield "Replicates", f"{document['replicates']:,}"
     if document.get("pilot"):
         pilot = document["pilot"]
         chosen = listed(pilot["candidate"], limit=20)
-        yield "Pilot", f"{counted(pilot['replicates'], 'replicate')}, not evidence, chose {chosen}"
+        yield "Pilot", f"{counted(pilot['replicates'], 'replicate')}, not part of the evidence; chose {chosen}"
     yield "Design hash", design["hash"]
     board = document.get("board")
     if board:
@@ -270,7 +270,7 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _claims(board: Mapping[str, Any] | None) -> Iterator[tuple[str, ...]]:
     for claim in board["claims"] if board else ():
-        about = f"model {shown(claim['newcomer'])}" if claim["newcomer"] else "the models that opened it"
+        about = f"model {shown(claim['newcomer'])}" if claim["newcomer"] else "its first models"
         yield (
             f"{claim['claim']}",
             f"epoch {claim['epoch']}: {about}",

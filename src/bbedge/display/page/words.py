@@ -1,4 +1,4 @@
-"""What the page says in sentences."""
+"""The sentences of the page."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Words:
     decided: str
     """How many pairs are decided."""
     standing: str
-    """What stands besides what is shown; may be empty."""
+    """Which looks the page shows; may be empty."""
     pilot: str
-    """What a pilot-targeted Top-k has come to; may be empty."""
+    """The result of a pilot-targeted Top-k; may be empty."""
     level: str
-    """The probability that everything is right."""
+    """The probability that every certificate is true."""
     risk: str
-    """The probability that anything is wrong."""
+    """The probability that any certificate is false."""
     promise: str
     """What is guaranteed."""
     blocks: str
-    """What is assumed of the items."""
+    """The assumption about the items."""
     budget: str
-    """How the error budget stands."""
+    """The state of the error budget."""
 
     @classmethod
     def of(cls, certificate: Certificate) -> Words:
@@ -47,7 +47,7 @@ class Words:
         if board:
             alpha = float(board["design"]["alpha"])
         level = f"{100 * (1 - alpha):.6g}\N{NO-BREAK SPACE}%"
-        by_more = f" by more than {certificate.step:.4g}" if certificate.step else ""
+        above = f" (difference above {certificate.step:.4g})" if certificate.step else ""
         return cls(
             summary=f"{counted(size, 'model')} · {items} · {counted(certificate.replicates, 'replicate')}",
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
@@ -55,8 +55,8 @@ class Words:
             pilot=_pilot(certificate),
             level=level,
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
-            promise=f"With probability at least {level}, every comparison certified here is true of the models' mean "
-            f"scores on this benchmark{by_more}: all pairs and all looks together.",
+            promise=f"With probability at least {level}, every certified comparison{above} is true of the models' mean "
+            "scores on this benchmark, for all pairs and all looks together.",
             blocks=_blocks(design["blocks"]["count"], [int(size) for size in design["blocks"]["sizes"]]),
             budget=_budget(alpha, board),
         )
@@ -64,7 +64,7 @@ class Words:
 
 def _budget(alpha: float, board: Mapping[str, Any] | None) -> str:
     if board is None:
-        return f"alpha is {alpha:g}: the largest allowed probability that anything certified, at any look, is false."
+        return f"alpha is {alpha:g}: the largest probability that any certificate, at any look, is false."
     claims = counted(len(board["claims"]), "claim")
     spent = f"{board['alpha_spent']:.4g} of {alpha:g} is spent on {claims}"
     return f"{spent}; the next claim gets {board['next_level']:.3g}." if board["next_level"] else f"{spent}."
@@ -74,12 +74,13 @@ def _standing(certificate: Certificate) -> str:
     current, standing = certificate.n_edges
     earlier = standing - current
     if certificate.shown == "standing":
-        words = "Shown is everything certified at any look so far; a certificate, once issued, stands."
-        return f"{words} The last look alone would not certify {counted(earlier, 'edge')} of it." if earlier else words
+        words = "This page shows everything certified at any look so far; a certificate, once issued, remains valid."
+        return f"{words} The last look alone certifies {counted(earlier, 'comparison')} fewer." if earlier else words
     if not earlier:
-        return "Shown is the last look, which certifies everything that stands."
-    where = "they are in the JSON" if certificate.pairs else "the JSON has the ranks that follow from them"
-    return f"Shown is the last look alone. {counted(earlier, 'edge')} certified at earlier looks also stand; {where}."
+        return "This page shows the last look, which certifies everything that earlier looks certified."
+    where = "the JSON lists them" if certificate.pairs else "the JSON has the ranks that follow from them"
+    also = f"Earlier looks certified {counted(earlier, 'more comparison')}, still valid; {where}."
+    return f"This page shows the last look alone. {also}"
 
 
 def _pilot(certificate: Certificate) -> str:
@@ -89,19 +90,20 @@ def _pilot(certificate: Certificate) -> str:
     place = {name: i for i, name in enumerate(certificate.names)}
     inside = [place[name] for name in pilot["candidate"]]
     total = len(inside) * (len(certificate.names) - len(inside))
-    # Only directions from the candidate to the others are tested, so that whoever is below it is outside.
-    done = int(certificate.ranks.below[inside].sum())
+    # Only comparisons of the candidate with the others are tested, so that every worse model is outside.
+    done = int(certificate.ranks.n_worse[inside].sum())
     chosen = (
-        f"A pilot, not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is tested. "
+        f"The pilot, which is not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is "
+        "tested. "
     )
     if done == total:
         return f"{chosen}It is certified as the Top-{len(inside)} set."
-    return f"{chosen}It is not certified as the Top-{len(inside)} set yet: {done} of {total} comparisons are."
+    return f"{chosen}It is not certified as the Top-{len(inside)} set yet: {done} of {total} comparisons are certified."
 
 
 def _blocks(blocks: int, sizes: list[int]) -> str:
     if blocks == 1:
-        return "Nothing is assumed about how items depend on each other: the whole run is one block."
+        return "Items may depend on each other in any way: the whole replicate is one block."
     if max(sizes, default=1) == 1:
         return "Within a replicate, items are independent of each other."
     return (

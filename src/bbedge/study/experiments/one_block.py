@@ -14,7 +14,8 @@ _AT_100, _AT_2 = Column(metric="resolved", at=100), Column(metric="resolved", at
 STUDY = Study(
     name="one-block",
     title="The one-block fallback",
-    question="What does it cost to treat a complete run as one block, and what happens to those who should and do not?",
+    question="What does it cost to treat a complete run as one block, and what happens if items depend on each other "
+    "and you do not?",
     source="the one-block analysis of GSM8K in the paper's appendix; the simulations are ours",
     setup="**Runs that share something**: ten models in five tied pairs from 0.41 to 0.59 and 100 items, where 5 % of "
     "the latent variance is common to all answers of a model in a run, as a shared cache, seed or judge would make it. "

@@ -8,7 +8,8 @@ _REACHES = Column(metric="power", reaches=0.9)
 STUDY = Study(
     name="power",
     title="Error over all looks, and power",
-    question="Who keeps the probability of a false edge at any look below alpha, and how soon is the truth certified?",
+    question="Which methods keep the probability of a false edge at any look below alpha, and how soon do they certify "
+    "the truth?",
     source="Figure 1 of the paper",
     setup=STATED + " 100 replicates, a look after each.",
     settings=four((*RIVALS, "BB-EDGE-X")),

@@ -84,7 +84,7 @@ class RealSelf:
 STUDY = Study(
     name="same-model",
     title="A model against itself",
-    question="If the runs of one model are split into two halves, does anyone certify one half above the other?",
+    question="If the runs of one model are split into two halves, does any method certify one half above the other?",
     source="the same-model diagnostic (Figure 3, left) of the paper",
     setup="**Synthetic**: 20 fresh runs of one model in every repetition, 100 items whose probabilities run from 0.1 "
     "to 0.9, in blocks of 1 or 5, split 10 against 10. **Real**: the runs given with --data, split at random in every "

@@ -13,7 +13,7 @@ _OF_ANY_SIZE = tuple(name for name in RIVALS if name != "BEB-Holm")
 STUDY = Study(
     name="uneven-blocks",
     title="Blocks that differ",
-    question="Does it matter that blocks differ in how strongly their items hang together, or in size?",
+    question="Does it matter if blocks differ in the correlation of their items, or in size?",
     source="the ablation on block structures in the paper's appendix",
     setup=STATED
     + " Changed: twenty blocks of five whose share of common variance rises from 0.1 to 0.7 in equal steps; "
