@@ -156,7 +156,7 @@ def test_a_whole_life(folder):
     said = folder("add-model", folder.board, "new", folder.table("new.csv", ["new"], range(1, 9), mean=0.6))
     assert "Added new at level 0.0152: 6 new comparisons to test." in said
     said = folder("retire", folder.board, "weak")
-    assert "weak is retired. Replicates now have: strong, middle, new." in said
+    assert "Retired weak. Later replicates contain: strong, middle, new." in said
     active = ["strong", "middle", "new"]
     folder("add", folder.board, folder.table("r9.csv", active, [9, 10]))
     first = document_of(folder)
