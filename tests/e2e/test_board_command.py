@@ -176,7 +176,7 @@ def test_a_whole_life(folder):
     for words in ("epoch 2", "all looks", "Retired: 'weak'", "Epoch 1 (24 items)", "Error budget", board.head):
         assert words in said
     assert "last look" in folder("show", folder.board, "--current")
-    assert f"a design fixed beforehand (registration {board.registration[:16]})" in said
+    assert f"a design fixed beforehand (registration {board.registration[:16]})" in " ".join(said.split())
     assert "not claimed" not in said
     full = folder("show", folder.board, "-v")
     for words in ("guarantee", "assumptions", "not claimed", f"registration {board.registration[:16]}"):
