@@ -114,7 +114,7 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
     done = run(quiet, server)
     assert done.returncode == 0, done.stderr
     assert "Answered  all-pairs: 3 of 3 pairs certified" in done.stdout
-    assert "settled, not run again" in done.stderr
+    assert "decided, not run again" in done.stderr
     assert "saved)" in done.stdout
     board = Board.open(quiet.with_suffix(".bbedge"))
     assert board.leaderboard().standing.rank_intervals == ((1, 1), (2, 2), (3, 3))
@@ -235,7 +235,7 @@ def test_an_interrupt_ends_the_call_with_its_helpers(tmp_path, number):
         assert process.stderr is not None
         said = process.stderr.read()
     assert process.returncode == 130
-    assert "runs samples that were in flight again" in said
+    assert "Samples that were in flight will run again" in said
     assert not any(map(is_running, pids))
 
 
@@ -362,7 +362,7 @@ def test_ctrl_c_keeps_what_is_done(server, tmp_path):
         process.send_signal(signal.SIGTERM)
         rest, said = process.stdout.read(), process.stderr.read()
     assert process.returncode == 130
-    assert "goes on" in said
+    assert "To continue, run" in said
     assert "Traceback" not in said
     done = 1 + sum(event["event"] == "sample-done" for event in events(rest))
     (page,) = (tmp_path / "study.run").glob("replicate-00001.jsonl")
@@ -481,7 +481,7 @@ def test_the_screen_shows_what_happens(tmp_path):
     shown = "\n".join(frames)
     assert "replicate 2 of at most 20" in shown
     assert "1 failed" in shown
-    assert "before failed samples are tried again" in shown
+    assert "before retrying failed samples" in shown
     assert "tokens/s" in shown
     assert "left here" in shown
     assert "settled, not run" in shown
