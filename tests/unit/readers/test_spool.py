@@ -332,7 +332,9 @@ def test_the_command_gives_the_same_certificate_from_disk(tmp_path, small_memory
 MEASURE = """
 import resource, sys
 import polars as pl
-from bbedge.readers import frames, read_scores, spool
+from bbedge.readers import read_scores
+from bbedge.readers.assemble import spool
+from bbedge.readers.tables import frames
 frames._ROWS, spool.ROWS_IN_MEMORY, spool.PANELS_IN_MEMORY = 100_000, 8 << 20, 16 << 20
 read_scores(pl.DataFrame({"model": ["a", "b"], "item": ["x", "x"], "score": [1.0, 0.0]}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
