@@ -1,6 +1,8 @@
 """The lower bounds that are declared are the versions that ``make test-lowest`` installs."""
 
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -48,12 +50,40 @@ def test_tools_have_the_versions_of_development():
 
 @pytest.mark.parametrize(
     ("package", "beside"),
-    [("numpy", "2.2"), ("rich", "14.3")],
-    ids=["vLLM's numba needs NumPy below 2.3 or so", "deepeval needs rich below 15"],
+    [("numpy", "2.3.5"), ("rich", "14.3.4")],
+    ids=["vLLM 0.32, whose mistral-common needs NumPy below 2.4", "deepeval 4.3, which needs rich below 15"],
 )
 def test_versions_that_other_tools_need_are_allowed(package, beside):
     assert bounds()[package] <= release(beside)
 
 
+def steps(target):
+    """The commands of a make target in a checkout where nothing is set up yet."""
+    command = ["make", "--dry-run", "--always-make", "PYTHON=python3", "LOWEST_PYTHON=python3", target]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+@needs_make
+def test_the_demo_installs_only_what_bbedge_needs_to_run():
+    done = steps("demo")
+    assert re.findall(r"pip install .*", done) == [
+        "pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ."
+    ]
+    assert "python3 -m venv --clear .venv-demo\n" in done
+    assert ".venv/" not in done
+
+
+@needs_make
+def test_the_tests_of_the_lowest_versions_have_an_environment_of_their_own():
+    done = steps("test-lowest")
+    assert "pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e . " in done
+    assert re.search(r"^\.venv-lowest/bin/pytest .*tests/unit/core tests/unit/readers tests/unit/board", done, re.M)
+    assert ".venv/" not in done
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").exists(), reason="the source archive has no .ci")
 def test_ci_runs_the_lowest_versions():
     assert "make test-lowest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
