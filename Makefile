@@ -1,12 +1,30 @@
-# `make demo` and `make test` set everything up by themselves, in .venv.
+# `make demo` and `make test` set everything up by themselves, in .venv-demo and .venv.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# The oldest versions of NumPy and SciPy have no wheels for Python 3.13.
+LOWEST_PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 READY := .venv/.ready
+DEMO_READY := .venv-demo/.ready
+LOWEST_READY := .venv-lowest/.ready
 LLM_READY := .venv-llm/.ready
+# Every direct dependency is used: the statistics, the readers, the board, the page and the command line.
+LOWEST_TOOLS := array-api-strict hypothesis 'psycopg[binary]' pytest pytest-xdist
+LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board \
+	tests/unit/display/test_layout.py tests/unit/display/test_page.py tests/e2e/test_command_line.py
+
+# $(call environment,FOLDER,PYTHON,ARGUMENTS OF PIP)
+define environment
+	@test -n "$(2)" || { echo "bbedge needs Python 3.11 or newer; say where it is with make PYTHON=/path/to/python3"; exit 1; }
+	@echo "setting up $(1) with $(2)"
+	@$(2) -m venv --clear $(1)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(3)
+	@touch $@
+endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-llm test lint format check calibration bench studies build clean
+.PHONY: help setup demo demo-llm test test-lowest lint format check calibration bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,14 +32,18 @@ help:  ## Show this list
 setup: $(READY)  ## Make the virtual environment
 
 $(READY): pyproject.toml constraints.txt
-	@test -n "$(PYTHON)" || { echo "bbedge needs Python 3.11 or newer; say where it is with make PYTHON=/path/to/python3"; exit 1; }
-	@echo "setting up .venv with $(PYTHON)"
-	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@
+	$(call environment,.venv,$(PYTHON),-c constraints.txt -e '.[dev]')
 
-demo: $(READY)  ## Certify the leaderboard of the demo data
-	@$(BIN)/bbedge certify demo/scores.csv --method bb-edge-x
+# Compiling every module of SciPy takes a third of the time, and the demo imports few of them.
+$(DEMO_READY): pyproject.toml constraints.txt
+	$(call environment,.venv-demo,$(PYTHON),--no-compile -c constraints.txt -e .)
+
+$(LOWEST_READY): pyproject.toml constraints-lowest.txt
+	@test -n "$(LOWEST_PYTHON)" || { echo "the oldest versions need Python 3.11 or 3.12; say where it is with make LOWEST_PYTHON=/path/to/python3.11"; exit 1; }
+	$(call environment,.venv-lowest,$(LOWEST_PYTHON),-c constraints-lowest.txt -e . $(LOWEST_TOOLS))
+
+demo: $(DEMO_READY)  ## Certify the leaderboard of the demo data
+	@.venv-demo/bin/bbedge certify demo/scores.csv --method bb-edge-x
 
 demo-llm: $(READY) $(LLM_READY)  ## Make demo data anew: evaluate a real model until the question is answered
 	@$(BIN)/python demo/llm/run.py .venv-llm/bin/python
@@ -35,6 +57,9 @@ $(LLM_READY): demo/llm/requirements.txt
 test: $(READY)  ## Run the tests (a few minutes)
 	$(BIN)/pytest -n auto -m 'not slow'
 
+test-lowest: $(LOWEST_READY)  ## Test the oldest versions of the dependencies (a few minutes)
+	.venv-lowest/bin/pytest -n auto -m 'not slow' $(LOWEST_TESTS)
+
 lint: $(READY)  ## Check style, types and the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,7 +70,7 @@ format: $(READY)  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-check: lint test  ## What CI runs
+check: lint test test-lowest  ## What CI runs
 
 calibration: $(READY)  ## The long statistical checks
 	$(BIN)/pytest -n auto -m slow
@@ -60,4 +85,4 @@ build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:  ## Remove everything that was made
-	rm -rf .venv .venv-llm demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-demo .venv-lowest .venv-llm demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile, ZipInfo
 
 import numpy as np
-from numpy.lib.format import write_array
 from numpy.typing import NDArray
 
+from bbedge.core.evidence import write_archive
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.files import replacing
 
@@ -37,8 +36,5 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
 
 def write_arrays(path: Path, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
     """Write arrays, one after the other, to a file that ``numpy.load`` reads; whole or not at all."""
-    with replacing(path) as file, ZipFile(file, "w") as archive:
-        for name, array in arrays:
-            # A date of its own would make two files of the same arrays differ.
-            with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                write_array(entry, array, allow_pickle=False)
+    with replacing(path) as file:
+        write_archive(file, arrays)

@@ -8,9 +8,11 @@ import json
 import math
 import tokenize
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib.format import write_array
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import Array, Space, space_of, space_on, to_numpy
@@ -194,7 +196,7 @@ class Evidence:
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
         arrays |= self._mixture.state()
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **arrays)
+        write_archive(buffer, arrays.items())
         return buffer.getvalue()
 
     @classmethod
@@ -222,6 +224,16 @@ class Evidence:
         except _DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
+
+
+def write_archive(stream: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
+    """Write named arrays, one after the other, as an archive that ``numpy.load`` reads; Python objects are refused."""
+    # The bytes are those of numpy.savez, which cannot refuse objects before NumPy 2.2: there, allow_pickle=False is
+    # the name of one more array. A ZipInfo without a date makes two archives of the same arrays equal.
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays:
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                write_array(entry, array, allow_pickle=False)
 
 
 def load_arrays(state: bytes) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm, log_threshold
-from bbedge.core.evidence import DAMAGED, Evidence, load_arrays
+from bbedge.core.evidence import DAMAGED, Evidence, load_arrays, write_archive
 from bbedge.core.graph import Graph
 from bbedge.core.history import Look, LookCount, Recorder
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
@@ -109,14 +109,14 @@ class Certifier:
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
         buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            allow_pickle=False,
-            evidence=np.frombuffer(self._evidence.to_bytes(), dtype=np.uint8),
-            first_certified=to_numpy(self._first_certified),
-            current=to_numpy(self._current[0]),
-            looks=np.array([(look.replicate, look.edges, look.resolved_pairs) for look in self._looks]).reshape(-1, 3),
-        )
+        looks = [(look.replicate, look.edges, look.resolved_pairs) for look in self._looks]
+        arrays = {
+            "evidence": np.frombuffer(self._evidence.to_bytes(), dtype=np.uint8),
+            "first_certified": to_numpy(self._first_certified),
+            "current": to_numpy(self._current[0]),
+            "looks": np.array(looks).reshape(-1, 3),
+        }
+        write_archive(buffer, arrays.items())
         return buffer.getvalue()
 
     @classmethod

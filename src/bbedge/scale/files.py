@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bbedge.core.evidence import write_archive
 from bbedge.errors import BbedgeError, DataError
 from bbedge.files import UNFINISHED, LockedError, lock, replacing
 from bbedge.text import shown_path
@@ -27,7 +28,7 @@ def save_array(file: Path, array: np.ndarray) -> None:
 def save_arrays(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write named arrays with their checksums."""
     with replacing(file) as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        write_archive(stream, arrays.items())
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from bbedge._version import __version__
 from bbedge.backends import Backend, map_unordered
+from bbedge.core.evidence import write_archive
 from bbedge.errors import DataError, DomainError
 from bbedge.files import replacing
 from bbedge.study.results import Results, Sums, summarised
@@ -200,7 +201,7 @@ def _save(file: Path, sums: ChunkSums) -> None:
     arrays = {f"{i}": np.stack([each.total, each.squares]) for i, each in enumerate(sums.values())}
     counts = np.array([each.count for each in sums.values()])
     with replacing(file) as stream:
-        np.savez(stream, allow_pickle=False, names=names, counts=counts, **arrays)
+        write_archive(stream, {"names": names, "counts": counts, **arrays}.items())
 
 
 def _load(file: Path) -> ChunkSums:

@@ -15,6 +15,7 @@ from bbedge.board import Board
 from bbedge.board.archive import export_lines
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
+from bbedge.core.evidence import write_archive
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")
@@ -254,5 +255,5 @@ def _edited(state: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
         other = array.astype(np.float32) if array.dtype.kind in "iufb" else array[None]
         arrays[name] = [array[:0], np.zeros(3), other][int(rng.integers(3))]
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
+    write_archive(buffer, arrays.items())
     return buffer.getvalue(), name

@@ -11,7 +11,7 @@ from bbedge.board import Board
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.board.verify import verify
-from bbedge.core.evidence import load_arrays
+from bbedge.core.evidence import load_arrays, write_archive
 from bbedge.errors import BoardError
 from unit.board.boards import ITEMS, make, runs
 
@@ -20,7 +20,7 @@ ABC = ("a", "b", "c")
 
 def packed(arrays):
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
+    write_archive(buffer, arrays.items())
     return buffer.getvalue()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from bbedge.board import BoardDesign
 from bbedge.errors import BbedgeError, FormatError
-from bbedge.evaluate.spec import Study
+from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.readers import Choices, read_items, read_scores
 from bbedge.readers.survey import survey
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
@@ -92,7 +92,7 @@ def test_deep_or_huge_toml(tmp_path, text):
         BoardDesign.from_toml(text)
     (tmp_path / "study.toml").write_text(text)
     with pytest.raises(FormatError, match=r"study\.toml: not a TOML file"):
-        Study.read(tmp_path / "study.toml")
+        EvaluationSpec.read(tmp_path / "study.toml")
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
