@@ -483,6 +483,6 @@ def test_the_screen_shows_what_happens(tmp_path):
     assert "1 failed" in shown
     assert "before retrying failed samples" in shown
     assert "tokens/s" in shown
-    assert "left here" in shown
-    assert "settled, not run" in shown
+    assert "left in this replicate" in shown
+    assert "decided, not run" in shown
     assert "open: " in shown
