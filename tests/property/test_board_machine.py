@@ -179,6 +179,9 @@ class BoardLife(RuleBasedStateMachine):
     @precondition(lambda self: self.given and set(self.given[-1].models) == set(self.record.active))
     @rule()
     def add_again(self):
+        if not self.given[-1].numbered:  # nothing but the scores says which replicates these are: a question
+            self.refused(lambda: self.board.add(self.given[-1]))
+            return
         head = self.board.head
         added = self.board.add(self.given[-1])
         assert len(added.already + added.already_pilots) == len(self.given[-1].values)
