@@ -227,7 +227,7 @@ def test_counts_stay_true_over_crashes_and_failures(tmp_path):
     assert spent.full.total_tokens == 5 * samples * 12
     lines = "\n".join(saving_lines(spent, study))
     assert "Samples     108 of at most 180 (40% saved)" in lines
-    assert f"{crashes} of these were in flight at an interruption and were run again" in lines
+    assert f"{crashes} of these were in flight at an interruption and ran again" in lines
     assert plain(ended)["spent"]["lost_queries"] == crashes
 
 
