@@ -92,7 +92,7 @@ def _move(made: Path, target: Path) -> None:
     if os.name == "nt":  # pragma: no cover - there, renaming does not replace
         made.rename(target)
         return
-    # An empty file holds the name until the board replaces it. It is no board, so no other process can have written to it:
+    # An empty file holds the name until the board replaces it. It is no board, so no other process has written to it:
     # whoever makes boards waits for the lock of the folder.
     os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE))
     made.replace(target)

@@ -139,7 +139,7 @@ class Store:
     def write_first(self) -> Iterator[Session]:
         """:meth:`write` for a board that must not be there yet: refused if one is, before the block or after it.
 
-        A long block does not prevent others from making a board in the same folder, or at this place.
+        A long block does not stop others from making a board in this folder or at this place.
         """
         path = self._place.path
         if path is not None and not path.exists():

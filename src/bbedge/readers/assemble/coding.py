@@ -113,7 +113,7 @@ class Chunk:
 
 @dataclass(slots=True)
 class BlockBook:
-    """The block of every item. The first row that contradicts it is kept for the error message, raised when blocks are used."""
+    """The block of every item. The first row that contradicts it is kept for an error message."""
 
     _block_of: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _conflict: Conflict | None = None
