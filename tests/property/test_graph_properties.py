@@ -10,7 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 import oracle
 from bbedge.core import graph as module
-from bbedge.core.graph import Graph, Ranks, closure
+from bbedge.core.closure import closure
+from bbedge.core.graph import Graph, Ranks
 from bbedge.errors import DomainError
 from plain_graph import PlainGraph
 
@@ -287,10 +288,10 @@ def test_counts_alone_tell_what_the_order_tells(edges):
 @examples(60)
 @given(graphs)
 def test_a_closure_may_be_given(edges):
-    graph, told = Graph(edges), Graph(edges, closure(edges))
-    assert np.array_equal(told.reach, graph.reach)
-    assert np.array_equal(told.reduction, graph.reduction)
-    assert told.tiers == graph.tiers
+    graph, given = Graph(edges), Graph(edges, closure(edges))
+    assert np.array_equal(given.reach, graph.reach)
+    assert np.array_equal(given.reduction, graph.reduction)
+    assert given.tiers == graph.tiers
     with pytest.raises(DomainError, match="closure of shape"):
         Graph(edges, np.zeros((len(edges) + 1, len(edges)), dtype=bool))
 

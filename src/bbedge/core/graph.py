@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.closure import Mask, closure, multiply, packed, unpacked
 from bbedge.errors import DomainError
 
-Mask = NDArray[np.bool_]
-Bits = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 Lengths = NDArray[np.signedinteger[Any]]
 Width = type[np.int16] | type[np.int32]
@@ -30,27 +29,6 @@ def _fixed(array: Array) -> Array:
     """The array, no longer writable: what a graph has concluded, it keeps."""
     array.setflags(write=False)
     return array
-
-
-def closure(edges: Mask) -> Mask:
-    """Transitive closure: ``[a, b]`` is true if a path of one or more edges leads from a to b.
-
-    Warshall's algorithm on rows of bits, with eight models as one step: once these are closed among themselves, a
-    table of the 256 unions of their rows gives every other row all that it reaches through them.
-
-    >>> closure(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
-    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    """
-    size = len(edges)
-    rows = _packed(edges)
-    octets = rows.view(np.uint8)
-    for octet in range(-(-size // 8)):
-        via = rows[8 * octet : 8 * octet + 8]
-        for bit in range(len(via)):
-            into = (octets[8 * octet : 8 * octet + 8, octet] >> bit) & 1 == 1
-            via[into] |= via[bit]
-        _join(rows, octets[:, octet], _unions(via))
-    return _unpacked(rows, size)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -177,10 +155,10 @@ class Graph:
         """The fewest edges with the same order, each of them a certified edge (all edges, if there is a cycle)."""
         if self._has_cycle:
             return self._edges
-        rows = _packed(self.reach)
+        rows = packed(self.reach)
         indirect = np.zeros_like(rows)
-        _multiply(rows, rows, indirect)
-        return _fixed(_unpacked(rows & ~indirect, self.n_models))
+        multiply(rows, rows, indirect)
+        return _fixed(unpacked(rows & ~indirect, self.n_models))
 
     @property
     def _has_cycle(self) -> bool:
@@ -270,42 +248,6 @@ class Graph:
         return self.ranks.n_unresolved
 
 
-def _packed(mask: Mask) -> Bits:
-    """A row of bits per model, lowest bit first, in whole words."""
-    octets = np.packbits(mask, axis=1, bitorder="little")
-    rows = np.zeros((len(mask), -(-len(mask) // 64)), dtype=np.uint64)
-    rows.view(np.uint8)[:, : octets.shape[1]] = octets
-    return rows
-
-
-def _unpacked(rows: Bits, size: int) -> Mask:
-    return np.unpackbits(rows.view(np.uint8), axis=1, count=size, bitorder="little").view(np.bool_)
-
-
-def _unions(rows: Bits) -> Bits:
-    """The union of every subset of up to eight rows, by the number whose bits are the subset."""
-    table = np.zeros((1 << len(rows), rows.shape[1]), dtype=np.uint64)
-    for bit, row in enumerate(rows):
-        np.bitwise_or(table[: 1 << bit], row, out=table[1 << bit : 2 << bit])
-    return table
-
-
-def _join(rows: Bits, chosen: NDArray[np.uint8], table: Bits) -> None:
-    """Add to each row the union that it has chosen."""
-    some = np.flatnonzero(chosen)
-    if 2 * some.size > len(rows):
-        rows |= table[chosen]
-    elif some.size:
-        rows[some] |= table[chosen[some]]
-
-
-def _multiply(left: Bits, right: Bits, out: Bits) -> None:
-    """Add to ``out[a]`` the union of the rows of ``right`` that ``left[a]`` has bits for."""
-    octets = left.view(np.uint8)
-    for octet in range(-(-len(right) // 8)):
-        _join(out, octets[:, octet], _unions(right[8 * octet : 8 * octet + 8]))
-
-
 def _longest(reduction: Mask, below: Counts, kind: Width) -> Lengths:
     """Longest paths of a graph without cycles, by whichever of two ways is shorter.
 
@@ -342,15 +284,15 @@ def _by_level(reduction: Mask, heights: Counts, kind: Width) -> Lengths:
     """The models come tallest first. Only the first of them have paths of many edges, and only to the last of them."""
     size, tallest = len(reduction), int(heights[0])
     lengths: Lengths = np.zeros(reduction.shape, dtype=np.dtype(kind))
-    children = _packed(reduction)
-    level = _packed(closure(reduction))
+    children = packed(reduction)
+    level = packed(closure(reduction))
     for edges in range(1, tallest + 1):
         tall = min(size, -(-int(np.count_nonzero(heights >= edges)) // 8) * 8)
         word = int(np.count_nonzero(heights > tallest - edges)) // 64
         part = np.ascontiguousarray(level[:tall, word:])
-        lengths[:tall, 64 * word :] += _unpacked(part, size - 64 * word)
+        lengths[:tall, 64 * word :] += unpacked(part, size - 64 * word)
         following = np.zeros_like(part)
-        _multiply(children[:tall], part, following)
+        multiply(children[:tall], part, following)
         level = np.zeros_like(level)
         level[:tall, word:] = following
     return lengths

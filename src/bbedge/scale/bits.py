@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Bits = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
+from bbedge.core.closure import Bits, Mask, close, packed, unpacked
 
-_ROWS = 256  # that are worked on at a time, so that temporaries stay small; a multiple of 8
+_ROWS = 256  # that are worked on at a time, so that temporaries stay small; a multiple of 64
 
 
 class PackedGraph:
@@ -31,7 +29,7 @@ class PackedGraph:
     @classmethod
     def of(cls, edges: Mask) -> PackedGraph:
         """Pack a models x models matrix of edges, row above column."""
-        return cls(np.packbits(edges, axis=1), len(edges))
+        return cls(packed(edges), len(edges))
 
     @property
     def n_models(self) -> int:
@@ -40,12 +38,12 @@ class PackedGraph:
 
     @property
     def bits(self) -> Bits:
-        """The edges: row ``a`` holds a bit for every ``b`` that a is above, in the order of ``numpy.packbits``."""
+        """The edges: row ``a`` holds a bit for every ``b`` that a is above, lowest bit first."""
         return self._bits
 
     def edges(self) -> Mask:
         """The edges as a models x models matrix; eight times the memory."""
-        return _unpacked(self._bits, self._n)
+        return unpacked(self._bits, self._n)
 
     @property
     def n_edges(self) -> int:
@@ -55,13 +53,13 @@ class PackedGraph:
     @cached_property
     def reach(self) -> Bits:
         """The transitive closure, packed: a path of edges leads from row to column."""
-        return close_bits(self._bits.copy())
+        return close(self._bits.copy())
 
     @property
     def has_contradictions(self) -> bool:
         """Whether some models are above each other: proof that an edge is false or an assumption broken."""
-        reach = self.reach
-        return any((reach[a, a >> 3] >> (7 - (a & 7))) & 1 for a in range(self._n))
+        models = np.arange(self._n, dtype=np.uint64)
+        return bool(((self.reach[models, models >> 6] >> (models & 63)) & 1).any())
 
     @cached_property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
@@ -81,33 +79,6 @@ class PackedGraph:
         """The strict order, some rows at a time: a reaches b and b does not reach a."""
         for start in range(0, self._n, _ROWS):
             rows = slice(start, min(start + _ROWS, self._n))
-            back = _unpacked(self.reach[:, start // 8 : -(-rows.stop // 8)], rows.stop - start)
-            yield rows, _unpacked(self.reach[rows], self._n) & ~back.T
-
-
-def close_bits(rows: Bits) -> Bits:
-    """The closure of a graph given as a row of bits per model, as ``numpy.packbits`` makes it; in place.
-
-    Warshall's algorithm, eight models at a time: the rows of all subsets of the eight are made first, so that every
-    row takes in what it needs from them in one step. L / 8 steps of L x L / 8 bytes.
-    """
-    n_models = len(rows)
-    either = np.zeros((256, rows.shape[1]), dtype=np.uint8)
-    for byte in range(rows.shape[1]):
-        eight = rows[8 * byte : 8 * byte + 8]
-        for via in range(len(eight)):
-            into = (eight[:, byte] >> (7 - via)) & 1 == 1
-            eight[into] |= eight[via]
-        for bit in range(8):  # of the subsets, those whose greatest member this is
-            last = 8 * byte + 7 - bit
-            step = 1 << bit
-            either[step : 2 * step] = either[:step] | rows[last] if last < n_models else either[:step]
-        into = np.flatnonzero(rows[:, byte])
-        for start in range(0, len(into), _ROWS):
-            some = into[start : start + _ROWS]
-            rows[some] |= either[rows[some, byte]]
-    return rows
-
-
-def _unpacked(bits: Bits, count: int) -> Mask:
-    return np.unpackbits(bits, axis=-1, count=count).view(np.bool_)
+            words = np.ascontiguousarray(self.reach[:, start // 64 : -(-rows.stop // 64)])
+            back = unpacked(words, rows.stop - start)
+            yield rows, unpacked(self.reach[rows], self._n) & ~back.T

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.backends import Backend, Crew
+from bbedge.core.closure import empty, packed
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold_of
 from bbedge.errors import DataError, DesignError, DomainError
@@ -209,7 +210,7 @@ class TiledLeaderboard:
     def _packed(self, edges_of: Callable[[int, int], NDArray[np.bool_]]) -> PackedGraph:
         """A strip of rows is unpacked at a time: tiles need not end where a byte does."""
         run, n_models = self._run, len(self.design.models)
-        bits = np.zeros((n_models, -(-n_models // 8)), dtype=np.uint8)
+        bits = empty(n_models)
         if self.replicates:
             columns: dict[int, list[int]] = {}
             for row, col in run.tiles():
@@ -219,7 +220,7 @@ class TiledLeaderboard:
                 strip = np.zeros((rows.stop - rows.start, n_models), dtype=np.bool_)
                 for col in cols:
                     strip[:, run.strip(col)] = edges_of(row, col)
-                bits[rows] = np.packbits(strip, axis=1)
+                bits[rows] = packed(strip)
         return PackedGraph(bits, n_models)
 
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
