@@ -9,18 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.baselines import (
-    asymp_cs,
-    bb_edge_pi,
-    beb_holm,
-    cbtl,
-    emr,
-    mb_rank,
-    serpant,
-    t_holm,
-    tlrci,
-)
-from bbedge.baselines.bb_edge import REMADE, run_by_name
+from bbedge.baselines import means, preferences
+from bbedge.baselines.bb_edge import REMADE, plug_in_edges, run_by_name
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 
@@ -62,16 +52,16 @@ METHODS: dict[str, Method] = {
             _edges(name, "all looks", "independent replicates" if name == "CR-EDGE" else _BLOCKS, run_by_name(name))
             for name in REMADE
         ),
-        _edges("BB-EDGE-PI", "all looks", _BLOCKS, bb_edge_pi.edges),
-        _edges("AsympCS-Bonf", "none", "many replicates: its level holds only in the limit", asymp_cs.edges),
-        _edges("BEB-Holm", "one look", _BLOCKS + " of one size", beb_holm.edges),
-        _edges("t-Holm", "one look", "independent, nearly normal replicate means", t_holm.edges),
-        _edges("SERPANT", "none", "items that are independent and alike", serpant.edges),
-        _edges("SERPANT-R", "none", "items that are independent and alike", serpant.edges_at_replicates),
-        _edges("CBTL", "none", "preferences smooth in the order of items; one pair at a time", cbtl.edges),
-        _edges("EMR", "none", "that means are exact", emr.edges),
-        _ranks("TLRCI", "one look", "independent, nearly normal replicate means", tlrci.ranks),
-        _ranks("MB-Rank", "one look", "many replicates: its level holds only in the limit", mb_rank.ranks),
+        _edges("BB-EDGE-PI", "all looks", _BLOCKS, plug_in_edges),
+        _edges("AsympCS-Bonf", "none", "many replicates: its level holds only in the limit", means.asymp_cs_edges),
+        _edges("BEB-Holm", "one look", _BLOCKS + " of one size", means.beb_holm_edges),
+        _edges("t-Holm", "one look", "independent, nearly normal replicate means", means.t_holm_edges),
+        _edges("SERPANT", "none", "items that are independent and alike", preferences.serpant_edges),
+        _edges("SERPANT-R", "none", "items that are independent and alike", preferences.serpant_r_edges),
+        _edges("CBTL", "none", "preferences smooth in the order of items; one pair at a time", preferences.cbtl_edges),
+        _edges("EMR", "none", "that means are exact", means.emr_edges),
+        _ranks("TLRCI", "one look", "independent, nearly normal replicate means", means.tlrci_ranks),
+        _ranks("MB-Rank", "one look", "many replicates: its level holds only in the limit", means.mb_rank_ranks),
     )
 }
 """All methods by name."""

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from bbedge.baselines.holm import holm
-from bbedge.baselines.running import running
+from bbedge.baselines.means import holm, running
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 from bbedge.study.synthetic import SyntheticBenchmark

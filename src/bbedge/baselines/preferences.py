@@ -1,10 +1,4 @@
-"""SERPANT and SERPANT-R: e-processes on a stream of binary preferences, item by item.
-
-**Assumes:** items that are independent and alike, so that every preference is a coin of the same bias.
-**Repeated looks:** valid under that assumption, for a stream of items; on a fixed benchmark, whose items differ and may
-depend on each other, the error is not controlled. SERPANT looks after every item and keeps what it once rejected;
-SERPANT-R looks only after complete replicates.
-"""
+"""Rivals on pairwise preferences: SERPANT and SERPANT-R as a stream of items, CBTL smoothed over their order."""
 
 from __future__ import annotations
 
@@ -13,20 +7,31 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincc, gammaln, log_ndtr
+from scipy.special import betaincc, gammaln, log_ndtr, logit
 
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 
 Array = NDArray[np.float64]
+Edges = NDArray[np.bool_]
 
 _SLACK = 1e-6  # far above rounding: a look too many costs nothing, a look too few would be wrong
 _BELOW, _ABOVE = -3.5, 6.0  # standard deviations between which the normal tail is used
 _EXACT_UP_TO = 300  # beyond this many items the tail of a binomial is taken as normal
+_BANDWIDTH = 0.2  # of CBTL's kernel, as a share of the benchmark
+_GRID = 21
+_DRAWS = 200
+_EDGE = 1e-6  # keeps the logit of a preference of 0 or 1 finite
 
 
-def edges(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """SERPANT: looked at after every item, absorbing, reported after every replicate."""
+def serpant_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """SERPANT: e-processes on a stream of binary preferences, looked at after every item.
+
+    What was once rejected stays rejected; the edges are reported after every replicate. **Assumes:** items that are
+    independent and alike, so that every preference is a coin of the same bias. **Repeated looks:** valid under that
+    assumption, for a stream of items; on a fixed benchmark, whose items differ and may depend on each other, the error
+    is not controlled.
+    """
     n_looks, _, n_items = panels.shape
     tested = design.tested
     wins = _wins(design, panels, rng)
@@ -50,8 +55,8 @@ def edges(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np
     return found
 
 
-def edges_at_replicates(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """SERPANT-R: the same e-values, looked at after complete replicates only."""
+def serpant_r_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """SERPANT-R: the same e-values, looked at after complete replicates only. **Repeated looks:** as SERPANT."""
     n_looks, _, n_items = panels.shape
     items = np.arange(1, n_looks + 1) * n_items
     log_e = np.full((n_looks, *design.tested.shape), np.nan)
@@ -120,3 +125,55 @@ def _log_tail(k: Array, n: Array, deviations: Array, mu0: float) -> Array:
     with np.errstate(divide="ignore"):
         tail[few] = np.log(betaincc(k[few] + 1.0, n[few] - k[few] + 1.0, mu0))
     return tail
+
+
+def cbtl_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """CBTL: ``a -> b`` if the lowest smoothed log-odds gap exceeds ``log((1 + tau) / (1 - tau))`` by the quantile.
+
+    The quantile comes from a multiplier bootstrap per direction. **Assumes:** preferences that vary smoothly with the
+    item's place in the benchmark; a claim is made only if one model is ahead everywhere. **Repeated looks:** not
+    covered, and neither is multiplicity.
+    """
+    n_looks, n_models, _ = panels.shape
+    smooth = smoothed(panels)  # replicates x models x grid: models are smoothed, pairs are differences
+    bar = math.log((1.0 + design.tau) / (1.0 - design.tau))
+    draws = rng.standard_normal((n_looks, _DRAWS))
+    total = np.zeros(smooth.shape[1:])
+    weighted = np.zeros((*smooth.shape[1:], _DRAWS))  # draws last: the supremum over the grid then runs over whole rows
+    weight = np.zeros(_DRAWS)
+    found = np.zeros((n_looks, n_models, n_models), dtype=np.bool_)
+    for look in range(n_looks):
+        total += smooth[look]
+        weighted += smooth[look][:, :, None] * draws[look]
+        weight += draws[look]
+        mean = total / (look + 1)
+        preference = np.clip((mean[:, None] - mean + 1.0) / 2.0, _EDGE, 1.0 - _EDGE)
+        low = logit(preference).min(axis=2)
+        # Quantiles are above 0, so that only a direction that is ahead everywhere is worth a bootstrap.
+        a, b = np.nonzero((low > bar) & design.tested)
+        noise = (weighted - mean[:, :, None] * weight) / (look + 1)
+        wobble = noise[a]
+        wobble -= noise[b]
+        # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of that.
+        wobble *= (0.5 / (preference[a, b] * (1.0 - preference[a, b])))[:, :, None]
+        quantile = np.maximum(0.0, _quantile(wobble.max(axis=1), 1.0 - design.alpha))
+        found[look, a, b] = low[a, b] - quantile > bar
+    return found
+
+
+def smoothed(panels: Array) -> Array:
+    """Kernel-smoothed scores of every model over the places of the items, at the grid."""
+    n_items = panels.shape[2]
+    place = (np.arange(n_items) + 0.5) / n_items
+    grid = np.linspace(0.0, 1.0, _GRID)
+    kernel = np.exp(-0.5 * ((grid[:, None] - place) / _BANDWIDTH) ** 2)
+    weights: Array = kernel / kernel.sum(axis=1, keepdims=True)
+    smooth: Array = panels @ weights.T
+    return smooth
+
+
+def _quantile(values: Array, level: float) -> Array:
+    """The upper empirical quantile over draws, by selection."""
+    rank = math.ceil(level * values.shape[1]) - 1
+    quantile: Array = np.partition(values, rank, axis=1)[:, rank]
+    return quantile

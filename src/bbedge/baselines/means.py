@@ -1,0 +1,190 @@
+"""Rivals that test differences of means: EMR, t-Holm, BEB-Holm, AsympCS-Bonf, TLRCI and MB-Rank.
+
+BEB-Holm pools block differences; the others see one mean per model and replicate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from bbedge.core.design import Design
+from bbedge.errors import DesignError
+
+Array = NDArray[np.float64]
+Edges = NDArray[np.bool_]
+Ranks = NDArray[np.int64]
+
+_TIE = 1e-9  # sums of graded scores that differ by rounding alone are equal
+_OPTIMISED_FOR = 10.0  # the number of replicates at which the sequence is tightest
+_BURN_IN = 2
+_DRAWS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Replicate-mean differences, row minus column, after r = 1, 2, ... replicates."""
+
+    count: Array
+    """r, as looks x 1 x 1."""
+    mean: Array
+    """Mean difference: looks x models x models."""
+    deviation: Array
+    """Sample standard deviation over replicates; 0 after the first."""
+
+
+def running(panels: Array) -> Running:
+    """Statistics of the replicate means, from replicates x models x items."""
+    means = panels.mean(axis=2)
+    differences = means[:, :, None] - means[:, None, :]
+    count = np.arange(1, len(panels) + 1, dtype=np.float64)[:, None, None]
+    mean = np.cumsum(differences, axis=0) / count
+    # Around the last mean, so that the sum of squares does not cancel.
+    centred = differences - mean[-1]
+    squares = np.cumsum(centred**2, axis=0) - count * (np.cumsum(centred, axis=0) / count) ** 2
+    variance = np.maximum(squares, 0.0) / np.maximum(count - 1.0, 1.0)
+    return Running(count=count, mean=mean, deviation=np.sqrt(variance))
+
+
+def holm(p_values: Array, tested: Edges, alpha: float) -> Edges:
+    """Rejected hypotheses; ``p_values`` is looks x models x models and each look is a family of its own.
+
+    **Guarantee:** family-wise error at most ``alpha`` at a single look.
+    """
+    flat = p_values[:, tested]
+    count = flat.shape[1]
+    order = np.argsort(flat, axis=1, kind="stable")
+    passes = np.take_along_axis(flat, order, axis=1) <= alpha / (count - np.arange(count))
+    rejected = np.zeros_like(passes)
+    np.put_along_axis(rejected, order, np.logical_and.accumulate(passes, axis=1), axis=1)
+    result = np.zeros(p_values.shape, dtype=np.bool_)
+    result[:, tested] = rejected
+    return result
+
+
+def emr_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """EMR: ``a -> b`` if the summed difference exceeds ``tau`` times the number of scores; equal sums are ties.
+
+    This is what a plain leaderboard does. **Assumes:** that the observed means are the true ones. **Repeated looks:**
+    no error is controlled, at any look.
+    """
+    sums = np.cumsum(panels.sum(axis=2), axis=0)
+    scores = np.arange(1, len(panels) + 1) * panels.shape[2]
+    difference = sums[:, :, None] - sums[:, None, :]
+    found: Edges = (difference > design.tau * scores[:, None, None] + _TIE) & design.tested
+    return found
+
+
+def p_values(statistics: Running, tau: float) -> Array:
+    """One-sided p-values of ``Delta <= tau``; 1 after the first replicate, which has no variance."""
+    gap = statistics.mean - tau
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = gap / (statistics.deviation / np.sqrt(statistics.count))
+    # Without any variation the difference is taken as known.
+    t = np.where(statistics.deviation > 0.0, t, np.where(gap > 0.0, np.inf, -np.inf))
+    return np.where(statistics.count > 1.0, stdtr(np.maximum(statistics.count - 1.0, 1.0), -t), 1.0)
+
+
+def t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """t-Holm: paired one-sided t-tests on replicate means, with Holm's correction.
+
+    **Assumes:** independent replicates whose mean differences are nearly normal. **Repeated looks:** not covered; the
+    level holds at one look fixed beforehand.
+    """
+    return holm(p_values(running(panels), design.tau), design.tested, design.alpha)
+
+
+def beb_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """BEB-Holm: a fixed-time empirical-Bernstein bound on pooled block differences, with Holm's correction.
+
+    Inverts the bound ``mean - sqrt(2 V log(4/d) / n) - 16 log(4/d) / (3 (n-1)) > tau`` for the p-value ``d``.
+    **Assumes:** independent replicates and blocks, blocks of one size. **Repeated looks:** not covered.
+    """
+    layout = design.layout
+    if len(set(layout.sizes.tolist())) > 1:
+        raise DesignError("BEB-Holm pools block differences and needs blocks of one size")
+    means = np.stack([layout.means(panel) for panel in panels])
+    totals = np.cumsum(means.sum(axis=2), axis=0)
+    gram = np.cumsum(means @ means.transpose(0, 2, 1), axis=0)
+    own = np.diagonal(gram, axis1=1, axis2=2)
+    squares = own[:, :, None] + own[:, None, :] - 2.0 * gram
+    n = (np.arange(1, len(panels) + 1) * layout.count).astype(np.float64)[:, None, None]
+    mean = (totals[:, :, None] - totals[:, None, :]) / n
+    n_less = np.maximum(n - 1.0, 1.0)
+    variance = np.maximum(squares - n * mean**2, 0.0) / n_less
+    linear, quadratic = np.sqrt(2.0 * variance / n), 16.0 / (3.0 * n_less)
+    gap = np.maximum(mean - design.tau, 0.0)
+    root = (-linear + np.sqrt(linear**2 + 4.0 * quadratic * gap)) / (2.0 * quadratic)
+    p = np.where((mean > design.tau) & (n > 1.0), np.minimum(1.0, 4.0 * np.exp(-(root**2))), 1.0)
+    return holm(p, design.tested, design.alpha)
+
+
+def asymp_cs_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """AsympCS-Bonf: ``a -> b`` once the lower end of a Gaussian-mixture confidence sequence exceeds ``tau``.
+
+    Bonferroni over directions. **Assumes:** independent replicates, and many of them: the level holds only in the
+    limit. **Repeated looks:** meant for them, but with few replicates the error is not controlled.
+    """
+    statistics = running(panels)
+    level = design.alpha / design.n_directions
+    wide = -2.0 * math.log(2.0 * level)
+    rho2 = (wide + math.log(wide) + 1.0) / _OPTIMISED_FOR
+    r = statistics.count
+    spread = 2.0 * (r * rho2 + 1.0) / (r**2 * rho2) * np.log1p(np.sqrt(r * rho2 + 1.0) / (2.0 * level))
+    lower = statistics.mean - statistics.deviation * np.sqrt(spread)
+    return (lower > design.tau) & (r >= _BURN_IN) & design.tested
+
+
+def tlrci_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ranks:
+    """TLRCI: rank intervals from two-sided paired t-tests with Holm's correction over pairs.
+
+    ``[1 + models found better, L - models found worse]``, without drawing conclusions along paths. **Assumes:**
+    independent replicates whose mean differences are nearly normal. **Repeated looks:** not covered.
+    """
+    statistics = running(panels)
+    one_sided = p_values(statistics, 0.0)
+    two_sided = np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
+    pairs = np.triu(np.ones(one_sided.shape[1:], dtype=np.bool_), k=1)
+    differ = holm(two_sided, pairs, design.alpha)
+    differ |= differ.transpose(0, 2, 1)
+    return counted(differ & (statistics.mean > 0.0))
+
+
+def counted(better: Edges) -> Ranks:
+    """Rank intervals from "row is better than column" at every look."""
+    lowest = 1 + better.sum(axis=1)
+    highest = better.shape[1] - better.sum(axis=2)
+    return np.stack([lowest, highest], axis=2)
+
+
+def mb_rank_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ranks:
+    """MB-Rank: counts the models whose studentised difference exceeds the bootstrap quantile of the maximum.
+
+    A multiplier bootstrap over replicates. **Assumes:** independent replicates, and many of them. **Repeated looks:**
+    not covered.
+    """
+    statistics = running(panels)
+    means = panels.mean(axis=2)
+    n_looks, n_models = means.shape
+    first, second = np.triu_indices(n_models, k=1)
+    draws = rng.standard_normal((n_looks, _DRAWS))
+    better = np.zeros((n_looks, n_models, n_models), dtype=np.bool_)
+    rank = math.ceil((1.0 - design.alpha) * _DRAWS) - 1
+    for look in range(1, n_looks):
+        r = look + 1
+        deviation = statistics.deviation[look]
+        centred = means[:r] - means[:r].mean(axis=0)
+        noise = draws[:r].T @ centred / math.sqrt(r)
+        scale = deviation[first, second]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            swing = np.abs(noise[:, first] - noise[:, second]) / scale
+            observed = math.sqrt(r) * statistics.mean[look] / deviation
+        swing[:, scale == 0.0] = 0.0
+        bar = np.partition(swing.max(axis=1), rank)[rank]
+        known = statistics.mean[look] > 0.0
+        better[look] = np.where(deviation > 0.0, observed > bar, known)
+    return counted(better)
