@@ -20,9 +20,9 @@ from bbedge.core.evidence import Evidence
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import Certifier
 from bbedge.study.contenders import KINDS as KIND_OPTIONS
-from bbedge.study.experiments.four import four
+from bbedge.study.experiments.comparison import four
 from bbedge.study.monte_carlo import repeated_on_device
-from bbedge.study.setting import Seeds
+from bbedge.study.study import Seeds
 
 KINDS: tuple[EvidenceKind, ...] = ("hoeffding", "bernstein", "sharp", "betting")
 

@@ -8,7 +8,7 @@ import pytest
 from bbedge.display.study_page import Made, study_page
 from bbedge.study.contenders import PILOT
 from bbedge.study.experiments import STUDIES
-from bbedge.study.experiments.four import NAMES, UNEVEN
+from bbedge.study.experiments.comparison import NAMES, UNEVEN
 from bbedge.study.results import Results
 from bbedge.study.study import Column
 

@@ -24,8 +24,7 @@ from bbedge.core.evidence import write_archive
 from bbedge.errors import DataError, DomainError
 from bbedge.files import replacing
 from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.setting import Contest, Record, Seeds, Setting
-from bbedge.study.study import Study
+from bbedge.study.study import Contest, Record, Seeds, Setting, Study
 from bbedge.text import shown_path
 
 CHUNK = 10
@@ -72,8 +71,8 @@ def run_study(
 ) -> Results:
     """Run what is not yet kept under ``keep`` and summarise everything.
 
-    ``progress`` is told the repetitions that are done and those there are in all. A ``device`` computes the evidence of
-    many repetitions side by side, in this process; what has no such form runs on the cores as always.
+    ``progress`` is called with the repetitions done so far and their total. A ``device`` computes the evidence of
+    many repetitions side by side, in this process; settings of other kinds run on the cores as always.
     """
     if repetitions < 1:
         raise DomainError(f"{repetitions} repetitions: at least 1 is needed")
@@ -91,13 +90,13 @@ def run_study(
             count=min(CHUNK, repetitions - first),
             seed=seed,
         )
-        # Setting by setting would leave the slowest to the end; this way the time left can be told early.
+        # Setting by setting would leave the slowest to the end; this way the time left can be estimated early.
         for first in range(0, repetitions, CHUNK)
         for place, setting in enumerate(study.settings)
     ]
     missing = [chunk for chunk in chunks if not _is_whole(folder / _file(chunk))]
-    total, done = sum(chunk.count for chunk in chunks), sum(chunk.count for chunk in chunks)
-    done -= sum(chunk.count for chunk in missing)
+    total = sum(chunk.count for chunk in chunks)
+    done = total - sum(chunk.count for chunk in missing)
     progress(done, total)
     together = [chunk for chunk in missing if device is not None and isinstance(chunk.setting, Contest)]
     alone = [chunk for chunk in missing if chunk not in together]
@@ -185,7 +184,7 @@ def fingerprint(study: Study) -> str:
     package = Path(__file__).parent.parent
     here = package / "study"
     sources = [*sorted((package / "core").glob("*.py")), *sorted((package / "baselines").glob("*.py"))]
-    sources += [here / f"{name}.py" for name in ("contenders", "limit", "measures", "setting", "synthetic")]
+    sources += [here / f"{name}.py" for name in ("contenders", "measures", "study", "synthetic")]
     sources += sorted({Path(inspect.getfile(type(setting))) for setting in study.settings})
     for source in sources:
         digest.update(source.read_bytes())

@@ -1,10 +1,179 @@
-"""A study: settings that are repeated, what is shown of them, and what was published about them."""
+"""A study: what one repetition of a setting draws, runs and measures, and what is shown and was published of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
 
-from bbedge.study.setting import Setting
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.baselines.bb_edge import looked
+from bbedge.core.arrays import space_on
+from bbedge.core.design import Design
+from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges, remade
+from bbedge.study.measures import edge_measures, rank_intervals, rank_measures, resolved_measures, top_k_measures
+from bbedge.study.synthetic import SyntheticBenchmark
+
+Array = NDArray[np.float64]
+Record = Mapping[tuple[str, str], Array]
+"""One repetition: (contender, metric) to a value at every look, or a single value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeds:
+    """Random numbers of one repetition: each purpose has its own stream, whatever else is drawn."""
+
+    seed: int
+    """Seed of the study."""
+    place: str
+    """Name of the study and the setting."""
+    repetition: int
+    """Number of the repetition."""
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """The stream of one purpose."""
+        place, word = zlib.crc32(self.place.encode()), zlib.crc32(purpose.encode())
+        return np.random.default_rng([self.seed, place, self.repetition, word])
+
+
+class Setting(Protocol):
+    """What a study repeats."""
+
+    @property
+    def name(self) -> str:
+        """What the setting is called, in tables and above panels."""
+        ...
+
+    @property
+    def looks(self) -> int:
+        """Replicates in one repetition."""
+        ...
+
+    def repeat(self, seeds: Seeds) -> Record:
+        """Draw, run and measure once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """Contenders on the same panels of a synthetic benchmark."""
+
+    name: str
+    """What the setting is called."""
+    benchmark: SyntheticBenchmark
+    """Where panels come from."""
+    contenders: tuple[str, ...]
+    """Who takes part."""
+    looks: int = 100
+    """Replicates in one repetition."""
+    blocks: int | None = None
+    """Items per block in the analysis, where that differs from the data's own blocks."""
+    alpha: float = 0.05
+    """Error level."""
+    tau: float = 0.0
+    """Margin."""
+    k: int | None = None
+    """Size of the Top-k set to certify, if any."""
+    pilot: int = 5
+    """Replicates that choose the candidate of the pilot procedure, on top of ``looks``."""
+    measured: tuple[str, ...] = ("fwer", "power")
+    """Which metrics are kept."""
+
+    def design(self) -> Design:
+        """The design that contenders start from."""
+        own = self.benchmark.blocks
+        if self.blocks is not None:
+            own = tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items))
+        return self.benchmark.design(blocks=own, alpha=self.alpha, tau=self.tau)
+
+    def repeat(self, seeds: Seeds) -> Record:
+        """Run every contender on one set of panels."""
+        return self._record(self.design(), self._panels(seeds), seeds, {}, {})
+
+    def draw_together(self, many: Sequence[Seeds], panels: Array) -> None:
+        """Draw the panels of :meth:`repeat` for each, into replicates x repetitions x models x items."""
+
+        def draw(place: int) -> None:
+            panels[:, place] = self._panels(many[place])
+
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(draw, range(len(many))))
+
+    @property
+    def drawn_shape(self) -> tuple[int, int, int]:
+        """Replicates that a repetition draws, models, items."""
+        replicates = self.looks + (self.pilot if PILOT in self.contenders else 0)
+        return replicates, len(self.benchmark.means), self.benchmark.n_items
+
+    @property
+    def alike(self) -> Hashable:
+        """Equal for settings whose repetitions have the same evidence to compute, and so may run side by side."""
+        return self.design().hash, self.contenders, self.looks
+
+    def edges_together(self, panels: Array, device: str) -> dict[str, NDArray[np.bool_]]:
+        """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models."""
+        design, placed = self.design(), space_on(device).asarray(panels[: self.looks])
+        designs = {name: remade(name, self.benchmark, design) for name in self.contenders}
+        return {name: looked(own, placed, device=device) for name, own in designs.items() if own is not None}
+
+    def records_together(
+        self, many: Sequence[Seeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
+    ) -> Iterator[Record]:
+        """The same as :meth:`repeat` for each, with what is known of the edges."""
+        design = self.design()
+        if set(self.measured) <= {"fwer", "power"}:  # measured for all repetitions at once
+            null = self.benchmark.null(self.tau)
+            measured = {name: edge_measures(found, null) for name, found in edges.items()}
+        else:
+            measured = {}
+        for place, seeds in enumerate(many):
+            known = {name: found[:, place] for name, found in edges.items() if name not in measured}
+            done = {name: {m: values[:, place] for m, values in each.items()} for name, each in measured.items()}
+            yield self._record(design, panels[:, place], seeds, known, done)
+
+    def _panels(self, seeds: Seeds) -> Array:
+        return self.benchmark.panels(seeds.rng("panels"), self.drawn_shape[0])
+
+    def _record(
+        self,
+        design: Design,
+        panels: Array,
+        seeds: Seeds,
+        known: Mapping[str, NDArray[np.bool_]],
+        measured: Mapping[str, Mapping[str, Array]],
+    ) -> Record:
+        """What every contender claims on these panels, measured; edges or measures may be known already."""
+        record: dict[tuple[str, str], Array] = {}
+        for name in self.contenders:
+            measures = measured.get(name)
+            if measures is None:
+                if name in known:
+                    found: NDArray[np.generic] = known[name]
+                elif name == PILOT:
+                    found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
+                else:
+                    found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
+                measures = self._measures(found, ranks=gives_ranks(name))
+            record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
+        return record
+
+    def _measures(self, found: NDArray[np.generic], *, ranks: bool) -> dict[str, Array]:
+        differences = self.benchmark.differences
+        if ranks:
+            return rank_measures(found.astype(np.int64), differences)
+        edges, null = found.astype(np.bool_), self.benchmark.null(self.tau)
+        measures = edge_measures(edges, null)
+        if self.k is not None:
+            measures |= top_k_measures(edges, null, self.k)
+        if "coverage" in self.measured:
+            measures |= rank_measures(rank_intervals(edges), differences)
+        if "resolved" in self.measured:
+            measures |= resolved_measures(edges)
+        return measures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +220,13 @@ class Study:
     """How data are made and what is run, for a reader who wants to judge it."""
     settings: tuple[Setting, ...]
     """What is repeated."""
-    figure: tuple[str, ...]
+    figure: tuple[str, ...] = ("fwer", "power")
     """Metrics drawn over looks, one column of panels each."""
     table: tuple[Column, ...]
     """Columns of the table."""
     published: tuple[Published, ...] = ()
     """What the paper printed."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """What a reader should know: where ours differs and why, what is not claimed."""
     needs_data: str | None = None
     """What files ``--data`` may add to it; nothing if it takes none."""
-
-    def setting(self, name: str) -> Setting:
-        """The setting of this name."""
-        return next(each for each in self.settings if each.name == name)

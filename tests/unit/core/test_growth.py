@@ -6,7 +6,7 @@ from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.growth import Forecast, Outlook, penalty, pilot_outlooks, typical_outlook
 from bbedge.errors import DomainError
-from bbedge.study.limit import difference_variances
+from bbedge.study.contenders import difference_variances
 from bbedge.study.synthetic import SyntheticBenchmark
 
 

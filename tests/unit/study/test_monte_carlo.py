@@ -9,8 +9,7 @@ from bbedge.study.contenders import KINDS, LIMIT, PILOT, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES, study
 from bbedge.study.monte_carlo import CHUNK, fingerprint, run_study
 from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.setting import Contest
-from bbedge.study.study import Column, Study
+from bbedge.study.study import Column, Contest, Study
 from bbedge.study.synthetic import SyntheticBenchmark
 
 SMALL = Study(
@@ -141,11 +140,11 @@ def test_the_fingerprint_changes_with_the_settings_and_not_with_the_words():
 
 def test_every_published_number_belongs_to_a_setting_and_a_contender():
     for each in STUDIES.values():
-        names = {setting.name for setting in each.settings}
-        assert len(names) == len(each.settings)
+        settings = {setting.name: setting for setting in each.settings}
+        assert len(settings) == len(each.settings)
         for number in each.published:
-            assert number.setting in names, (each.name, number)
-            assert number.method in each.setting(number.setting).contenders, (each.name, number)
+            assert number.setting in settings, (each.name, number)
+            assert number.method in settings[number.setting].contenders, (each.name, number)
 
 
 def test_unknown_names_and_impossible_numbers_are_refused(tmp_path):

@@ -1,39 +1,26 @@
-"""The experiments, one module each; :data:`STUDIES` lists them."""
+"""The experiments, those of one kind in one module; :data:`STUDIES` lists them."""
 
 from bbedge.errors import DomainError
-from bbedge.study.experiments import (
-    evidence,
-    growth,
-    items,
-    margins,
-    more_models,
-    one_block,
-    power,
-    rank_intervals,
-    rivals,
-    same_model,
-    top_k,
-    uneven_blocks,
-)
+from bbedge.study.experiments import ablations, comparison, evidence, growth, same_model, top_k
 from bbedge.study.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        power.STUDY,
+        comparison.POWER,
         top_k.STUDY,
-        rank_intervals.STUDY,
+        comparison.RANK_INTERVALS,
         growth.STUDY,
-        more_models.STUDY,
-        items.FEW_ITEMS,
-        items.MANY_ITEMS,
-        margins.SMALL_MARGIN,
-        margins.LARGE_MARGIN,
-        rivals.STUDY,
-        uneven_blocks.STUDY,
-        one_block.STUDY,
+        ablations.MANY_MODELS,
+        ablations.FEW_ITEMS,
+        ablations.MANY_ITEMS,
+        ablations.SMALL_MARGIN,
+        ablations.LARGE_MARGIN,
+        ablations.MORE_RIVALS,
+        ablations.UNEVEN_BLOCKS,
+        evidence.ONE_BLOCK,
         same_model.STUDY,
-        evidence.STUDY,
+        evidence.EVIDENCE,
     )
 }
 """All studies by name, in the order of the paper; ours last."""

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from bbedge.baselines.bb_edge import looked
 from bbedge.core.kinds import Method
-from bbedge.study.experiments.four import NAMES, STATED
+from bbedge.study.experiments.comparison import STATED, four
 from bbedge.study.measures import edge_measures
-from bbedge.study.setting import Record, Seeds
-from bbedge.study.study import Column, Study
+from bbedge.study.study import Column, Record, Seeds, Study
 from bbedge.study.synthetic import SyntheticBenchmark
 
 _SIZES = (40, 70, 100)
@@ -62,11 +61,7 @@ STUDY = Study(
     + " 40 items at first, 70 after ten replicates, 100 after twenty; 100 replicates in all. With epoch reset"
     " every version starts from nothing at alpha/3; the fixed procedure stays with the first 40 items at alpha. "
     "Every version has the same true means.",
-    settings=tuple(
-        Growing(name=name, benchmark=SyntheticBenchmark(block_sizes=size, heterogeneity=effect, n_items=100))
-        for name, (size, effect) in zip(NAMES, ((1, 0.0), (5, 0.0), (1, 0.2), (5, 0.2)), strict=True)
-    ),
-    figure=("fwer", "power"),
+    settings=tuple(Growing(name=each.name, benchmark=each.benchmark) for each in four(())),
     table=(Column(metric="fwer"), Column(metric="power", at=40), Column(metric="power")),
     notes=(
         "The paper gives this experiment as curves, without numbers, and finds that the reset procedure falls behind "

@@ -13,8 +13,7 @@ from bbedge.baselines import METHODS
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.study.setting import Record, Seeds
-from bbedge.study.study import Column, Study
+from bbedge.study.study import Column, Record, Seeds, Study
 from bbedge.study.synthetic import SyntheticBenchmark
 
 _CONTENDERS = ("EMR", "t-Holm", "SERPANT", "SERPANT-R", "BFH-e-Holm", "BB-EDGE", "BB-EDGE-X")

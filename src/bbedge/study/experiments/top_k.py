@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from bbedge.study.contenders import PILOT
-from bbedge.study.experiments.four import NAMES, RIVALS, STATED, four
-from bbedge.study.setting import Contest
-from bbedge.study.study import Column, Published, Study
+from bbedge.study.experiments.comparison import NAMES, RIVALS, STATED, four
+from bbedge.study.study import Column, Contest, Published, Study
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 
 _STATED, _FITTED = "stated: ", "fitted: "

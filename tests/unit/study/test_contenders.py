@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from bbedge.errors import DomainError
-from bbedge.study.limit import covariance, difference_variances, z_test_edges
+from bbedge.study.contenders import covariance, difference_variances, z_test_edges
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 
 
