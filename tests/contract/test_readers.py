@@ -99,7 +99,7 @@ def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monke
     monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     path = lm_eval_run(tmp_path)
     monkeypatch.setattr("bbedge.readers.logs.lm_eval.shown_path", lambda _: "it")
-    monkeypatch.setattr("bbedge.readers.logs.json_lines.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.readers.logs.files.shown_path", lambda _: "it")
     monkeypatch.setattr("bbedge.readers.opening.shown_path", lambda _: "it")
     with pytest.raises(AssertionError, match="is refused without its name"):
         check_reader(LmEval(), [path])

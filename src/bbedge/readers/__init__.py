@@ -4,8 +4,7 @@ The readers use polars, which is imported on the first call, not with this packa
 """
 
 from bbedge.readers.choices import Choices
-from bbedge.readers.items import Items, read_items
 from bbedge.readers.limits import LimitError, Limits
-from bbedge.readers.reading import DataFrameLike, Incomplete, read_scores
+from bbedge.readers.reading import DataFrameLike, Incomplete, Items, read_items, read_scores
 
 __all__ = ["Choices", "DataFrameLike", "Incomplete", "Items", "LimitError", "Limits", "read_items", "read_scores"]

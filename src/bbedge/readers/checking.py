@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bbedge.errors import BbedgeError
-from bbedge.readers.logs.contract import Log, Reader, Sample
-from bbedge.readers.logs.glimpse import Glimpse
+from bbedge.readers.logs.contract import Glimpse, Log, Reader, Sample
 from bbedge.readers.logs.registry import readers
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")

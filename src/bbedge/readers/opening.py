@@ -1,20 +1,27 @@
-"""Bytes of text files, read in pieces, with one sentence for every way in which opening can fail."""
+"""Bytes of text files and of standard input, read in pieces, with one message for every way in which it can fail."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import stat
+import sys
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Protocol
+from shutil import rmtree
+from typing import IO, Any, BinaryIO, Protocol
+from weakref import finalize
 
 from bbedge.errors import FormatError
-from bbedge.readers.limits import limits_in_force
-from bbedge.text import shown_path
+from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
+from bbedge.text import listed, quoted, shown_path
 
 # Large enough that polars parses a piece on all threads, small next to the files that it is for.
 PIECE = 16 << 20
@@ -28,10 +35,15 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0")
+"""The paths that mean standard input."""
+PIPED = "standard input"
+"""What to call it in messages."""
+_HEAD = 1 << 16
 
 
 @contextmanager
-def told(path: str, name: str | None = None) -> Iterator[None]:
+def naming_errors(path: str, name: str | None = None) -> Iterator[None]:
     """Turn the errors of opening and reading a file into a :class:`FormatError` that names it."""
     name = name or shown_path(path)
     try:
@@ -64,7 +76,7 @@ def check_path(path: str) -> None:
 
 def is_regular(path: str) -> bool:
     """Whether a path that exists is a regular file; reading a pipe or a device may never end."""
-    with told(path):
+    with naming_errors(path):
         return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - the same for links to files
 
 
@@ -72,7 +84,7 @@ def check_regular(path: str, *, expected: str = "a table with model, item and sc
     """Raise unless there is a readable regular file with something in it: what is expected."""
     name = shown_path(path)
     check_path(path)
-    with told(path):
+    with naming_errors(path):
         found = os.stat(path)  # noqa: PTH116 - the same for links to files
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError
@@ -129,7 +141,7 @@ def opened(path: str, name: str | None = None) -> IO[bytes] | Bytes:
 def pieces(path: str, name: str | None = None) -> Iterator[bytes]:
     """The bytes of a file, unpacked if it is gzipped, without the byte-order mark."""
     name = name or shown_path(path)
-    with told(path, name), opened(path, name) as file:
+    with naming_errors(path, name), opened(path, name) as file:
         piece = file.read(PIECE)
         for bom, encoding in _OTHER_BOMS.items():
             if piece.startswith(bom):
@@ -195,3 +207,94 @@ def decoded(line: bytes, *, place: str) -> str:
         raise FormatError(
             f"{place}: byte 0x{line[error.start]:02x} is not valid UTF-8; save the file as UTF-8"
         ) from None
+
+
+def json_object(line: bytes, *, place: str, expected: str, cut_off: str) -> dict[str, Any]:
+    """The JSON object of a line or a small document; ``cut_off`` says what to do if the file was cut off."""
+    try:
+        value = json.loads(decoded(line, place=place), object_pairs_hook=partial(unique_keys, place=lambda: place))
+    except json.JSONDecodeError as error:
+        raise FormatError(f"{place}: not valid JSON ({error.msg} at character {error.colno}); {cut_off}") from None
+    except RecursionError:
+        raise FormatError(f"{place}: JSON nested too deeply; expected {expected}") from None
+    except FormatError:
+        raise
+    except ValueError as error:
+        # Integers of thousands of digits, which Python refuses to convert.
+        raise FormatError(f"{place}: not readable JSON ({error}); expected {expected}") from None
+    if not isinstance(value, dict):
+        raise FormatError(f"{place}: a JSON {type(value).__name__}, {quoted(repr(value))}; expected {expected}")
+    return value
+
+
+def unique_keys(pairs: Sequence[tuple[str, Any]], *, place: Callable[[], str]) -> dict[str, Any]:
+    """An object from its keys and values; the json module by itself keeps the last of several values.
+
+    ``place`` is a function because finding the place takes longer than making the object.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        repeated = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise FormatError(f"{place()}: key {listed(repeated)} appears more than once; remove one of them")
+    return found
+
+
+def standard_input() -> str:
+    """The path of a file with what standard input holds, whose ending says what kind of table it is."""
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.closed:
+        raise FormatError(f"{PIPED}: closed; pipe a table into the command, or name a file instead of -")
+    return _spooled(stream)
+
+
+# A stream can be read only once, and a survey reads its sources twice.
+@lru_cache(maxsize=1)
+def _spooled(stream: BinaryIO) -> str:
+    from bbedge.readers.assemble.spool import spool_folder
+
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="bbedge-", dir=spool_folder()))
+        finalize(stream, rmtree, folder, ignore_errors=True)
+        with (folder / "piped").open("wb") as file:
+            _copy_piped(stream, file)
+    except OSError as error:
+        raise FormatError(
+            f"{PIPED}: cannot be kept in {spool_folder()} ({error.strerror or error}); set TMPDIR to a folder on a "
+            "disk with more room, or write it to a file"
+        ) from None
+    return str(_with_ending(folder / "piped"))
+
+
+def _copy_piped(stream: BinaryIO, file: BinaryIO) -> None:
+    most, size = limits_in_force().piped_bytes, 0
+    while piece := stream.read(PIECE):
+        size += len(piece)
+        if size > most:
+            raise LimitError(f"{PIPED}: more than {size_words(most)}; write it to a file, or {HOW_TO_RAISE}")
+        file.write(piece)
+    if not size:
+        raise FormatError(f"{PIPED}: empty; pipe a table with model, item and score into the command")
+
+
+def _with_ending(path: Path) -> Path:
+    """The file, given an ending by its content."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    packed = ""
+    if head.startswith(b"\x1f\x8b"):
+        packed = ".gz"
+        with naming_errors(str(path), PIPED), gzip.open(path) as unpacked:
+            head = unpacked.read(_HEAD)
+    return path.rename(path.with_name(f"piped{_ending(head)}{packed}"))
+
+
+def _ending(head: bytes) -> str:
+    if head.startswith(b"PAR1"):
+        return ".parquet"
+    if head.startswith(b"PK\x03\x04"):
+        raise FormatError(f"{PIPED}: an archive; standard input takes a table: name the file of a log instead")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b"{", b"[")):
+        return ".jsonl"
+    first = start.partition(b"\n")[0]
+    return ".tsv" if first.count(b"\t") > first.count(b",") else ".csv"

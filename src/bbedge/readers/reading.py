@@ -1,18 +1,21 @@
-"""Score tables and logs in, complete panels out.
+"""Score tables and logs in, complete panels out; and lists of items with their blocks.
 
 polars takes a while to import; the modules that use it are imported when the first table is read.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from bbedge.errors import DomainError
+from bbedge.errors import DomainError, FormatError
 from bbedge.readers.choices import Choices
 from bbedge.readers.limits import Limits, limited
+from bbedge.text import listed, quoted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -83,8 +86,13 @@ def _read(
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.notes import padded_names, repeated_replicates, similar_models
-    from bbedge.readers.assemble.pivot import blocks_of_items, build_panels
+    from bbedge.readers.assemble.pivot import (
+        blocks_of_items,
+        build_panels,
+        padded_names,
+        repeated_replicates,
+        similar_models,
+    )
     from bbedge.readers.assemble.spool import one_by_one
     from bbedge.readers.sources import fingerprint
 
@@ -138,3 +146,53 @@ def checked_range(score_range: tuple[float, float]) -> tuple[float, float]:
     if not (low < high and math.isfinite(high - low)):
         raise DomainError(f"score range {low:g} to {high:g}; expected two finite numbers, the lower one first")
     return low, high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """Items and their blocks."""
+
+    items: tuple[str, ...]
+    """Names of the items, in the order of the file."""
+    blocks: tuple[str, ...]
+    """Label of the block of each item; the item itself if the file has no blocks."""
+
+
+def read_items(path: str | os.PathLike[str]) -> Items:
+    """Read a list of items; a name that comes twice or is empty is refused with its line."""
+    from bbedge.readers.opening import check_regular
+
+    name = shown_path(path)
+    check_regular(os.fspath(path), expected="item and, optionally, block")
+    items: dict[str, str] = {}
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
+            rows = csv.DictReader(file, strict=True)
+            names = [(column or "").strip().lower() for column in rows.fieldnames or []]
+            twice = next((column for column in ("item", "block") if names.count(column) > 1), None)
+            if twice is not None:
+                raise FormatError(f"{name}: two columns are named {twice}; keep one")
+            columns = {column.strip().lower(): column for column in rows.fieldnames or [] if column}
+            if "item" not in columns:
+                found = listed(rows.fieldnames or []) or "nothing"
+                raise FormatError(f"{name}: no column named item; found {found}. Expected item and, optionally, block")
+            for row in rows:
+                place = f"{name}:{rows.line_num}"
+                if None in row:
+                    raise FormatError(f"{place}: more fields than columns; put a name with a comma in quotes")
+                item = row[columns["item"]]
+                if not item:
+                    raise FormatError(f"{place}: the item has no name; every row needs one")
+                if item in items:
+                    raise FormatError(f"{place}: item {quoted(item)} comes twice; remove one of the rows")
+                block = row[columns["block"]] if "block" in columns else item
+                if not block:
+                    raise FormatError(f"{place}: item {quoted(item)} has no block; fill it in or remove the column")
+                items[item] = block
+    except OSError as error:
+        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{name}: not a CSV file in UTF-8 ({error})") from error
+    if not items:
+        raise FormatError(f"{name}: the file lists no items; give one row per item")
+    return Items(items=tuple(items), blocks=tuple(items.values()))

@@ -5,17 +5,25 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.limits import LimitError
-from bbedge.readers.opening import check_path, check_regular, is_regular, told
-from bbedge.readers.piped import NAME, STANDARD_INPUT, standard_input
-from bbedge.readers.searching import files_below, files_matching
+from bbedge.readers.opening import (
+    PIPED,
+    STANDARD_INPUT,
+    check_path,
+    check_regular,
+    is_regular,
+    naming_errors,
+    standard_input,
+)
 from bbedge.text import listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 TABLE_FORMATS = ("table", "wide")
 """What ``--format`` calls plain tables: one row per score, or one row per model."""
+_ANY_DEPTH = "**"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +160,7 @@ def _unknown(path: str) -> str:
     known = ", ".join((*SEPARATORS, *JSON_LINES, *PARQUET))
     logs = ", ".join(reader.title for reader in readers().values())
     return (
-        f"{shown_path(path)}: the kind of file cannot be told from its name or content; expected a table, {known} "
+        f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
         f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with --format"
     )
 
@@ -164,8 +173,8 @@ def _piped(format: str | None) -> Source:  # noqa: A002
     reader, _ = recognised(path)
     if format not in (None, *TABLE_FORMATS) or (format is None and reader is not None):
         title = reader.title if reader is not None else format
-        raise FormatError(f"{NAME}: a log of {title}; standard input takes a table: name the file of the log")
-    return Source(path=path, reader=None, called=NAME)
+        raise FormatError(f"{PIPED}: a log of {title}; standard input takes a table: name the file of the log")
+    return Source(path=path, reader=None, called=PIPED)
 
 
 def _files(given: str) -> tuple[list[str], bool]:
@@ -221,5 +230,62 @@ def _has_scores(path: str) -> bool:
 
 def fingerprint(path: str) -> str:
     """The SHA-256 of a file's bytes."""
-    with told(path), Path(path).open("rb") as file:
+    with naming_errors(path), Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_below(folder: str) -> list[str]:
+    """All files below a folder, in order; hidden ones are left alone.
+
+    A folder that is reached by its own path and by links is entered by its own path, and by one link otherwise.
+    """
+    return sorted(_search(folder, (_ANY_DEPTH,)))
+
+
+def files_matching(pattern: str) -> list[str]:
+    """All files that fit a pattern, and all below the folders that fit it, in order."""
+    path = PurePath(pattern)
+    parts = path.parts[1:] if path.anchor else path.parts
+    return sorted(set(_search(path.anchor, (*parts, _ANY_DEPTH))))
+
+
+def _search(start: str, parts: Sequence[str]) -> Iterator[str]:
+    """The files whose path below ``start`` fits the parts, the last of which stands for everything below.
+
+    A folder is entered once for each part, so that links in a circle come to an end. Links wait until all other folders
+    have been entered.
+    """
+    last = len(parts) - 1
+    waiting, links = deque([(start, 0)]), deque[tuple[str, int]]()
+    seen: set[tuple[int, int, int]] = set()
+    while waiting or links:
+        folder, at = (waiting or links).popleft()
+        with naming_errors(folder):
+            place = os.stat(folder or os.curdir)  # noqa: PTH116 - of where a link points to
+        if (place.st_dev, place.st_ino, at) in seen:
+            continue
+        seen.add((place.st_dev, place.st_ino, at))
+        deep = parts[at] == _ANY_DEPTH
+        if deep and at < last:
+            waiting.append((folder, at + 1))
+        for path in _fitting(folder, parts[at]):
+            if os.path.isdir(path):  # noqa: PTH112 - false where pathlib raises
+                queue = links if os.path.islink(path) else waiting  # noqa: PTH114
+                queue.append((path, at if deep else at + 1))
+            elif at == last or (not deep and at + 1 == last):
+                yield path
+
+
+def _fitting(folder: str, part: str) -> Iterator[str]:
+    """The entries of a folder that fit one part of a pattern, in order."""
+    if part != _ANY_DEPTH and not glob.has_magic(part):
+        path = os.path.join(folder, part)  # noqa: PTH118 - as text, which keeps how the pattern was written
+        if os.path.lexists(path):
+            yield path
+        return
+    with naming_errors(folder):
+        names = sorted(os.listdir(folder or os.curdir))  # noqa: PTH208
+    for name in names:
+        hidden = name.startswith(".") and not part.startswith(".")
+        if not hidden and (part == _ANY_DEPTH or fnmatchcase(name, part)):
+            yield os.path.join(folder, name)  # noqa: PTH118

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bbedge.errors import FormatError
 from bbedge.readers.limits import LimitError, Limits, limited
-from bbedge.readers.logs.json_stream import JsonStream
+from bbedge.readers.logs.files import JsonStream
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -12,7 +12,7 @@ from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import LimitError, Limits, read_scores
 from bbedge.readers.opening import lines
 from bbedge.readers.tables.columns import find_roles
-from bbedge.readers.tables.footer import check_expansion
+from bbedge.readers.tables.frames import check_expansion
 from bbedge.readers.tables.wide import as_wide
 from log_makers import inspect_log
 
@@ -181,7 +181,7 @@ def test_the_footer_says_what_a_column_unpacks_to(tmp_path, compression):
             seen.append((unpacked, packed, name))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bbedge.readers.tables.footer.limits_in_force", Watching)
+        patch.setattr("bbedge.readers.tables.frames.limits_in_force", Watching)
         check_expansion(str(path), "a", {"a"})
         check_expansion(str(path), "a", {"a", "b"})
     (one, packed, _), (two, _, _) = seen

@@ -107,7 +107,7 @@ def test_cuts_between_pieces_change_nothing(tmp_path, monkeypatch, kind, piece):
 
 MEASURE = """
 import resource, sys
-import bbedge.readers.tables.frames, bbedge.readers.assemble.pivot, bbedge.readers.assemble.notes
+import bbedge.readers.tables.frames, bbedge.readers.assemble.pivot, bbedge.readers.assemble.pivot
 from bbedge.readers import read_scores
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 scores = read_scores(sys.argv[1])

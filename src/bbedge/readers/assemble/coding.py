@@ -19,8 +19,7 @@ from bbedge.errors import DataError, FormatError
 from bbedge.readers.assemble import spool
 from bbedge.readers.assemble.spool import Piece, Spool
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
-from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.values import mixed, scores_from_text
+from bbedge.readers.tables.columns import Role, mixed, scores_from_text
 from bbedge.text import quoted
 
 Codes = NDArray[np.unsignedinteger[Any]]

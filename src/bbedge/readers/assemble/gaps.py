@@ -144,7 +144,7 @@ def size(kept: Kept | None) -> int:
     return prod(int(keep.sum()) for keep in kept) if kept is not None and usable(kept) else 0
 
 
-def described(kept: Kept | None) -> str:
+def kept_in_words(kept: Kept | None) -> str:
     """The panels that stay, in words."""
     if kept is None or not usable(kept):
         return "nothing usable"
@@ -181,12 +181,12 @@ def report(gaps: Gaps) -> str:
         for r, m, i in gaps.examples()
     )
     policies: dict[str, Kept | None] = {f"drop-{PLURALS[axis]}": gaps.without_holes(axis) for axis in (1, 2, 0)}
-    offers = "; ".join(f"--incomplete {policy} would keep {described(kept)}" for policy, kept in policies.items())
+    offers = "; ".join(f"--incomplete {policy} would keep {kept_in_words(kept)}" for policy, kept in policies.items())
     mix = gaps.greedy()
     best = max(policies, key=lambda policy: size(policies[policy]))
     if mix is not None and size(mix) > size(policies[best]):
         largest = (
-            f"The largest complete panel found is a mix of these, which keeps {described(mix)}, "
+            f"The largest complete panel found is a mix of these, which keeps {kept_in_words(mix)}, "
             f"if you leave out {dropped(gaps, mix)}"
         )
     elif size(policies[best]):

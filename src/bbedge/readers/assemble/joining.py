@@ -16,8 +16,7 @@ from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.choices import Choices
-from bbedge.readers.logs.passes import PassBook
-from bbedge.readers.logs.suspicions import Watch, check_caches, check_copies, run_notes
+from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.sources import Sources, find_sources, fingerprint, open_table
 from bbedge.readers.tables.columns import Role, chosen_columns, find_roles, is_seed

@@ -1,14 +1,16 @@
-"""From coded rows to complete panels."""
+"""From coded rows to complete panels, and what a user should know about their names and replicates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
 from bbedge.core.notes import Note
 from bbedge.errors import DataError
 from bbedge.readers.assemble.coding import Coder
@@ -20,20 +22,26 @@ from bbedge.readers.assemble.gaps import (
     Kept,
     MissingCellsError,
     check_unique,
-    described,
     dropped,
+    kept_in_words,
     remedy,
     report,
     usable,
 )
-from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.grid import Grid, Names, folded
 from bbedge.readers.assemble.spool import Spool, one_by_one
 from bbedge.readers.reading import Incomplete
-from bbedge.text import quoted
+from bbedge.text import listed, quoted, shown
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
 # A cell that no row is about. Scores are in [0, 1], and NaN in a row without one.
 _NO_ROW = -1.0
+# Below this many items, equal score vectors of independent runs are no surprise.
+_FEW_ITEMS = 30
+_MEANING = (
+    "A run that repeats itself by greedy decoding or a cache adds little evidence, and a copied run breaks the "
+    "independence that the guarantee needs."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,5 +189,55 @@ def _note(gaps: Gaps, kept: Kept) -> Note:
     return Note(
         kind="gaps",
         text=f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
-        f"{described(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
+        f"{kept_in_words(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
     )
+
+
+def similar_models(models: Sequence[str]) -> Iterator[Note]:
+    """Models whose names differ only by case, spaces or Unicode form."""
+    groups = defaultdict(list)
+    for model in models:
+        groups[folded(model)].append(model)
+    for group in groups.values():
+        if len(group) > 1:
+            # In ASCII, because some of these differences cannot be seen.
+            names = " and ".join(shown(ascii(model)) for model in group)
+            yield Note(
+                kind="names",
+                subject=tuple(group),
+                text=f"The models {names} differ only by case, spaces or Unicode form; they are kept as different "
+                "models: if they are one, give them one name.",
+            )
+
+
+def padded_names(models: Sequence[str], items: Sequence[str]) -> Iterator[Note]:
+    """Names with white space at an end, which are kept as they are."""
+    for role, names in (("models", models), ("items", items)):
+        padded = [name for name in names if name != name.strip()]
+        if padded:
+            yield Note(
+                kind="names",
+                subject=tuple(padded),
+                text=f"{len(padded)} of {len(names)} {role} have white space at an end of the name: {listed(padded)}.",
+            )
+
+
+def repeated_replicates(
+    copies: Sequence[Copy], prints: Sequence[Mapping[str, Fingerprint]], replicates: Sequence[str], *, n_items: int
+) -> Iterator[Note]:
+    """Replicates that repeat others, and models that repeat themselves in all of them."""
+    if copies:
+        chance = f" With only {n_items} items this can be chance." if n_items < _FEW_ITEMS else ""
+        yield Note(
+            kind="copies",
+            subject=tuple(dict.fromkeys(model for copy in copies for model in copy.models)),
+            text=f"{described(copies, replicates)} {_MEANING}{chance}",
+        )
+    steady = always_repeating(prints)
+    if steady and not any(copy.whole for copy in copies):
+        yield Note(
+            kind="repeats",
+            subject=steady,
+            text=f"{len(steady)} of {len(prints[0])} models have the same score on every item in all "
+            f"{len(replicates)} replicates: {listed(steady)}. {_MEANING}",
+        )

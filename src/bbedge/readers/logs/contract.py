@@ -1,24 +1,30 @@
-"""What a reader of logs is: it recognises files, and opens one as runs and samples.
+"""What a reader of logs is: it recognises files from a glimpse, and opens one as runs and samples.
 
 A reader parses; it decides nothing. Which metric counts, which items are dependent and which runs are replicates of
 each other is settled in one place for all of them: :mod:`bbedge.readers.logs.table` and
-:mod:`bbedge.readers.logs.numbering`.
+:mod:`bbedge.readers.logs.runs`.
 """
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from bbedge.readers.logs.glimpse import Glimpse
+from bbedge.errors import FormatError
+from bbedge.readers.logs.files import JsonStream, member_names
+from bbedge.readers.opening import naming_errors, opened
 
 Recognition = Literal["samples", "beside", "no"]
 """A log with samples; a file that such logs have beside them, such as a summary; neither."""
 
 Value = float | bool | None
 """What a metric says about one sample: a number, right or wrong, or nothing."""
+_HEAD = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,3 +115,73 @@ class Reader(Protocol):
 
     def open(self, path: str) -> Log:
         """Open a log; raises :class:`~bbedge.errors.FormatError` where it is broken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glimpse:
+    """What shows without reading a whole file. Nothing here raises on strange content."""
+
+    path: str
+    """Where the file is."""
+    head: bytes = field(repr=False)
+    """Its first bytes, unpacked if it is gzipped."""
+
+    @classmethod
+    def of(cls, path: str) -> Glimpse:
+        """Look at a file that exists."""
+        try:
+            with naming_errors(path), opened(path) as file:
+                head = file.read(_HEAD)
+        except FormatError:
+            # Not the gzip file that its name says; the reader that opens it says so.
+            with naming_errors(path), Path(path).open("rb") as file:
+                head = file.read(_HEAD)
+        return cls(path=path, head=head.removeprefix(b"\xef\xbb\xbf"))
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return Path(self.path).name
+
+    @cached_property
+    def members(self) -> frozenset[str]:
+        """The names in a zip archive; empty if it is none."""
+        return member_names(self.path) if self.head.startswith(b"PK") else frozenset()
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The columns of a Parquet file; empty if it is none."""
+        if not self.head.startswith(b"PAR1"):
+            return frozenset()
+        from bbedge.readers.tables.frames import ParquetFile
+
+        try:
+            return frozenset(ParquetFile(path=self.path).columns())
+        except FormatError:
+            return frozenset()
+
+    @cached_property
+    def first(self) -> Mapping[str, Any]:
+        """The first object: of a JSON file, of JSON lines or of an array. What did not fit has the value None."""
+        return _first_object(self.head)
+
+    def has(self, *keys: str) -> bool:
+        """Whether the first object has all these keys."""
+        return all(key in self.first for key in keys)
+
+
+def _first_object(head: bytes) -> dict[str, Any]:
+    start = head[:64].lstrip()
+    if not start.startswith((b"{", b"[")):
+        return {}
+    # A key that comes twice is for the reader to refuse: a log that is not recognised would be passed over.
+    stream = JsonStream(io.BytesIO(head.lstrip().removeprefix(b"[")), "the beginning", unique=False)
+    found: dict[str, Any] = {}
+    try:
+        for key in stream.entries():
+            found[key] = None
+            found[key] = stream.value()
+    except (FormatError, json.JSONDecodeError):
+        # The head ends somewhere in the object, or it is no JSON after all.
+        pass
+    return found

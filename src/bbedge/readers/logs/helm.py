@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import mapping, number, settings, text
-from bbedge.readers.logs.glimpse import Glimpse
-from bbedge.readers.logs.json_lines import document
-from bbedge.readers.logs.json_stream import JsonStream
-from bbedge.readers.opening import opened, told
+from bbedge.readers.logs.files import JsonStream, document
+from bbedge.readers.opening import naming_errors, opened
 from bbedge.text import quoted, shown_path
 
 _BESIDE = frozenset(["run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "instances.json"])
@@ -73,7 +71,7 @@ def _run(spec: Mapping[str, Any]) -> Run:
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
     prefix = f"{run.task}/" if run.task else ""
-    with told(path), opened(path) as file:
+    with naming_errors(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for place, row in enumerate(stream.elements(), start=1):
             where = f"{shown_path(path)}: sample {place}"

@@ -9,12 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
-from bbedge.readers.logs.glimpse import Glimpse
-from bbedge.readers.logs.json_stream import JsonStream
-from bbedge.readers.logs.zipped import Archive
-from bbedge.readers.opening import opened, told
+from bbedge.readers.logs.files import Archive, JsonStream
+from bbedge.readers.opening import naming_errors, opened
 from bbedge.text import quoted, shown_path
 
 # What Inspect itself counts its letters as: right, wrong, partly right, no answer.
@@ -38,7 +36,7 @@ class InspectAi:
 
     def open(self, path: str) -> Log:
         """Open a log and read its header."""
-        with told(path), opened(path) as file:
+        with naming_errors(path), opened(path) as file:
             zipped = file.read(2) == b"PK"
         header = _zipped_header(path) if zipped else _json_header(path)
         run = _run(header, path)
@@ -68,7 +66,7 @@ def _zipped_header(path: str) -> dict[str, Any]:
 
 def _json_header(path: str) -> dict[str, Any]:
     header: dict[str, Any] = {}
-    with told(path), opened(path) as file:
+    with naming_errors(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
             if key == "samples":
@@ -130,7 +128,7 @@ def _zipped_samples(path: str) -> Iterator[Any]:
 
 
 def _json_samples(path: str) -> Iterator[Any]:
-    with told(path), opened(path) as file:
+    with naming_errors(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
             if key == "samples" and stream.opens() == "[":

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Log, Recognition, Run, Sample
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import digest, mapping, numbers, settings, text
-from bbedge.readers.logs.glimpse import Glimpse
-from bbedge.readers.logs.json_lines import document, objects
+from bbedge.readers.logs.files import document, objects
 from bbedge.text import shown_path
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.jsonl(?:\.gz)?")

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
-from bbedge.readers.logs.glimpse import Glimpse
-from bbedge.readers.logs.json_lines import objects
+from bbedge.readers.logs.files import objects
 from bbedge.text import quoted, shown_path
 
 

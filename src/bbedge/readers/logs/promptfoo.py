@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
-from bbedge.readers.logs.glimpse import Glimpse
-from bbedge.readers.logs.json_lines import objects
-from bbedge.readers.logs.json_stream import JsonStream
-from bbedge.readers.opening import opened, told
+from bbedge.readers.logs.files import JsonStream, objects
+from bbedge.readers.opening import naming_errors, opened
 from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.
@@ -40,7 +38,7 @@ class Promptfoo:
 
     def open(self, path: str) -> Log:
         """Open results; they are read once to see which providers and prompts there are, and which repetitions."""
-        with told(path), opened(path) as file:
+        with naming_errors(path), opened(path) as file:
             of_lines = _is_lines(file.read(1 << 16))
         head: dict[str, Any] = {}
         rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
@@ -72,7 +70,7 @@ def _is_lines(head: bytes) -> bool:
 
 def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
     """The rows of a document; what it says of itself is put into ``head`` on the way."""
-    with told(path), opened(path) as file:
+    with naming_errors(path), opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
             if key == "metadata":

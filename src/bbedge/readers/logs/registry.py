@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.readers.logs.contract import Log, Reader, Recognition, Sample
-from bbedge.readers.logs.glimpse import Glimpse
+from bbedge.readers.logs.contract import Glimpse, Log, Reader, Recognition, Sample
 from bbedge.text import listed, quoted, shown_path
 
 GROUP = "bbedge.readers"

@@ -14,11 +14,9 @@ from bbedge.errors import DataError, FormatError
 from bbedge.readers.choices import ChoiceNeededError, Choices
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
-from bbedge.readers.logs.passes import PassBook
 from bbedge.readers.logs.registry import open_log
-from bbedge.readers.logs.suspicions import Watch
-from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.values import names_from_objects
+from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.tables.columns import Role, names_from_objects
 from bbedge.text import listed, quoted, shown, shown_path
 
 _ROWS = 1 << 16

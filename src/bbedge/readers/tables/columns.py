@@ -1,10 +1,19 @@
-"""Which column of a table plays which role."""
+"""Columns of tables: which plays which role, and what a cell may hold.
+
+Names are text or numbers, scores are numbers or true and false.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, Literal, NoReturn, get_args
+
+import numpy as np
+import polars as pl
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.text import listed, quoted, shown
@@ -33,6 +42,14 @@ ALIASES: Mapping[Role, tuple[str, ...]] = {
     "score": ("correct", "is_correct", "accuracy", "value", "rating"),
 }
 """Other usual names of each role; case does not matter."""
+Fail = Callable[[int, str], NoReturn]
+"""Raises the error for a row, given its position and what is wrong with it."""
+# Python does not write integers of more than some thousand digits.
+_TOO_LONG = 10**1000
+MIXED = (
+    "{given} in a score column that held {kind} before; write the whole column as numbers or the whole column as "
+    "true and false"
+)
 
 
 def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dict[Role, str]:
@@ -138,3 +155,124 @@ def _wide_hint(role: Role, found: Sequence[str]) -> str:
 def is_seed(name: str) -> bool:
     """Whether a replicate column holds seeds, which are labels and not a count."""
     return name.strip().casefold().endswith("seed")
+
+
+def text_problem(value: str) -> str:
+    """What to say about a score that is text."""
+    return (
+        f"score {quoted(value)} is text; expected a number, or true and false in the whole column: "
+        "write the number, and leave the score empty where the sample failed"
+    )
+
+
+def names_of(column: pl.Series, *, role: str, fail: Fail) -> pl.Series:
+    """A column of names as text; null where there is none."""
+    if column.dtype == pl.String:
+        return column
+    if column.dtype == pl.Object:
+        return names_from_objects(column.to_list(), role=role, fail=fail)
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        fail(0, f"the {role} is of type {column.dtype}; expected text or a number")
+    if column.dtype.is_integer() and len(column) and column.min() == column.max() and not column.null_count():
+        # A replicate's number is often the same for a million rows, and need not be spelt a million times.
+        return column[:1].cast(pl.String).new_from_index(0, len(column))
+    text = column.cast(pl.String)
+    # pandas turns whole numbers into 1.0 as soon as one value is missing: the same name as 1.
+    return text.str.strip_suffix(".0") if column.dtype.is_float() else text
+
+
+def scores_of(column: pl.Series, *, fail: Fail) -> pl.Series:
+    """A column of scores that are not text, as Float64 or Boolean; null where there is none."""
+    kind = column.dtype
+    if kind in (pl.Float64, pl.Boolean):
+        return column
+    if kind == pl.Object:
+        return scores_from_objects(column.to_list(), fail=fail)
+    if kind.is_numeric() or kind == pl.Null:
+        return column.cast(pl.Float64)
+    first = int(column.is_not_null().arg_max() or 0)
+    if kind not in (pl.String, pl.Categorical, pl.Enum):
+        fail(first, f"the score is of type {kind}; expected a number or true/false")
+    if column.null_count() < len(column):
+        fail(first, text_problem(str(column[first])))
+    return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
+
+
+def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
+    """A column of texts as Float64, or as Boolean if all of them are true or false."""
+    numbers = column.cast(pl.Float64, strict=False)
+    if numbers.null_count() == column.null_count():
+        return numbers
+    trimmed = column.str.strip_chars()
+    numbers = trimmed.cast(pl.Float64, strict=False)
+    flags = trimmed.str.to_lowercase().replace_strict(
+        {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+    )
+    given = trimmed.is_not_null() & (trimmed != "")
+    text = given & numbers.is_null() & flags.is_null()
+    if text.any():
+        row = int(text.arg_max() or 0)
+        fail(row, text_problem(str(column[row])))
+    if not flags.is_not_null().any():
+        return numbers
+    if numbers.is_not_null().any():
+        first = int(given.arg_max() or 0)
+        other = flags if numbers[first] is not None else numbers
+        row = int(other.is_not_null().arg_max() or 0)
+        fail(row, mixed(str(column[row]), "numbers" if other is flags else "true and false"))
+    return flags
+
+
+def mixed(given: str, kind: str) -> str:
+    """What to say where numbers and truth values meet in one column."""
+    return MIXED.format(given=quoted(given), kind=kind)
+
+
+def names_from_objects(values: Sequence[Any], *, role: str, fail: Fail) -> pl.Series:
+    """Names from Python values."""
+    names: list[str | None] = []
+    for row, value in enumerate(values):
+        if value is None:
+            names.append(None)
+        elif isinstance(value, str):
+            if any("\ud800" <= character <= "\udfff" for character in value):
+                fail(row, f"the {role} {quoted(value)} holds half of a surrogate pair; write valid Unicode")
+            names.append(str(value))
+        elif isinstance(value, bool | np.bool_):
+            names.append(str(bool(value)).lower())
+        elif isinstance(value, Integral):
+            if abs(int(value)) >= _TOO_LONG:
+                fail(row, f"the {role} is a number of very many digits; write it as text")
+            names.append(str(int(value)))
+        elif isinstance(value, Real):
+            names.append(str(float(value)).removesuffix(".0"))
+        else:
+            fail(row, f"the {role} is a {type(value).__name__}: {quoted(repr(value))}; expected text or a number")
+    return pl.Series(role, names, dtype=pl.String)
+
+
+def scores_from_objects(values: Sequence[Any], *, fail: Fail) -> pl.Series:
+    """Scores from Python values."""
+    scores: list[float | bool | None] = []
+    kind: type[bool] | type[float] | None = None
+    for row, value in enumerate(values):
+        if value is None:
+            scores.append(None)
+            continue
+        if isinstance(value, str):
+            fail(row, text_problem(value))
+        if not isinstance(value, Real | Decimal | np.bool_):
+            fail(row, f"the score is a {type(value).__name__}: {quoted(repr(value))}; expected one number")
+        this = bool if isinstance(value, bool | np.bool_) else float
+        kind = kind or this
+        if this is not kind:
+            fail(row, mixed(str(value).lower(), "numbers" if kind is float else "true and false"))
+        scores.append(this(value) if this is bool else _as_float(value))
+    return pl.Series("score", scores, dtype=pl.Boolean if kind is bool else pl.Float64)
+
+
+def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -19,11 +18,9 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces
-from bbedge.readers.tables.columns import ROLES, Role
-from bbedge.readers.tables.keys import unique_keys
-from bbedge.readers.tables.values import names_from_objects, scores_from_objects
-from bbedge.text import quoted, shown_path
+from bbedge.readers.opening import json_object, lines, lines_if_plain, pieces
+from bbedge.readers.tables.columns import ROLES, Role, names_from_objects, scores_from_objects
+from bbedge.text import shown_path
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
@@ -152,27 +149,13 @@ class JsonLinesFile:
         )
 
     def _object(self, text: bytes, line: int) -> dict[str, Any]:
-        place = f"{self.name}:{line}"
-        try:
-            value = json.loads(decoded(text, place=place), object_pairs_hook=partial(unique_keys, place=lambda: place))
-        except json.JSONDecodeError as error:
-            raise FormatError(
-                f"{place}: not valid JSON ({error.msg} at character {error.colno}); expected one object per line: "
-                "write the line again, or remove it if the run was cut off and treat its score as missing"
-            ) from None
-        except RecursionError:
-            raise FormatError(f"{place}: JSON nested too deeply; expected one flat object per line") from None
-        except FormatError:
-            raise
-        except ValueError as error:
-            # Integers of thousands of digits, which Python refuses to convert.
-            raise FormatError(f"{place}: not readable JSON ({error}); expected one flat object per line") from None
-        if not isinstance(value, dict):
-            raise FormatError(
-                f"{place}: a JSON {type(value).__name__}, {quoted(repr(value))}; expected one object per line, such as "
-                '{"model": "a", "item": "q1", "score": 1}'
-            )
-        return value
+        return json_object(
+            text,
+            place=f"{self.name}:{line}",
+            expected='one object per line, such as {"model": "a", "item": "q1", "score": 1}',
+            cut_off="expected one object per line: write the line again, or remove it if the run was cut off and treat "
+            "its score as missing",
+        )
 
 
 def _parsed(chunk: bytes, roles: Mapping[Role, str], kind: ScoreType) -> pl.DataFrame | None:

@@ -1,7 +1,7 @@
-"""JSON documents read piece by piece: one sample of a log in memory, not the log.
+"""How files of logs are read: JSON lines, JSON documents piece by piece, and members of zip archives.
 
-The standard library's parser decodes the values; this finds where they begin. Unlike strict streaming parsers it takes
-NaN, which evaluation tools write.
+Of a JSON document one sample is in memory at a time, not the log. The standard library's parser decodes the values;
+:class:`JsonStream` finds where they begin. Unlike strict streaming parsers it takes NaN, which evaluation tools write.
 """
 
 from __future__ import annotations
@@ -9,19 +9,49 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
+import zlib
 from collections.abc import Iterator
-from typing import Any, Protocol, cast
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
 
 from bbedge.errors import FormatError
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.tables.keys import unique_keys
-from bbedge.text import quoted
+from bbedge.readers.opening import json_object, lines, naming_errors, unique_keys
+from bbedge.text import quoted, shown_path
 
 _CHUNK = 1 << 20
 # An error this close to the end of what was read may only mean that there is more to come.
 _NEAR_END = 16
 _WHITE = re.compile(r"[ \t\n\r]*")
 _AFTER_VALUE = " \t\n\r,:]}"
+
+
+def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, each with its line."""
+    name = shown_path(path)
+    for line, content in lines(path):
+        yield line, _object(content, f"{name}:{line}")
+
+
+def document(path: str) -> dict[str, Any]:
+    """A small JSON document that is one object."""
+    name = shown_path(path)
+    with naming_errors(path):
+        # A summary that stands beside a log is kilobytes; a much larger file is something else.
+        limits_in_force().check_line(Path(path).stat().st_size, place=name, what="the summary of a run")
+        content = Path(path).read_bytes()
+    return _object(content.removeprefix(b"\xef\xbb\xbf"), name)
+
+
+def _object(content: bytes, place: str) -> dict[str, Any]:
+    return json_object(
+        content,
+        place=place,
+        expected="one object",
+        cut_off="if the run was cut off, let it end or leave the file out",
+    )
 
 
 class Readable(Protocol):
@@ -166,3 +196,85 @@ class JsonStream:
             f"{self._name}: not a complete JSON document ({problem}); if the run was cut off, let it end or leave the "
             "file out"
         )
+
+
+class Archive:
+    """A zip archive; a damaged one raises a :class:`FormatError` that names it."""
+
+    def __init__(self, path: str) -> None:
+        zipfile, self._broken = _libraries()
+        self._name = shown_path(path)
+        self._unpacked = 0
+        try:
+            with naming_errors(path):
+                self._packed = Path(path).stat().st_size
+                self._archive = zipfile.ZipFile(path)
+        except self._broken as error:
+            raise self._damaged(error) from None
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def names(self) -> list[str]:
+        """The names of all members."""
+        names: list[str] = self._archive.namelist()
+        return names
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[Member]:
+        """A member, unpacked while it is read."""
+        try:
+            # No more than the size that the archive states is ever unpacked.
+            self._unpacked += self._archive.getinfo(name).file_size
+            limits_in_force().check_unpacked(self._unpacked, packed=self._packed, name=self._name)
+            file = self._archive.open(name)
+        except KeyError:
+            raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
+        except self._broken as error:
+            raise self._damaged(error) from None
+        with file:
+            yield Member(file, self)
+
+    def _damaged(self, error: Exception) -> FormatError:
+        return FormatError(
+            f"{self._name}: not a complete zip archive ({error}); if the run was cut off, let it end or leave the "
+            "file out"
+        )
+
+
+class Member:
+    """A member of an archive, open for reading."""
+
+    def __init__(self, file: IO[bytes], archive: Archive) -> None:
+        self._file, self._archive = file, archive
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        try:
+            return self._file.read(size)
+        except self._archive._broken as error:
+            raise self._archive._damaged(error) from None
+
+
+def member_names(path: str) -> frozenset[str]:
+    """The names of all members; none if the archive cannot be read."""
+    try:
+        with Archive(path) as archive:
+            return frozenset(archive.names())
+    except FormatError:
+        return frozenset()
+
+
+def _libraries() -> tuple[Any, tuple[type[Exception], ...]]:
+    """The module zipfile, and what it raises on an archive that is damaged, encrypted or packed in an unknown way."""
+    if sys.version_info >= (3, 14):
+        import zipfile
+
+        from compression.zstd import ZstdError
+    else:
+        # The standard library before 3.14 does not know the compression that Inspect uses.
+        from backports.zstd import ZstdError, zipfile
+    return zipfile, (zipfile.BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError)
