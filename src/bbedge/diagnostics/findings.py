@@ -1,9 +1,11 @@
-"""From the numbers of a diagnosis to findings: verdicts for programs, sentences for people."""
+"""Diagnostics in plain words: what was found, what it does not show, what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, exp, log
+from typing import Literal
 
 from bbedge.core.copies import Copy
 from bbedge.core.scores import Scores
@@ -19,11 +21,44 @@ from bbedge.diagnostics.checks import (
     SplitNull,
     self_evidence,
 )
-from bbedge.diagnostics.finding import Finding, Verdict
 from bbedge.diagnostics.repetition import CloseRuns
 from bbedge.text import counted, listed, quoted
 
+Verdict = Literal["no alarm", "look", "alarm", "not possible"]
+
+FindingKind = Literal[
+    "block-dependence", "copies", "near-copies", "seeds", "same-model", "rank-stability", "item-heterogeneity"
+]
+"""What a finding is about."""
 _MOST = 3  # sentences about single repetitions
+_QUESTIONS: dict[FindingKind, str] = {
+    "block-dependence": "Do replicate means vary as independent blocks imply?",
+    "copies": "Do replicates repeat each other exactly?",
+    "near-copies": "Are two replicates nearly the same?",
+    "seeds": "Do runs or items share a seed?",
+    "same-model": "Is a model ever certified above itself?",
+    "rank-stability": "Would a single run have given this ranking?",
+    "item-heterogeneity": "Do close models differ on the same items?",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one diagnostic, in words."""
+
+    kind: FindingKind
+    """Which diagnostic this is. Programs read this and the verdict, never the sentences."""
+    question: str
+    """What was asked of the scores."""
+    verdict: Verdict
+    """``alarm``: sound runs give any at all with a probability of at most 1 %. ``look``: worth a closer look, and
+    common on sound runs too."""
+    found: str
+    """What was found."""
+    not_shown: str
+    """What it does not show."""
+    to_do: str = ""
+    """What to do about it; empty if nothing was found."""
 
 
 def findings_of(diagnosis: Diagnosis, scores: Scores) -> tuple[Finding, ...]:
@@ -42,20 +77,29 @@ def findings_of(diagnosis: Diagnosis, scores: Scores) -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def _finding(kind: FindingKind, *, verdict: Verdict, found: str, not_shown: str, to_do: str = "") -> Finding:
+    """A finding; there is only something to do where something was found."""
+    return Finding(
+        kind=kind,
+        question=_QUESTIONS[kind],
+        verdict=verdict,
+        found=found,
+        not_shown=not_shown,
+        to_do=to_do if verdict in ("look", "alarm") else "",
+    )
+
+
 def _verdict(p_value: float, level: float) -> Verdict:
     return "alarm" if p_value <= level else "look" if p_value <= LOOK_LEVEL else "no alarm"
 
 
 def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations: int) -> Finding:
-    question = "Do replicate means vary as independent blocks imply?"
     if not results:
-        return Finding(
-            kind="block-dependence",
-            question=question,
+        return _finding(
+            "block-dependence",
             verdict="not possible",
             found=f"{_sizes(scores)}: at least 3 and 2 are needed.",
             not_shown="Anything about dependence. The blocks need a reason in how the runs were made.",
-            to_do="",
         )
     worst = min(results, key=lambda each: (each.adjusted, each.p_value))
     verdict = _verdict(worst.adjusted, DEPENDENCE_LEVEL)
@@ -78,28 +122,22 @@ def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations
         )
     if 1.0 / (permutations + 1) > DEPENDENCE_LEVEL:
         not_shown += f" An alarm takes at least {ceil(1.0 / DEPENDENCE_LEVEL) - 1} permutations."
-    return Finding(
-        kind="block-dependence",
-        question=question,
+    return _finding(
+        "block-dependence",
         verdict=verdict,
         found=found,
         not_shown=not_shown,
-        to_do="Find out what the answers of a run share. Use larger blocks, or --blocks one."
-        if verdict != "no alarm"
-        else "",
+        to_do="Find out what the answers of a run share. Use larger blocks, or --blocks one.",
     )
 
 
 def _copies(diagnosis: Diagnosis, scores: Scores) -> Finding:
-    question = "Do replicates repeat each other exactly?"
     if len(scores.replicates) < 2:
-        return Finding(
-            kind="copies",
-            question=question,
+        return _finding(
+            "copies",
             verdict="not possible",
             found="There is only one replicate.",
             not_shown="Anything about copies.",
-            to_do="",
         )
     copied = [each for each in diagnosis.close if each.differing == 0 and each.adjusted <= REPETITION_LEVEL]
     copies = scores.copies
@@ -136,17 +174,14 @@ def _copies(diagnosis: Diagnosis, scores: Scores) -> Finding:
             "That is no proof of a copy: a deterministic system repeats itself, and runs that differ on few items are "
             "sometimes equal by chance."
         )
-    return Finding(
-        kind="copies",
-        question=question,
+    return _finding(
+        "copies",
         verdict=verdict,
         found=" ".join(sentences) or "No model has the same scores in two replicates.",
         not_shown="Whether equal runs were copied, cached or really repeated: scores alone cannot show that.",
         to_do="Find out why from how the runs were made, and never choose between runs by their scores. Greedy "
         "decoding: the system is deterministic; state that before the runs and use --copies allow, or one run. A "
-        "cache: disable it and run again. A file that was copied: remove the copy."
-        if verdict != "no alarm"
-        else "",
+        "cache: disable it and run again. A file that was copied: remove the copy.",
     )
 
 
@@ -170,25 +205,20 @@ def _some(sentences: list[str]) -> list[str]:
 
 
 def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
-    question = "Are two replicates nearly the same?"
     if not close:
-        return Finding(
-            kind="near-copies",
-            question=question,
+        return _finding(
+            "near-copies",
             verdict="not possible",
             found=f"{_sizes(scores)}: at least 3 and 2 are needed.",
             not_shown="Copies that were changed a little.",
-            to_do="",
         )
     changed = [each for each in close if each.differing > 0]  # the others are exact repetitions
     if not changed:
-        return Finding(
-            kind="near-copies",
-            question=question,
+        return _finding(
+            "near-copies",
             verdict="no alarm",
             found="The closest replicates of every model are equal; see above.",
             not_shown="Copies of single answers.",
-            to_do="",
         )
     worst = min(changed, key=lambda each: (each.adjusted, each.differing / each.usual))
     verdict = _verdict(worst.adjusted, REPETITION_LEVEL)
@@ -205,16 +235,13 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
         sentences.append(
             f"Independent runs would be as close as this with a probability of at most {worst.adjusted:.2g}."
         )
-    return Finding(
-        kind="near-copies",
-        question=question,
+    return _finding(
+        "near-copies",
         verdict=verdict,
         found=" ".join(sentences),
         not_shown="Caches that answered only some items, and near-copies of models that hardly change anyway.",
         to_do="Compare how these runs were made. A cache that answered most items: disable it and run again. A copied "
-        "file that was edited: remove the copy. Answers that were sorted between the runs: restore their order."
-        if verdict != "no alarm"
-        else "",
+        "file that was edited: remove the copy. Answers that were sorted between the runs: restore their order.",
     )
 
 
@@ -224,9 +251,8 @@ def _seeds(scores: Scores) -> list[Finding]:
     if not about:
         return []
     return [
-        Finding(
-            kind="seeds",
-            question="Do runs or items share a seed?",
+        _finding(
+            "seeds",
             verdict="look",
             found=" ".join(note.text for note in about),
             not_shown="Whether the tool used the seed, and whether the provider of the model respected it.",
@@ -236,15 +262,12 @@ def _seeds(scores: Scores) -> list[Finding]:
 
 
 def _same_model(results: Sequence[SplitNull], replicates: int) -> Finding:
-    question = "Is a model ever certified above itself?"
     if not results:
-        return Finding(
-            kind="same-model",
-            question=question,
+        return _finding(
+            "same-model",
             verdict="not possible",
             found=f"{counted(replicates, 'replicate')}: at least 4 are needed to split them.",
             not_shown="Whether a model changed between its runs.",
-            to_do="",
         )
     log_e = self_evidence(results)
     verdict = _verdict(exp(min(0.0, -log_e)), SELF_LEVEL)
@@ -256,14 +279,13 @@ def _same_model(results: Sequence[SplitNull], replicates: int) -> Finding:
     )
     if verdict != "no alarm":
         found += f" The evidence is largest for {quoted(worst.model)}."
-    return Finding(
-        kind="same-model",
-        question=question,
+    return _finding(
+        "same-model",
         verdict=verdict,
         found=found,
         not_shown="The error probability: all splits reuse the same runs, and some certificates among many splits "
         "are no surprise.",
-        to_do="Look for a changed version, prompt or judge between the runs." if verdict != "no alarm" else "",
+        to_do="Look for a changed version, prompt or judge between the runs.",
     )
 
 
@@ -275,28 +297,24 @@ def _stability(result: RankStability) -> Finding:
     if result.reversals:
         a, b, times = result.reversals[0]
         found += f" Most often reversed: {quoted(a)} and {quoted(b)}, in {times}."
-    return Finding(
-        kind="rank-stability",
-        question="Would a single run have given this ranking?",
+    return _finding(
+        "rank-stability",
         verdict=verdict,
         found=found,
         not_shown="Which of the models that change places is better.",
-        to_do="Read rank intervals, not ranks." if verdict == "look" else "",
+        to_do="Read rank intervals, not ranks.",
     )
 
 
 def _heterogeneity(closest: Heterogeneity) -> Finding:
     both = min(closest.for_first, closest.for_second) > 0
-    return Finding(
-        kind="item-heterogeneity",
-        question="Do close models differ on the same items?",
+    return _finding(
+        "item-heterogeneity",
         verdict="look" if both else "no alarm",
         found=f"{quoted(closest.first)} and {quoted(closest.second)} are {closest.difference:.4f} apart on the [0, 1] "
         f"scale: the first is ahead on {closest.for_first} items, the second on {closest.for_second}.",
         not_shown="How much of this is noise; with few replicates, most of it.",
-        to_do="Do not use methods that treat items as alike (SERPANT, pooled tests); bb-edge does not need that."
-        if both
-        else "",
+        to_do="Do not use methods that treat items as alike (SERPANT, pooled tests); bb-edge does not need that.",
     )
 
 

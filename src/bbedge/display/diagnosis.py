@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bbedge.diagnostics.finding import Finding, Verdict
+from bbedge.diagnostics.findings import Finding, Verdict
 
 _STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "bold red", "not possible": "dim"}
 

@@ -1,18 +1,17 @@
-"""What a study freezes before its first request, and the check that nothing of it has changed since."""
+"""What a study freezes before its first request, and the checks that board and journal still belong to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from bbedge.board.board import Board
-from bbedge.errors import BoardError, DesignError, NoBoardError
-from bbedge.evaluate.engine import Benchmark
-from bbedge.evaluate.journal import Journal
-from bbedge.evaluate.seeds import Seeds
+from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
+from bbedge.evaluate.engine import Benchmark, Seeds
+from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.spec import EvaluationSpec, hash_of
-from bbedge.text import listed, shown_path
+from bbedge.text import listed, quoted, shown_path
 
 
 def seeds_of(study: EvaluationSpec, benchmark: Benchmark) -> Seeds:
@@ -38,7 +37,7 @@ def _notes(board: Board) -> list[dict[str, Any]]:
     return [note for note in board.noted if note["about"] == "protocol" and note["epoch"] == epoch]
 
 
-def opened(study: EvaluationSpec, benchmark: Benchmark) -> Board:
+def open_board(study: EvaluationSpec, benchmark: Benchmark) -> Board:
     """The study's board, with its design frozen; a board of another study is refused."""
     if "://" not in study.board and not Path(study.board).exists():
         Path(study.board).parent.mkdir(parents=True, exist_ok=True)
@@ -114,3 +113,26 @@ def _comparable(now: Mapping[str, Any], was: Mapping[str, Any]) -> dict[str, Any
         else:
             reduced["programs"] = {word: digest for word, digest in now["programs"].items() if word in known}
     return reduced
+
+
+def check_usage(journal: Journal, *, replicates: int) -> None:
+    """Refuse a journal that knows some of the board's replicates and lacks others: lines were removed at its end."""
+    known = {each.replicate for each in journal.finished()}
+    missing = [place for place in range(1, replicates + 1) if place not in known]
+    if known and missing:
+        raise EvaluationError(
+            f"{shown_path(journal.folder / 'usage.jsonl')}: replicate {missing[0]} is on the board, but not in this "
+            "file. If lines were removed, restore the file from a copy. If another command has added the replicate to "
+            "the board, make a new board for the study"
+        )
+
+
+def check_page(page: Page, benchmark: Benchmark, models: Collection[str]) -> None:
+    """Refuse finished samples that are not of this benchmark, or are not scored on exactly its items."""
+    items = {sample.name: set(sample.items) for sample in benchmark.samples}
+    for (model, sample), done in page.done.items():
+        if model not in models or set(done.scores) != items.get(sample):
+            raise EvaluationError(
+                f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
+                "remove the file to run its replicate again"
+            )

@@ -34,10 +34,9 @@ from bbedge.evaluate.events import (
     Waiting,
     Watcher,
 )
-from bbedge.evaluate.frozen import journal_of, opened, seeds_of
+from bbedge.evaluate.frozen import check_page, check_usage, journal_of, open_board, seeds_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.resuming import check_page, check_usage
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Replicate, Spent, spent
 from bbedge.text import quoted, shown, shown_path
@@ -63,7 +62,7 @@ def evaluate(
     the engine comes back, in case it took an interrupt for its own and went on.
     """
     benchmark = engine.benchmark()
-    board = opened(study, benchmark)
+    board = open_board(study, benchmark)
     try:
         with journal_of(study, benchmark, board) as journal:
             runner = _Runner(

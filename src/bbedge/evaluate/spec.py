@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, get_args
 from bbedge.board.design import BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
-from bbedge.evaluate.programs import hashes, program_files
+from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.question import Drop, Question, parse_question
 from bbedge.evaluate.table import Table
 from bbedge.text import quoted, shown, shown_path

@@ -63,23 +63,13 @@ def convert(
     A row whose score is missing is written without one. The sources, their SHA-256 and the choices made stand in the
     metadata.
     """
-    with limited(limits):
-        return _convert(sources, Path(out), blocks, columns, choices, progress)
-
-
-def _convert(
-    sources: Sequence[str],
-    out: Path,
-    blocks: str | None,
-    columns: Mapping[str, str] | None,
-    choices: Choices | None,
-    progress: Callable[[str], None] | None,
-) -> Converted:
     chosen = choices or Choices()
-    rows = join_rows(sources, blocks=blocks, score_range=None, columns=columns, choices=chosen, progress=progress)
-    # Models in natural order, as people number them.
-    grid = replace(Grid.of(rows.coder, rows.replicates), models=Order.of(rows.coder.names("model"), key=natural_key))
-    check_unique(rows.coder, grid)
+    with limited(limits):
+        rows = join_rows(sources, blocks=blocks, score_range=None, columns=columns, choices=chosen, progress=progress)
+        # Models in natural order, as people number them.
+        models = Order.of(rows.coder.names("model"), key=natural_key)
+        grid = replace(Grid.of(rows.coder, rows.replicates), models=models)
+        check_unique(rows.coder, grid)
     origin = {
         "bbedge": __version__,
         "sources": [
@@ -90,7 +80,7 @@ def _convert(
         "blocks": blocks,
         "notes": [note.text for note in rows.notes],
     }
-    _write(rows, grid, out, {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
+    _write(rows, grid, Path(out), {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
     return Converted(
         rows=sum(chunk.height for chunk in rows.coder.chunks),
         missing=sum(int(np.count_nonzero(np.isnan(chunk.scores()))) for chunk in rows.coder.chunks),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -19,6 +19,8 @@ from bbedge.text import listed, quoted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
+    from bbedge.readers.assemble.joining import Rows
+    from bbedge.readers.assemble.pivot import Panels
 
 Incomplete = Literal["refuse", "drop-models", "drop-items", "drop-replicates"]
 """What to do about missing cells: refuse the table, or drop every model, item or replicate that has one."""
@@ -57,76 +59,56 @@ def read_scores(
     **Needs:** every model x item x replicate exactly once. A missing score is an error unless ``incomplete`` says what
     to drop, which must be decided without looking at the scores.
     """
-    with limited(limits):
-        return _read(
-            sources,
-            blocks=blocks,
-            score_range=score_range,
-            columns=columns,
-            incomplete=incomplete,
-            choices=choices,
-            least_models=least_models,
-            identify=identify,
-            progress=progress,
-        )
-
-
-def _read(
-    sources: Sequence[str | os.PathLike[str] | DataFrameLike],
-    *,
-    blocks: str | None,
-    score_range: tuple[float, float],
-    columns: Mapping[str, str] | None,
-    incomplete: Incomplete,
-    choices: Choices | None,
-    least_models: int,
-    identify: bool,
-    progress: Callable[[str], None] | None,
-) -> Scores:
-    from bbedge.core.copies import find_copies, fingerprints
-    from bbedge.core.scores import Scores, SeenCopies
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.pivot import (
-        blocks_of_items,
-        build_panels,
-        padded_names,
-        repeated_replicates,
-        similar_models,
-    )
-    from bbedge.readers.assemble.spool import one_by_one
-    from bbedge.readers.sources import fingerprint
+    from bbedge.readers.assemble.pivot import blocks_of_items, build_panels
 
-    low, high = checked_range(score_range)
+    score_range = checked_range(score_range)
     if incomplete not in get_args(Incomplete):
         raise DomainError(f"incomplete is {incomplete!r}; choose one of {', '.join(get_args(Incomplete))}")
     if not sources:
         raise DomainError("no table to read; pass one or more files or data frames")
-    rows = join_rows(
-        sources,
-        blocks=blocks,
-        score_range=(low, high),
-        columns=columns,
-        choices=choices or Choices(),
-        progress=progress,
+    with limited(limits):
+        rows = join_rows(
+            sources,
+            blocks=blocks,
+            score_range=score_range,
+            columns=columns,
+            choices=choices or Choices(),
+            progress=progress,
+        )
+        if progress is not None:
+            progress("arranging the scores")
+        panels = build_panels(
+            rows.coder, replicates=rows.replicates, incomplete=incomplete, least_models=least_models, hint=rows.gaps
+        )
+        items = panels.names[2]
+        of_items = blocks_of_items(rows.coder, items) if rows.blocked else items
+    return _named_scores(
+        rows, panels, ("one",) * len(items) if blocks == "one" else of_items, score_range, identify=identify
     )
-    if progress is not None:
-        progress("arranging the scores")
-    panels = build_panels(
-        rows.coder, replicates=rows.replicates, incomplete=incomplete, least_models=least_models, hint=rows.gaps
-    )
+
+
+def _named_scores(
+    rows: Rows, panels: Panels, blocks: tuple[str, ...], score_range: tuple[float, float], *, identify: bool
+) -> Scores:
+    from bbedge.core.copies import find_copies, fingerprints
+    from bbedge.core.scores import Scores, SeenCopies
+    from bbedge.readers.assemble.pivot import padded_names, repeated_replicates, similar_models
+    from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.readers.sources import fingerprint
+
     labels, models, items = panels.names
-    of_items = blocks_of_items(rows.coder, items) if rows.blocked else items
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
     copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)])
     return Scores(
         models=models,
         items=items,
-        blocks=("one",) * len(items) if blocks == "one" else of_items,
+        blocks=blocks,
         replicates=labels,
         values=panels.values,
         numbered=rows.numbered,
         blocked=rows.blocked,
-        score_range=(low, high),
+        score_range=score_range,
         notes=(
             *panels.notes,
             *rows.notes,

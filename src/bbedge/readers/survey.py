@@ -154,48 +154,33 @@ def survey(
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
-    with limited(limits):
-        return _survey(
-            sources, blocks=blocks, score_range=score_range, columns=columns, choices=choices, progress=progress
-        )
-
-
-def _survey(
-    sources: Sequence[str],
-    *,
-    blocks: str | None,
-    score_range: tuple[float, float],
-    columns: Mapping[str, str] | None,
-    choices: Choices | None,
-    progress: Callable[[str], None] | None,
-) -> Survey:
     from bbedge.readers.assemble.gaps import MissingCellsError
     from bbedge.readers.sources import find_sources
 
     chosen = choices or Choices()
-    found = find_sources(sources, chosen.format)
-    count = _Count()
-    files = []
-    for source in found.files:
-        if progress is not None:
-            progress(f"looking at {source.path}")
-        files.append(_looked_at(source, chosen, count))
+    count, files = _Count(), []
     scores, refused, to_choose, remedy = None, "", False, None
-    try:
-        scores = read_scores(
-            *sources,
-            blocks=blocks,
-            score_range=score_range,
-            columns=columns,
-            choices=chosen,
-            least_models=1,
-            progress=progress,
-        )
-    except LimitError:
-        raise
-    except BbedgeError as error:
-        refused, to_choose = str(error), isinstance(error, ChoiceNeededError)
-        remedy = error.remedy if isinstance(error, MissingCellsError) else None
+    with limited(limits):
+        found = find_sources(sources, chosen.format)
+        for source in found.files:
+            if progress is not None:
+                progress(f"looking at {source.path}")
+            files.append(_looked_at(source, chosen, count))
+        try:
+            scores = read_scores(
+                *sources,
+                blocks=blocks,
+                score_range=score_range,
+                columns=columns,
+                choices=chosen,
+                least_models=1,
+                progress=progress,
+            )
+        except LimitError:
+            raise
+        except BbedgeError as error:
+            refused, to_choose = str(error), isinstance(error, ChoiceNeededError)
+            remedy = error.remedy if isinstance(error, MissingCellsError) else None
     return Survey(
         files=tuple(files),
         beside=len(found.beside),

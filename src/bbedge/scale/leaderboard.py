@@ -18,8 +18,7 @@ from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold_of
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.scale.bits import PackedGraph
-from bbedge.scale.files import locked, remove_unfinished
-from bbedge.scale.run import Journal, Run, TiledLook
+from bbedge.scale.run import Journal, Run, TiledLook, locked, remove_unfinished
 from bbedge.scale.strips import Panel, PanelLike, add_strip, strip_means
 from bbedge.scale.work import Tile, TileTask, add_replicate, certify, load_mixture, one_thread, read_first, read_tile
 from bbedge.text import shown_path
@@ -99,8 +98,8 @@ class TiledLeaderboard:
 
         ``replicate`` is the number of the replicate, from 1. With it, a panel that is in already is not taken in
         again, so that a script can simply start over after a crash. ``backend`` is ``serial`` (a tile at a time),
-        ``joblib`` (this machine's cores) or ``ray`` (a cluster, at ``address`` or started here). ``progress`` is told
-        the steps that are done and those there are in all.
+        ``joblib`` (this machine's cores) or ``ray`` (a cluster, at ``address`` or started here). ``progress`` is
+        called with the steps done so far and their total.
         """
         if backend not in get_args(Backend):
             raise DomainError(f"unknown backend {backend!r}; choose one of {', '.join(get_args(Backend))}")
@@ -129,25 +128,22 @@ class TiledLeaderboard:
             TileTask(folder=run.folder, digest=run.digest, row=row, col=col, replicate=number)
             for row, col in run.tiles()
         ]
-        steps = 0
 
-        def told(results: Iterator[tuple[float, float]]) -> list[tuple[float, float]]:
-            nonlocal steps
+        def collected(results: Iterator[tuple[float, float]], *, before: int) -> list[tuple[float, float]]:
             kept = []
-            for result in results:
+            for steps, result in enumerate(results, start=before + 1):
                 kept.append(result)
-                steps += 1
                 progress(steps, 2 * len(tasks))
             return kept
 
-        weak = told(crew.map_unordered(add_replicate, tasks))
+        weak = collected(crew.map_unordered(add_replicate, tasks), before=0)
         # Added without error and rounded once, in whatever order the tiles came.
         deficits, directions = (math.fsum(part) for part in zip(*weak, strict=True))
         threshold = float(
             log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=2 * run.tile + 1)
         )
         tasks = [replace(task, log_threshold=threshold) for task in tasks]
-        certified = told(crew.map_unordered(certify, tasks))
+        certified = collected(crew.map_unordered(certify, tasks), before=len(tasks))
         edges, standing = (int(sum(part)) for part in zip(*certified, strict=True))
         return TiledLook(replicate=number, edges=edges, standing=standing, log_threshold=threshold, panel=digest)
 

@@ -15,8 +15,7 @@ from bbedge.core.panel import check_panel
 from bbedge.core.predictions import RunningMean
 from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError
-from bbedge.scale.files import loaded, map_array, save_array, save_arrays
-from bbedge.scale.run import Run
+from bbedge.scale.run import Run, loaded, map_array, save_array, save_arrays
 
 PanelLike = object
 """A models x items array or what NumPy makes one of, or the path of a ``.npy`` file with it."""

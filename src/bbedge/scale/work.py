@@ -19,8 +19,7 @@ from bbedge.core.eholm import weakness
 from bbedge.core.mixture import Mixture
 from bbedge.core.penalties import Columns, Pairs
 from bbedge.core.predictions import Places
-from bbedge.scale.files import loaded, save_arrays
-from bbedge.scale.run import Run, run_of
+from bbedge.scale.run import Run, loaded, run_of, save_arrays
 from bbedge.scale.strips import read_strip
 
 

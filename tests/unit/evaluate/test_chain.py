@@ -9,7 +9,7 @@ from bbedge.board import Board
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Failed, Sent
 from bbedge.evaluate.events import Looked, Noted, SampleDone
-from bbedge.evaluate.frozen import journal_of, opened
+from bbedge.evaluate.frozen import journal_of, open_board
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.usage import Usage
@@ -243,7 +243,7 @@ def test_a_replicate_of_the_board_that_the_journal_lacks_is_named(tmp_path):
 def test_a_sample_with_other_items_is_refused(tmp_path):
     study = fake_study(tmp_path, TIED, budget=1)
     engine = FakeEngine(TIED)
-    board = opened(study, engine.benchmark())
+    board = open_board(study, engine.benchmark())
     with journal_of(study, engine.benchmark(), board) as journal:
         page = journal.page(1)
         page.add(Done(model=TIED.models[0], sample=TIED.blocks[0], scores={"other": 1.0}))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bbedge.evaluate.engine import Engine
-
 if TYPE_CHECKING:
+    from bbedge.evaluate.engine import Engine
     from bbedge.evaluate.spec import EvaluationSpec
 
 

@@ -11,10 +11,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Sent
-from bbedge.evaluate.engines.process import Stopped, TimeUp, call, end_leftovers
-from bbedge.evaluate.programs import hashes, program_file, program_files, stamps
-from bbedge.evaluate.seeds import Seeds
+from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Seeds, Sent
+from bbedge.evaluate.engines.process import (
+    Stopped,
+    TimeUp,
+    call,
+    end_leftovers,
+    hashes,
+    program_file,
+    program_files,
+    stamps,
+)
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores

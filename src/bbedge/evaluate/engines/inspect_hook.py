@@ -1,14 +1,19 @@
-"""The hook through which Inspect tells us what happens. Imported only when an evaluation begins."""
+"""The hook through which Inspect reports what happens, and the scores of items from the scores of its samples.
+
+Imported only when an evaluation begins.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from inspect_ai.event import ModelEvent
 from inspect_ai.hooks import BeforeModelGenerate, Hooks, SampleAttemptStart, SampleEnd, TaskStart, hooks
@@ -17,8 +22,11 @@ from inspect_ai.model import GenerateConfig, ModelUsage
 
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Done, Failed, Job, Report, Sent
-from bbedge.evaluate.engines.inspect_numbers import item_scores
 from bbedge.evaluate.usage import Usage
+from bbedge.text import listed, quoted, shown
+
+_GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
+_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 @dataclass(slots=True)
@@ -46,7 +54,6 @@ class Heard:
     """What went wrong here: Inspect does not let a hook stop an evaluation."""
 
 
-_GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
 _heard: Heard | None = None
 # Set in the context of the sample's own task, which everything that the sample starts inherits.
 _attempt: ContextVar[_Attempt | None] = ContextVar("bbedge_attempt", default=None)
@@ -169,3 +176,61 @@ def _short(message: str) -> str:
         return "failed without a message"
     given_up = _GIVEN_UP.search(lines[-1])
     return f"the request went on failing: {given_up[1]}" if given_up else lines[-1]
+
+
+def item_scores(
+    sample: str, items: tuple[str, ...], scores: Mapping[str, Any] | None, *, scorer: str | None
+) -> dict[str, float]:
+    """The score of every item, in [0, 1].
+
+    A single value scores the sample, a table of values its parts, each named ``sample/part``. Letters are Inspect's
+    grades: C correct, P partly, I incorrect, N no answer.
+    """
+    value = _chosen(sample, scores, scorer)
+    if isinstance(value, Mapping):
+        named = {f"{sample}/{part}": _number(f"{sample}/{part}", each) for part, each in value.items()}
+    else:
+        named = {sample: _number(sample, value)}
+    missing = [item for item in items if item not in named]
+    if missing:
+        raise DataError(
+            f"sample {quoted(sample)} was not scored on {listed(missing)}; a sample that scores several items names "
+            "them in metadata items"
+        )
+    extra = sorted(set(named) - set(items))
+    if extra:
+        raise DataError(
+            f"sample {quoted(sample)} was scored on {listed(extra)}, which it did not announce in metadata items"
+        )
+    return {item: named[item] for item in items}
+
+
+def _chosen(sample: str, scores: Mapping[str, Any] | None, scorer: str | None) -> Any:  # noqa: ANN401 - any score
+    if not scores:
+        raise DataError(f"sample {quoted(sample)} has no score; the task needs a scorer")
+    if scorer is None:
+        if len(scores) > 1:
+            raise DataError(
+                f"sample {quoted(sample)} has several scores: {listed(scores)}; say which counts with "
+                "scorer under [benchmark]"
+            )
+        (score,) = scores.values()
+    elif scorer in scores:
+        score = scores[scorer]
+    else:
+        raise DataError(f"sample {quoted(sample)} has no score {quoted(scorer)}; it has {listed(scores)}")
+    return score.value
+
+
+def _number(item: str, value: object) -> float:
+    if isinstance(value, str) and value in _GRADES:
+        return _GRADES[value]
+    if isinstance(value, bool | int | float):
+        number = float(value)
+        if math.isnan(number):
+            raise DataError(f"item {quoted(item)} was left without a score")
+        if 0.0 <= number <= 1.0:
+            return number
+    raise DataError(
+        f"item {quoted(item)}: score {shown(repr(value))}; expected a number from 0 to 1, or one of C, P, I, N"
+    )

@@ -1,7 +1,7 @@
 """The benchmarks of the paper as Inspect tasks, one module each.
 
 This package is the only part of bbedge that imports Inspect, and importing the package itself does not: scoring rules
-(``answers``, ``calls``, ``matching``, ``judging``) are plain functions, and a task is loaded when it is asked for.
+(``answers``, ``calls``, ``judging``) are plain functions, and a task is loaded when it is asked for.
 """
 
 from __future__ import annotations

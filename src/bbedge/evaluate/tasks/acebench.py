@@ -19,9 +19,8 @@ from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.calls import Call, UnreadableError, Value, parse_calls
+from bbedge.evaluate.tasks.calls import Call, Expected, Strings, UnreadableError, Value, calls_match, parse_calls
 from bbedge.evaluate.tasks.items import item_mean
-from bbedge.evaluate.tasks.matching import Expected, Strings, calls_match
 from bbedge.evaluate.tasks.sources import Row, beside, read_rows, refuse_repeats
 from bbedge.text import quoted
 
@@ -88,7 +87,7 @@ def step_by_step() -> Solver:
 
 @scorer(metrics=[item_mean()])
 def right_calls(strings: Strings = "contain") -> Scorer:
-    """1 for every step whose calls are the right ones by the rule in :mod:`.matching`, else 0."""
+    """1 for every step whose calls are the right ones by the rule in :mod:`.calls`, else 0."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers: Sequence[str] = state.store.get("answers", [])

@@ -23,7 +23,6 @@ Kept = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 """Which replicates, models and items stay."""
 
 PLURALS = ("replicates", "models", "items")
-SINGULARS = ("replicate", "model", "item")
 AXES: tuple[Axis, ...] = (0, 1, 2)
 # At least one replicate and one item; a leaderboard of one model says nothing.
 _LEAST = (1, 2, 1)

@@ -46,10 +46,6 @@ Fail = Callable[[int, str], NoReturn]
 """Raises the error for a row, given its position and what is wrong with it."""
 # Python does not write integers of more than some thousand digits.
 _TOO_LONG = 10**1000
-MIXED = (
-    "{given} in a score column that held {kind} before; write the whole column as numbers or the whole column as "
-    "true and false"
-)
 
 
 def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dict[Role, str]:
@@ -225,7 +221,10 @@ def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
 
 def mixed(given: str, kind: str) -> str:
     """What to say where numbers and truth values meet in one column."""
-    return MIXED.format(given=quoted(given), kind=kind)
+    return (
+        f"{quoted(given)} in a score column that held {kind} before; write the whole column as numbers or the whole "
+        "column as true and false"
+    )
 
 
 def names_from_objects(values: Sequence[Any], *, role: str, fail: Fail) -> pl.Series:

@@ -20,8 +20,9 @@ import polars as pl
 from bbedge.errors import FormatError
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force
 from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces
+from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import Role
-from bbedge.text import quoted, shown_path
+from bbedge.text import quoted
 
 _BLANK_LINES = re.compile(rb"[\r\n]*\n")
 _LINE_END_AND_BLANK_LINES = re.compile(rb"\n[\r\n]*\n")
@@ -29,22 +30,12 @@ _MANY_BLANK_LINES = b"\n" * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelimitedFile:
-    """A file of separated fields with a header."""
+class DelimitedFile(TableFile):
+    """A file of separated fields with a header. Scores are text that may be a number or true/false."""
 
-    path: str
-    """Where it is."""
     separator: str
     """A comma or a tab."""
-    text_scores: bool = True
-    """Scores are text that may be a number or true/false."""
-    called: str | None = None
-    """What to call it in messages, if not by its path."""
-
-    @property
-    def name(self) -> str:
-        """The path for messages."""
-        return self.called or shown_path(self.path)
+    text_scores = True
 
     def columns(self) -> tuple[str, ...]:
         """The names in the header."""

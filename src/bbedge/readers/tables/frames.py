@@ -19,8 +19,9 @@ import polars as pl
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import limits_in_force
 from bbedge.readers.opening import naming_errors
+from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import Role, names_from_objects, names_of, scores_from_objects, scores_of
-from bbedge.text import quoted, shown_path
+from bbedge.text import quoted
 
 # Names are text until they are coded, so this many rows of text are in memory at a time.
 _ROWS = 1 << 20
@@ -33,20 +34,10 @@ _NUM_ROWS, _ROW_GROUPS, _COLUMNS, _OF_COLUMN, _PATH, _UNCOMPRESSED = 3, 4, 1, 3,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParquetFile:
-    """A Parquet file."""
+class ParquetFile(TableFile):
+    """A Parquet file. Its columns are typed: a score that is text is a mistake."""
 
-    path: str
-    """Where it is."""
-    text_scores: bool = False
-    """Columns are typed: a score that is text is a mistake."""
-    called: str | None = None
-    """What to call it in messages, if not by its path."""
-
-    @property
-    def name(self) -> str:
-        """The path for messages."""
-        return self.called or shown_path(self.path)
+    text_scores = False
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
@@ -105,8 +96,7 @@ class Frame:
     """The table, in whatever library it came."""
     name: str = "frame"
     """What to call it in messages."""
-    text_scores: bool = False
-    """Columns are typed: a score that is text is a mistake."""
+    text_scores = False
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""

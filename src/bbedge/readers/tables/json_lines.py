@@ -19,8 +19,8 @@ import polars as pl
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import limits_in_force
 from bbedge.readers.opening import json_object, lines, lines_if_plain, pieces
+from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ROLES, Role, names_from_objects, scores_from_objects
-from bbedge.text import shown_path
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
@@ -32,20 +32,10 @@ ScoreType = type[pl.Float64] | type[pl.Boolean]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JsonLinesFile:
-    """A file with a JSON object on every line."""
+class JsonLinesFile(TableFile):
+    """A file with a JSON object on every line. Scores are JSON numbers or JSON truth values, never text."""
 
-    path: str
-    """Where it is."""
-    text_scores: bool = False
-    """Scores are JSON numbers or JSON truth values, never text."""
-    called: str | None = None
-    """What to call it in messages, if not by its path."""
-
-    @property
-    def name(self) -> str:
-        """The path for messages."""
-        return self.called or shown_path(self.path)
+    text_scores = False
 
     def columns(self) -> tuple[str, ...]:
         """The keys of the first objects."""

@@ -11,13 +11,14 @@ from bbedge.study.synthetic import SyntheticBenchmark
 RIVALS = ("EMR", "CBTL", "t-Holm", "SERPANT", "BEB-Holm", "BFH-e-Holm", "CR-EDGE", "BB-EDGE")
 """The methods of the paper's main comparison."""
 
-ALONE, DEPENDENT, UNEVEN, BOTH = NAMES = (
+NAMES = (
     "blocks of 1, H = 0",
     "blocks of 5, H = 0",
     "blocks of 1, H = 0.2",
     "blocks of 5, H = 0.2",
 )
 """Independent items, dependent items, items that favour one of two equal models, and both at once."""
+UNEVEN = NAMES[2]
 
 STATED = (
     "Ten models in five tied pairs, means equally spaced from 0.41 to 0.59; 100 items with offsets equally spaced "

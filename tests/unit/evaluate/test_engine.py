@@ -1,6 +1,6 @@
 from collections import Counter
 
-from bbedge.evaluate.seeds import Seeds
+from bbedge.evaluate.engine import Seeds
 
 
 def test_seeds_are_those_of_their_study_model_sample_replicate_and_call():
