@@ -1,8 +1,7 @@
 """Leaderboards beyond one machine's memory: the pair matrix in tiles, which live in a folder.
 
-:mod:`run` is the folder and what is frozen in it, :mod:`files` writes whole files or none, :mod:`strips` brings a
-panel in, :mod:`work` is what is done for one tile, :mod:`bits` concludes from a packed matrix of edges,
-:mod:`leaderboard` puts it together.
+:mod:`run` is the folder, its files and what is frozen in it, :mod:`strips` brings a panel in, :mod:`work` is what is
+done for one tile, :mod:`bits` concludes from a packed matrix of edges, :mod:`leaderboard` puts it together.
 """
 
 from bbedge.scale.bits import PackedGraph
