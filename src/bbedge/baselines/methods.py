@@ -1,4 +1,4 @@
-"""The list of methods and what may be believed of each."""
+"""The list of methods and what each guarantees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Method:
     validity: Validity
     """Where its error is controlled, if what it assumes is true."""
     assumes: str
-    """What it assumes, in a line."""
+    """What it assumes, in one line."""
     run: Callable[[Design, Array, np.random.Generator], NDArray[np.generic]]
     """The method itself: design, panels, randomness to use where it needs any."""
 

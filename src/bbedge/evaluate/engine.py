@@ -88,7 +88,7 @@ class Done:
     trace: str | None = None
     """A hash of the answers, or ``None`` if the engine does not see them."""
     length: int = 0
-    """Characters of the answers: only long ones tell a copy from a coincidence."""
+    """Characters of the answers: only long ones distinguish a copy from a coincidence."""
     unseeded: tuple[str, ...] = ()
     """Models that were asked without a seed, although one was given: their provider takes none."""
 
@@ -102,7 +102,7 @@ class Failed:
     sample: str
     """The sample."""
     error: str
-    """What went wrong, in a line or a few."""
+    """What went wrong, in a few lines at most."""
     usage: Usage = field(default_factory=Usage)
     """What the attempt cost all the same."""
 

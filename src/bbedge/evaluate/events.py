@@ -1,4 +1,4 @@
-"""What the runner tells whoever watches: a display for people, JSON lines for machines, or nobody."""
+"""What the runner reports to its watcher, if there is one: a display for people, or JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bbedge.evaluate.question import Answer
 from bbedge.evaluate.usage import Spent, Usage
 
 Reason = Literal["answered", "budget", "asked", "nothing-left", "contradiction"]
-"""Why a study stopped: the question is answered, the budget is spent, the user said so, no two models are left to be
+"""Why a study stopped: the question is answered, the budget is spent, the user asked for it, no two models are left to
 run, or models are certified above each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """The design is frozen and the work begins, or goes on."""
+    """The design is frozen and the study begins, or continues."""
 
     board: str
     """Where the board is."""
@@ -39,7 +39,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicateBegun:
-    """A replicate begins, or goes on after an interruption."""
+    """A replicate begins, or continues after an interruption."""
 
     replicate: int
     """Its number, pilots counted."""
@@ -116,7 +116,7 @@ class Dropped:
     models: tuple[str, ...]
     """Their names."""
     left: tuple[str, ...]
-    """The models that go on."""
+    """The models that are still run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,26 +30,15 @@ _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(Replicate):
     """A replicate that is on the board: what it cost and a hash of its answers, by model."""
 
     replicate: int
     """Its number, pilots counted."""
-    usage: Mapping[str, Usage]
-    """What each model used, failed and repeated attempts included."""
-    wasted: Mapping[str, Usage] | None
-    """The part of it that was failed and repeated attempts; ``None`` if an earlier version did not keep it apart."""
     samples: int | None
     """Samples that were run and scored; ``None`` if an earlier version did not count them: all of every model."""
-    lost: int
-    """Requests that were in flight at interruptions and were sent again; they are part of both."""
     traces: Mapping[str, str]
     """A hash of all answers of each model whose answers the engine sees."""
-
-    @property
-    def cost(self) -> Replicate:
-        """What it cost."""
-        return Replicate(usage=self.usage, wasted=self.wasted, lost=self.lost)
 
 
 class Journal:

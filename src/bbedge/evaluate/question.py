@@ -1,8 +1,7 @@
 """The question of a study: whether it is answered, what stands in the way, and which models it still needs.
 
 Everything is read off the standing graph, whose certificates hold at all looks at once; so the moment at which a
-study stops may depend on the answer. The one exception is told where it is made: a "no" to "A > B by tau" may also
-come from a margin.
+study stops may depend on the answer. One exception: a "no" to "A > B by tau" may also come from a margin.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Answer:
     answered: bool
     """Whether the study may stop."""
     text: str
-    """The answer, or what is missing, in a line."""
+    """The answer, or what is missing, in one line."""
     open_pairs: tuple[tuple[str, str], ...]
     """Pairs that stand in the way, nearest to a decision first; at most 1,000 of them."""
     n_open: int = 0
@@ -83,11 +82,10 @@ class Question:
         return _answer(leaderboard, graph.unresolved_pairs, text)
 
     def needed(self, leaderboard: Leaderboard, *, drop: Drop) -> frozenset[str]:
-        """The models that must go on being run."""
+        """The models that must still be run."""
         names, graph = leaderboard.design.models, leaderboard.standing
-        everybody = frozenset(names)
         if drop == "never":
-            return everybody
+            return frozenset(names)
         unsettled = _chosen(names, ~graph.ranks.settled)
         if drop == "settled" or self.kind == "all-pairs":
             return unsettled
@@ -95,11 +93,11 @@ class Question:
             needed = frozenset((self.better, self.worse))
         elif self.kind == "ranks":
             wide = self._wide(leaderboard)
-            undecided = ~(graph.above[wide] | graph.above[:, wide].T)  # everybody is undecided from itself
+            undecided = ~(graph.above[wide] | graph.above[:, wide].T)  # every model is undecided from itself
             needed = _chosen(names, np.asarray(undecided.any(axis=0)))
         else:
-            # A model below k others is outside, one above all but k is inside. Whoever must still be told apart from
-            # it is so by a path through models that are still run (docs/evaluate.md).
+            # A model below k others is outside, one above all but k is inside. A model that must still be separated
+            # from it is so by a path through models that are still run (docs/evaluate.md).
             ranks = graph.ranks
             needed = _chosen(names, (ranks.n_better < self.k) & (ranks.n_worse < len(names) - self.k))
         return needed if len(needed) >= 2 else unsettled

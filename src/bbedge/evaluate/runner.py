@@ -56,10 +56,10 @@ def evaluate(
     interrupted: Callable[[], bool] = lambda: False,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Ended:
-    """Run a study until its question is answered, or go on with one that was interrupted.
+    """Run a study until its question is answered, or continue one that was interrupted.
 
-    ``at_most`` stops after so many replicates of this call; the next call goes on. ``interrupted`` is asked whenever
-    the engine comes back, in case it took an interrupt for its own and went on.
+    ``at_most`` stops after so many replicates of this call; the next call continues. ``interrupted`` is called whenever
+    the engine returns, in case it caught an interrupt itself and continued.
     """
     benchmark = engine.benchmark()
     board = open_board(study, benchmark)
@@ -200,7 +200,7 @@ class _Runner:
         ]
 
     def _complete(self, place: int, jobs: list[Job], page: Page) -> None:
-        """Run until every sample has a score; what goes on failing stops the study, or scores zero if so designed."""
+        """Run until every sample has a score; what keeps failing stops the study, or scores zero if so designed."""
         running, seeds = self.study.running, seeds_of(self.study, self.benchmark)
         errors: dict[tuple[str, str], str] = {}
 
@@ -250,7 +250,7 @@ class _Runner:
         )
 
     def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
-        """Put the replicate on the board; before that, write down what the reader of the board should know."""
+        """Put the replicate on the board; before that, note what the reader of the board should know."""
         active, items = self.board.state.active, self.board.state.epoch.items
         values = np.empty((len(active), len(items)))
         for row, model in enumerate(active):
@@ -342,7 +342,7 @@ class _Runner:
             samples += len(page.done)
             page.close()
         return spent(
-            (each.cost for each in finished),
+            finished,
             models=self.study.names,
             replicates=self._place - 1,
             samples=samples,

@@ -31,7 +31,7 @@ class StudyModel:
     name: str
     """Its name on the board."""
     model: str
-    """What the engine is told: an Inspect model string, or the ``{model}`` of a command."""
+    """What the engine gets: an Inspect model string, or the ``{model}`` of a command."""
     base_url: str | None = None
     """Where its server is, if that is not the provider's default."""
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSpec:
-    """Everything that ``bbedge evaluate`` is told. Make one with :meth:`read`."""
+    """Everything that defines an evaluation. Make one with :meth:`read`."""
 
     path: Path
     """The file it was read from."""
@@ -121,7 +121,7 @@ class EvaluationSpec:
     seed: int = 0
     """Makes this study another than one with the same design."""
     on_error: OnError = "wait"
-    """Whether a sample that goes on failing makes the replicate wait, or scores zero."""
+    """Whether a sample that keeps failing stops the study, or scores zero."""
     drop: Drop = "settled"
     """Which models stop."""
     prices: Mapping[str, Price] = field(default_factory=dict)

@@ -28,12 +28,12 @@ class Table:
         return f"{self._source}: {shown(key)}"
 
     def has(self, key: str) -> bool:
-        """Whether the key is there."""
+        """Whether the table has the key."""
         self._known.append(key)
         return key in self._values
 
     def left(self) -> tuple[str, ...]:
-        """The keys that nobody has taken yet."""
+        """The keys that were not taken yet."""
         return tuple(self._values)
 
     def _take(self, key: str, default: Any) -> Any:  # noqa: ANN401 - any TOML value
@@ -102,7 +102,7 @@ class Table:
         ]
 
     def finish(self) -> None:
-        """Refuse what nobody asked for."""
+        """Refuse keys that are not known."""
         if self._values:
             known = ", ".join(dict.fromkeys(self._known))
             raise FormatError(f"{self._source}: unknown key {quoted(next(iter(self._values)))}; allowed are {known}")

@@ -76,9 +76,9 @@ class Replicate:
     usage: Mapping[str, Usage]
     """By model, failed and repeated attempts included."""
     wasted: Mapping[str, Usage] | None
-    """The part of it that was failed and repeated attempts; ``None`` if it is not known."""
+    """The part of it that was failed and repeated attempts; ``None`` if an earlier version did not record it."""
     lost: int = 0
-    """Requests that were in flight at interruptions; they are part of both."""
+    """Requests that were in flight at interruptions and were sent again; they are part of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

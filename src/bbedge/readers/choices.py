@@ -13,7 +13,7 @@ from bbedge.text import listed, quoted
 
 
 class ChoiceNeededError(FormatError):
-    """A log holds several things that could be meant, and nobody said which."""
+    """A log holds several metrics or filters, and none was chosen."""
 
 
 _FIXED = ("folder", "file", "seed")
@@ -36,8 +36,8 @@ class Choices:
     model_names: tuple[str, ...] = ()
     """A name for the model of all files, or PATTERN=NAME for those whose path or model fits the pattern."""
     replicate_from: str | None = None
-    """What tells replicates apart: ``folder``, ``file``, ``seed``, ``path:REGEX`` or a field such as ``metadata.run``;
-    None counts the runs of a model in the order of their times."""
+    """What distinguishes replicates: ``folder``, ``file``, ``seed``, ``path:REGEX`` or a field such as
+    ``metadata.run``; None counts the runs of a model in the order of their times."""
 
     def __post_init__(self) -> None:
         given = self.replicate_from
@@ -69,7 +69,7 @@ class Choices:
         return model
 
     def check_names(self, seen: Sequence[tuple[str, str | None]]) -> None:
-        """Raise if a pattern fits none of the paths and models: it would be a slip."""
+        """Raise if a pattern fits none of the paths and models: it is a mistake."""
         for given in self.model_names:
             pattern, equals, name = given.partition("=")
             if equals and not name:

@@ -12,11 +12,11 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from shutil import rmtree
-from typing import IO, Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 from weakref import finalize
 
 from bbedge.errors import FormatError
@@ -100,31 +100,31 @@ def check_regular(path: str, *, expected: str = "a table with model, item and sc
         raise FormatError(f"{name}: the file is empty (0 bytes); expected {expected}")
 
 
-class Bytes(Protocol):
-    """A file that is open for reading."""
+class Readable(Protocol):
+    """A file that is open for reading, or a member of an archive."""
 
     def read(self, size: int, /) -> bytes:
         """The next bytes, at most so many; none at the end."""
 
-    def __enter__(self) -> Bytes:
-        """Open until the block ends."""
 
-    def __exit__(self, *error: object) -> None:
-        """Close."""
+@contextmanager
+def opened(path: str, name: str | None = None) -> Iterator[Readable]:
+    """A file, unpacked while it is read if it is gzipped; errors of opening and reading name it."""
+    name = name or shown_path(path)
+    with naming_errors(path, name):
+        if path.lower().endswith(".gz"):
+            with closing(gzip.open(path, "rb")) as packed:
+                yield _Unpacked(packed, packed_size=Path(path).stat().st_size, name=name)
+        else:
+            with Path(path).open("rb") as file:
+                yield file
 
 
 class _Unpacked:
     """A gzip file, unpacked while it is read, up to the limit."""
 
-    def __init__(self, path: str, name: str) -> None:
-        self._file = gzip.open(path, "rb")  # noqa: SIM115 - closed by __exit__
-        self._packed, self._name, self._size = Path(path).stat().st_size, name, 0
-
-    def __enter__(self) -> _Unpacked:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    def __init__(self, file: Readable, *, packed_size: int, name: str) -> None:
+        self._file, self._packed, self._name, self._size = file, packed_size, name, 0
 
     def read(self, size: int, /) -> bytes:
         data = self._file.read(size)
@@ -133,15 +133,10 @@ class _Unpacked:
         return data
 
 
-def opened(path: str, name: str | None = None) -> IO[bytes] | Bytes:
-    """The bytes of a file, unpacked while they are read if it is gzipped."""
-    return _Unpacked(path, name or shown_path(path)) if path.lower().endswith(".gz") else Path(path).open("rb")
-
-
 def pieces(path: str, name: str | None = None) -> Iterator[bytes]:
     """The bytes of a file, unpacked if it is gzipped, without the byte-order mark."""
     name = name or shown_path(path)
-    with naming_errors(path, name), opened(path, name) as file:
+    with opened(path, name) as file:
         piece = file.read(PIECE)
         for bom, encoding in _OTHER_BOMS.items():
             if piece.startswith(bom):

@@ -32,7 +32,7 @@ class FileFacts:
     kind: str
     """What it was recognised as."""
     models: tuple[str, ...]
-    """Its models; none for tables, whose rows tell them."""
+    """Its models; none for tables, whose rows name them."""
     tasks: tuple[str, ...]
     """Its tasks."""
     samples: int | None

@@ -152,7 +152,7 @@ class TiledLeaderboard:
         journal = self._run.journal()
         if journal.begun is not None:
             raise DataError(
-                f"{shown_path(self._run.folder)}: replicate {len(journal.looks) + 1} has not come in completely; "
+                f"{shown_path(self._run.folder)}: replicate {len(journal.looks) + 1} is not complete; "
                 "update with its panel again"
             )
         return len(journal.looks)
@@ -228,18 +228,16 @@ def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook 
     """The look of a replicate that is in already, or nothing; what cannot be the next replicate is refused."""
     done = len(journal.looks)
     if replicate is not None and not 1 <= replicate <= done + 1:
-        raise DataError(f"replicate {replicate} cannot come in now; after {done} the next is {done + 1}")
+        raise DataError(f"replicate {replicate} cannot be added now; after {done} the next is {done + 1}")
     if replicate is not None and replicate <= done:
         if journal.looks[replicate - 1].panel != digest:
             raise DataError(
-                f"replicate {replicate} came in with another panel; what is certified stays, so it must too"
+                f"replicate {replicate} was added with another panel; what is certified stays, so it must too"
             )
         return journal.looks[replicate - 1]
     if journal.begun is not None:
         if journal.begun != digest:
-            raise DataError(
-                f"replicate {done + 1} has begun to come in with another panel; finish it with that panel first"
-            )
+            raise DataError(f"replicate {done + 1} was begun with another panel; finish it with that panel first")
         return None
     if replicate is None and done and journal.looks[-1].panel == digest:
         raise DataError(

@@ -116,7 +116,7 @@ class TiledLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """The looks so far, and the replicate that has begun to come in."""
+    """The looks so far, and the replicate that was begun."""
 
     looks: tuple[TiledLook, ...] = ()
     """One for each replicate that all tiles have."""
@@ -211,7 +211,7 @@ class Run:
         return self.folder / "tiles" / f"{row:04d}-{col:04d}.{kind}.npz"
 
     def stamp(self, replicate: int) -> dict[str, np.ndarray]:
-        """What every file says of itself: whose it is, and how many replicates it has seen."""
+        """What every file records: its run, and how many replicates it has."""
         return {"run": np.frombuffer(bytes.fromhex(self.digest), dtype=np.uint8), "count": np.array([replicate])}
 
     def count_of(self, arrays: Any, file: Path) -> int:  # noqa: ANN401 - an archive of NumPy, which has no type
@@ -223,12 +223,12 @@ class Run:
     def out_of_step(self, file: Path, count: int, replicate: int) -> DataError:
         """The error for a file that cannot take in a replicate."""
         return DataError(
-            f"{shown_path(file)}: has seen {count} replicates where replicate {replicate} comes in; restore the "
+            f"{shown_path(file)}: has {count} replicates where replicate {replicate} is added; restore the "
             "folder from a copy, or make the run again"
         )
 
     def journal(self) -> Journal:
-        """The journal as it is now."""
+        """The journal."""
         file = self.folder / _JOURNAL
         try:
             content = json.loads(file.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""What is done for one tile: a replicate comes in, the evidence is read, and directions are certified.
+"""What is done for one tile: a replicate is added, the evidence is read, and directions are certified.
 
-A tile is worked on by whoever gets the task, with nothing but the folder in common. Files are written in an order
+Tasks share nothing but the folder. Files are written in an order
 that makes every step repeatable: what is derived from the state first, the state that says so last.
 """
 
@@ -36,7 +36,7 @@ class TileTask:
     col: int
     """Number of the strip that they are compared with."""
     replicate: int
-    """The replicate that comes in."""
+    """The replicate that is added."""
     log_threshold: float = np.nan
     """What certifies, once it is known."""
 

@@ -37,7 +37,7 @@ KINDS: dict[str, dict[str, str]] = {
     "betting, design stakes": {"evidence": "betting", "stakes": "design"},
     "betting, design stakes, two-way": {"evidence": "betting", "stakes": "design", "prediction": "two-way"},
 }
-"""Options of a design by the name of what they try; what is not said is as published."""
+"""Options of a design by the name of what they try; options that are not named are as published."""
 
 X_ONE_BLOCK = "BB-EDGE-X, one block"
 

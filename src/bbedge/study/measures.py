@@ -23,7 +23,7 @@ class Metric:
     kind: Literal["share", "mean"]
     """``share``: the share of repetitions in which something happened; ``mean``: the mean of a number."""
     meaning: str
-    """What it is, in a line."""
+    """What it is, in one line."""
     target: Literal["alpha", "1 - alpha"] | None = None
     """The level that a method with a guarantee keeps to, if there is one."""
 

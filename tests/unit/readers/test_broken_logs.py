@@ -165,7 +165,7 @@ def test_an_item_without_a_name_is_refused(tmp_path, name):
 
 def test_names_that_are_not_unicode_are_refused(tmp_path):
     path = inspect_log(tmp_path / "a.eval", samples=[inspect_sample("q\ud800")])
-    assert "a.eval: sample 1: the item 't/q\\ud800' holds half of a surrogate pair" in refusal(path)
+    assert "a.eval: sample 1: the item 't/q\\ud800' holds an unpaired surrogate" in refusal(path)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_metric_of_which_less_is_better_is_refused(tmp_path):
 
 def test_right_and_wrong_have_no_place_on_another_scale(tmp_path):
     path = inspect_log(tmp_path / "a.eval")
-    assert "'match' is right or wrong, which has no place" in refusal(path, score_range=(0, 10))
+    assert "'match' is right or wrong, which fits no other" in refusal(path, score_range=(0, 10))
 
 
 def test_numbers_are_mapped_from_their_scale(tmp_path):

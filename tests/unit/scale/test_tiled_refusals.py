@@ -86,10 +86,10 @@ def test_a_tile_of_an_earlier_look_is_out_of_step(board, tmp_path):
     old = file.read_bytes()
     board.update(SECOND)
     file.write_bytes(old)
-    with pytest.raises(DataError, match=r"0000-0001\.state\.npz: has seen 1 replicates where replicate 3"):
+    with pytest.raises(DataError, match=r"0000-0001\.state\.npz: has 1 replicates where replicate 3"):
         board.update(THIRD)
     file.write_bytes(old)
-    with pytest.raises(DataError, match="replicate 3 has not come in completely"):
+    with pytest.raises(DataError, match="replicate 3 is not complete"):
         board.lower_bounds(0, 1)
 
 
@@ -152,7 +152,7 @@ def test_a_replicate_that_is_in_is_not_taken_in_again(board, tmp_path):
     assert board.update(SECOND, replicate=2) == look
     assert board.update(FIRST, replicate=1) == board.looks[0]
     assert contents(tmp_path / "run") == before
-    with pytest.raises(DataError, match="replicate 1 came in with another panel"):
+    with pytest.raises(DataError, match="replicate 1 was added with another panel"):
         board.update(SECOND, replicate=1)
     for number in (0, 4):
         with pytest.raises(DataError, match="the next is 3"):
@@ -172,7 +172,7 @@ def test_a_replicate_that_has_begun_is_finished_with_its_own_panel(board, tmp_pa
         with pytest.raises(DataError, match="the disk is full"):
             board.update(SECOND)
     for read in (board.means, board.standing, board.current, board.rank_intervals, lambda: board.tile(0, 0)):
-        with pytest.raises(DataError, match="replicate 2 has not come in completely"):
+        with pytest.raises(DataError, match="replicate 2 is not complete"):
             read()
     with pytest.raises(DataError, match="finish it with that panel"):
         board.update(THIRD)

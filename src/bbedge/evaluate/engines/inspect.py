@@ -1,7 +1,7 @@
 """Inspect AI as the engine: its providers, concurrency, retries and logs; our seeds, order and memory.
 
-Inspect tells a hook about everything that happens. Ours gives every request of a sample its seed before it is sent,
-whoever sends it (the task, a judge, a simulated user), and hands over every sample the moment it has ended.
+Inspect calls a hook on everything that happens. Ours gives every request of a sample its seed before it is sent, by
+the task, a judge or a simulated user, and hands over every sample the moment it has ended.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
@@ -76,7 +76,8 @@ class InspectEngine:
         for job in jobs:
             by_model.setdefault(job.model.name, []).append(job)
         log = self._study.folder / "inspect.log"
-        with log.open("a", encoding="utf-8") as file, _stdout_to(file):
+        # What Inspect and the task print goes to a log, so that results and progress stay clean.
+        with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
             tasks, samples = [], self._samples(self._task())
             for name, its_jobs in by_model.items():
                 task = copy.copy(self._task())
@@ -256,10 +257,3 @@ def _registered(spec: str, args: Mapping[str, Any]) -> object:
 def _one_line(error: BaseException | str) -> str:
     plain = " ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split())
     return shown(redacted(plain, secret_values(os.environ)), 400)
-
-
-@contextlib.contextmanager
-def _stdout_to(file: TextIO) -> Iterator[None]:
-    """Send what Inspect and the task print to a log, so that results and progress stay clean."""
-    with contextlib.redirect_stdout(file):
-        yield

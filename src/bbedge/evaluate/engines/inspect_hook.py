@@ -39,7 +39,7 @@ class _Attempt:
 
 @dataclass(slots=True)
 class Heard:
-    """What an evaluation has told so far."""
+    """What an evaluation has reported so far."""
 
     jobs: dict[tuple[str, str], Job]
     seeds: Callable[[Job, int], int]
@@ -75,10 +75,10 @@ def listening(
 
 @hooks(name="bbedge", description="Seeds every request and keeps every finished sample.")
 class BbedgeHook(Hooks):
-    """One for the whole process, as Inspect wants it; idle unless somebody listens."""
+    """One for the whole process, as Inspect wants it; idle unless an evaluation listens."""
 
     def enabled(self) -> bool:
-        """Whether somebody listens."""
+        """Whether an evaluation listens."""
         return _heard is not None
 
     async def on_task_start(self, data: TaskStart) -> None:
@@ -163,7 +163,7 @@ def _read(spent: ModelUsage) -> int:
 
 
 def _without_seed(event: ModelEvent) -> bool:
-    """Whether the request as it was sent lacks the seed that it was given. What is not shown is not accused."""
+    """Whether a request was sent without the seed it was given; one that is not shown counts as seeded."""
     if event.call is None or event.config.seed is None:
         return False
     return str(event.config.seed) not in json.dumps(event.call.request, default=str)

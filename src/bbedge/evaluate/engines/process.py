@@ -3,7 +3,7 @@
 A program that changes measures something else, so its hash is frozen. A call ends completely: the program and all that
 it has started. A runner that is killed cannot end its calls; it has recorded the process group of each, and the next
 runner ends what is left. A number is not enough for that, because the system gives it to another process later: the
-start time of the process, which the system counts from its boot, tells them apart.
+start time of the process, which the system counts from its boot, distinguishes them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def hashes(files: dict[str, Path]) -> dict[str, str]:
 
 
 def stamps(files: dict[str, Path]) -> dict[str, tuple[int, int, int] | None]:
-    """What tells without reading a file that it was not touched: its number, size and time of change, by word."""
+    """What shows without reading a file that it was not changed: its inode, size and modification time, by word."""
     return {word: _stamp(path) for word, path in files.items()}
 
 

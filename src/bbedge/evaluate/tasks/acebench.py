@@ -1,8 +1,8 @@
 """ACEBench, normal multi-turn: dialogues with two or three steps, each scored by the function calls it should make.
 
 A dialogue is one sample, a step one item. Every step is a request of its own: the model gets the functions and the
-dialogue up to that step as the benchmark tells it, with the right calls of earlier steps and what the tools returned.
-Its own earlier answers are not carried over, so a slip in one step does not spoil the next.
+dialogue up to that step as the benchmark has it, with the right calls of earlier steps and what the tools returned.
+Its own earlier answers are not carried over, so a mistake in one step does not affect the next.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Rule, first that applies:
 
 Numbers are compared as printed, after commas between groups of three digits, signs of currency, units, a plus sign,
 leading zeros and zeros at the end of decimals are dropped. Fractions stay as printed: 1/2 is neither 2/4 nor 0.5.
-Comparing text and not floats keeps 114,200 apart from 114,201 however many digits there are, and costs no arithmetic
-on numbers of a hostile length.
+Comparing text and not floats keeps 114,200 apart from 114,201 however many digits there are, and needs no arithmetic
+on numbers of any length.
 """
 
 from __future__ import annotations

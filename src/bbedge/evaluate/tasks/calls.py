@@ -17,7 +17,7 @@ Calls are the right ones by the rule of ACEBench's published checker:
 * Truth values: true, or the text "true".
 * Lists: same length and order. Objects: same keys, in any order.
 
-Two slips of the published program, as we read it, are not repeated: it never compares the value of a number that is an
+Two bugs of the published program, as we read it, are not repeated: it never compares the value of a number that is an
 argument by itself, and it strips the spaces of an answer before it compares lists inside of objects with expected texts
 that still have theirs, so that right answers fail.
 """

@@ -68,7 +68,7 @@ def gsm8k(data: str = USUAL_SOURCE, examples: str = "", shots: int = 5) -> Task:
 
 @scorer(metrics=[mean()])
 def final_number_match() -> Scorer:
-    """1 if the answer's final number is the right one, else 0; the rule is told in :mod:`.answers`."""
+    """1 if the answer's final number is the right one, else 0; the rule is documented in :mod:`.answers`."""
 
     async def score(state: TaskState, target: Target) -> Score:
         number = final_number(state.output.completion)

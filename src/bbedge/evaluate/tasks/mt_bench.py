@@ -63,7 +63,7 @@ def two_turns(judge: str) -> Solver:
     """Asks the first question, then the second with the model's own first answer before it."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        # Before anything is spent on answers that nobody could judge.
+        # Fails before anything is spent on answers if there is no judge.
         _judge(judge)
         state = await generate(state)
         first = state.output.completion

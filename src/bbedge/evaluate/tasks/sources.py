@@ -31,7 +31,7 @@ _LARGEST = 256 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row of a question file, with typed access that complains by file and line."""
+    """One row of a question file, with typed access whose errors name the file and the line."""
 
     place: str
     """File and line, for messages."""

@@ -27,7 +27,7 @@ Codes = NDArray[np.unsignedinteger[Any]]
 
 
 class Table(Protocol):
-    """A table that can be read in batches and can tell where a row stands."""
+    """A table that can be read in batches and can locate a row."""
 
     @property
     def name(self) -> str:
@@ -260,7 +260,7 @@ class Coder:
         if column.dtype == pl.Boolean and (low, high) != (0.0, 1.0):
             first = int(column.is_not_null().arg_max() or 0)
             raise DataError(
-                f"{table.place(first_row + first)}: score {str(column[first]).lower()} has no place on the scale "
+                f"{table.place(first_row + first)}: score {str(column[first]).lower()} is not a number in the range "
                 f"{low:g} to {high:g}; leave --score-range out for true and false, or write numbers"
             )
         numbers = column.cast(pl.Float64)

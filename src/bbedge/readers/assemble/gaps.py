@@ -216,7 +216,7 @@ def _worst(gaps: Gaps, counts: NDArray[np.int64], axis: Axis, most: int = 3) -> 
 def check_unique(coder: Coder, grid: Grid) -> None:
     """Raise if a model has two scores on one item in one replicate.
 
-    The message tells the repetition that comes first in the files, and the row that it repeats.
+    The message names the repetition that comes first in the files, and the row that it repeats.
     """
     count, second, cell = _in_groups(coder, grid) if grid.is_dense(coder) else _sorted(coder, grid)
     if count:

@@ -39,7 +39,7 @@ class Rows:
     replicates: tuple[str, ...]
     """The labels of the replicates in order."""
     numbered: bool
-    """Whether the labels name replicates beyond these files: from tables, or from where the user said."""
+    """Whether the labels name replicates beyond these files: from tables, or from where the user chose."""
     blocked: bool
     """Whether the rows name blocks."""
     notes: tuple[Note, ...]
@@ -197,7 +197,7 @@ def _check_options(
 
 
 def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
-    """Files with the same content, where the logs have nothing else to tell runs apart by."""
+    """Files with the same content, where nothing else in the logs distinguishes runs."""
     sizes: dict[int, list[str]] = {}
     for log in logs:
         if not any(run.identity for run in log.log.runs):
@@ -235,11 +235,11 @@ def _read(
 ) -> None:
     if progress is not None:
         progress(f"reading {table.name}")
-    told = 0
+    reported = 0
     for rows in coder.read(table, roles):
-        if progress is not None and rows - told >= _ROWS_PER_PROGRESS:
+        if progress is not None and rows - reported >= _ROWS_PER_PROGRESS:
             progress(f"reading {table.name}: {rows:,} rows")
-            told = rows
+            reported = rows
 
 
 def _log_notes(logs: Sequence[LogTable], passes: PassBook, watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:

@@ -54,7 +54,7 @@ class Spool:
         piece = Piece(spool=self, offset=self.size, shape=array.shape, dtype=array.dtype)
         try:
             if self._file is None:
-                # Without a buffer: nothing is left to be written when a full disk has been told.
+                # Without a buffer: nothing is left to be written after the error of a full disk.
                 self._file = tempfile.TemporaryFile(prefix="bbedge-", dir=self._place(), buffering=0)  # noqa: SIM115
             self._file.seek(self.size)
             # In parts, because a system may write no more than 2 GB at once.

@@ -96,7 +96,7 @@ class Log:
     beside: tuple[str, ...] = ()
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()
-    """What the log says of itself that a user should know, such as that the run was cut off."""
+    """What a user should know about the log, such as that the run was cut off."""
 
 
 class Reader(Protocol):
@@ -130,7 +130,7 @@ class Glimpse:
     def of(cls, path: str) -> Glimpse:
         """Look at a file that exists."""
         try:
-            with naming_errors(path), opened(path) as file:
+            with opened(path) as file:
                 head = file.read(_HEAD)
         except FormatError:
             # Not the gzip file that its name says; the reader that opens it says so.

@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, cast
 
 from bbedge.errors import FormatError
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.opening import json_object, lines, naming_errors, unique_keys
+from bbedge.readers.opening import Readable, json_object, lines, naming_errors, unique_keys
 from bbedge.text import quoted, shown_path
 
 _CHUNK = 1 << 20
@@ -52,13 +52,6 @@ def _object(content: bytes, place: str) -> dict[str, Any]:
         expected="one object",
         cut_off="if the run was cut off, let it end or leave the file out",
     )
-
-
-class Readable(Protocol):
-    """A file, or a member of an archive."""
-
-    def read(self, size: int, /) -> bytes:
-        """The next bytes, at most so many; none at the end."""
 
 
 class JsonStream:

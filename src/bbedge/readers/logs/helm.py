@@ -15,7 +15,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import mapping, number, settings, text
 from bbedge.readers.logs.files import JsonStream, document
-from bbedge.readers.opening import naming_errors, opened
+from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
 _BESIDE = frozenset(["run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "instances.json"])
@@ -41,7 +41,7 @@ class Helm:
         spec = Path(path).parent / "run_spec.json"
         found = spec.is_file()
         run = _run(document(str(spec)) if found else {})
-        notes = () if found else (f"{shown_path(path)} has no run_spec.json beside it, which would tell the model.",)
+        notes = () if found else (f"{shown_path(path)} has no run_spec.json beside it, which would name the model.",)
         return Log(
             runs=(run,),
             samples=lambda: _samples(path, run),
@@ -71,7 +71,7 @@ def _run(spec: Mapping[str, Any]) -> Run:
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
     prefix = f"{run.task}/" if run.task else ""
-    with naming_errors(path), opened(path) as file:
+    with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for place, row in enumerate(stream.elements(), start=1):
             where = f"{shown_path(path)}: sample {place}"

@@ -12,7 +12,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
 from bbedge.readers.logs.files import Archive, JsonStream
-from bbedge.readers.opening import naming_errors, opened
+from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
 # What Inspect itself counts its letters as: right, wrong, partly right, no answer.
@@ -36,7 +36,7 @@ class InspectAi:
 
     def open(self, path: str) -> Log:
         """Open a log and read its header."""
-        with naming_errors(path), opened(path) as file:
+        with opened(path) as file:
             zipped = file.read(2) == b"PK"
         header = _zipped_header(path) if zipped else _json_header(path)
         run = _run(header, path)
@@ -66,7 +66,7 @@ def _zipped_header(path: str) -> dict[str, Any]:
 
 def _json_header(path: str) -> dict[str, Any]:
     header: dict[str, Any] = {}
-    with naming_errors(path), opened(path) as file:
+    with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
             if key == "samples":
@@ -84,26 +84,26 @@ def _checked(header: object, path: str) -> dict[str, Any]:
 
 
 def _run(header: Mapping[str, Any], path: str) -> Run:
-    said, plan = mapping(header["eval"]), mapping(header.get("plan"))
-    model = text(said.get("model"))
+    described, plan = mapping(header["eval"]), mapping(header.get("plan"))
+    model = text(described.get("model"))
     if not model:
         raise FormatError(f"{shown_path(path)}: the header names no model; expected a log of Inspect AI")
-    config = {**mapping(said.get("model_generate_config")), **mapping(plan.get("config"))}
+    config = {**mapping(described.get("model_generate_config")), **mapping(plan.get("config"))}
     steps = plan.get("steps")
     return Run(
         # Without a model Inspect writes none/none.
         model=None if model == "none/none" else model,
-        task=text(said.get("task")) or "",
-        identity=text(said.get("eval_id")) or text(said.get("run_id")) or "",
-        when=text(said.get("created")) or "",
+        task=text(described.get("task")) or "",
+        identity=text(described.get("eval_id")) or text(described.get("run_id")) or "",
+        when=text(described.get("created")) or "",
         seed=text(config.pop("seed", None)),
         protocol=settings(
             {
-                "Inspect version": mapping(said.get("packages")).get("inspect_ai"),
-                "task version": said.get("task_version"),
-                "task arguments": said.get("task_args"),
+                "Inspect version": mapping(described.get("packages")).get("inspect_ai"),
+                "task version": described.get("task_version"),
+                "task arguments": described.get("task_args"),
                 "solvers": [mapping(step).get("solver") for step in steps] if isinstance(steps, list) else None,
-                "limit": mapping(said.get("config")).get("limit"),
+                "limit": mapping(described.get("config")).get("limit"),
             }
         ),
         sampling=settings(
@@ -128,7 +128,7 @@ def _zipped_samples(path: str) -> Iterator[Any]:
 
 
 def _json_samples(path: str) -> Iterator[Any]:
-    with naming_errors(path), opened(path) as file:
+    with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
             if key == "samples" and stream.opens() == "[":

@@ -38,11 +38,11 @@ class Lighteval:
         time = named["time"] if named else ""
         task = _task(path) or (named["task"] if named else "")
         results = _results(Path(path), time) if named else None
-        said = document(str(results)) if results is not None else {}
-        run = _run(said, task, time)
+        described = document(str(results)) if results is not None else {}
+        run = _run(described, task, time)
         notes: tuple[str, ...] = ()
         if results is None:
-            notes = (f"{shown_path(path)}: no results_<time>.json of the same time was found, which tells the model.",)
+            notes = (f"{shown_path(path)}: no results_<time>.json of the same time was found, which names the model.",)
         return Log(
             runs=(run,),
             samples=lambda: _samples(path, run),

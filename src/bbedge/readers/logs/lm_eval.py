@@ -57,8 +57,8 @@ class LmEval:
 
 def _without_results(path: str) -> str:
     return (
-        f"{shown_path(path)} has no results_<time>.json of the same time beside it, which would tell model, seeds and "
-        "settings."
+        f"{shown_path(path)} has no results_<time>.json of the same time beside it, which would name the model, "
+        "seeds and settings."
     )
 
 

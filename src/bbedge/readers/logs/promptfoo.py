@@ -13,7 +13,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
 from bbedge.readers.logs.files import JsonStream, objects
-from bbedge.readers.opening import naming_errors, opened
+from bbedge.readers.opening import opened
 from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.
@@ -38,7 +38,7 @@ class Promptfoo:
 
     def open(self, path: str) -> Log:
         """Open results; they are read once to see which providers and prompts there are, and which repetitions."""
-        with naming_errors(path), opened(path) as file:
+        with opened(path) as file:
             of_lines = _is_lines(file.read(1 << 16))
         head: dict[str, Any] = {}
         rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
@@ -69,8 +69,8 @@ def _is_lines(head: bytes) -> bool:
 
 
 def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
-    """The rows of a document; what it says of itself is put into ``head`` on the way."""
-    with naming_errors(path), opened(path) as file:
+    """The rows of a document; what describes the document goes into ``head`` on the way."""
+    with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
             if key == "metadata":

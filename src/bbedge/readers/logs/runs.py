@@ -20,7 +20,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
-    """One pass of a model over a task, as far as the logs tell."""
+    """One pass of a model over a task, as far as the logs show."""
 
     model: str
     """The model, as it is called here."""
@@ -31,7 +31,7 @@ class Pass:
     repeat: str | None
     """The repetition within the run."""
     label: str | None
-    """What names the replicate, if the user said where that stands."""
+    """What names the replicate, if the user chose where to find it."""
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class PassBook:
         if not any(len(runs) > 1 for runs in several.values()):
             return None
         timed = all(each.run.when for each in self.passes)
-        by = "the times in the logs" if timed else "the names of the files, because not all logs tell the time"
+        by = "the times in the logs" if timed else "the names of the files, because not all logs give the time"
         return f"The logs do not number their runs: a model's replicates are its runs in the order of {by}."
 
 
@@ -132,7 +132,7 @@ class Watch:
     _varying: dict[str, set[str]] = field(default_factory=dict)
 
     def see(self, sample: Sample, model: str, place: Callable[[Sample], str]) -> None:
-        """Take note of one sample; ``place`` tells where it stands, which is only asked where it matters."""
+        """Remember one sample; ``place`` finds where it is, and is called only where that matters."""
         if sample.error is not None:
             self.errors += 1
             self.first_error = self.first_error or f"{place(sample)}: {shown(sample.error, 200)}"

@@ -148,7 +148,7 @@ class LogTable:
             return None
         if isinstance(value, bool) and not self._unit:
             raise DataError(
-                f"{self._at(sample)}: metric {quoted(self._metric)} is right or wrong, which has no place on another "
+                f"{self._at(sample)}: metric {quoted(self._metric)} is right or wrong, which fits no other "
                 "scale than 0 to 1; leave --score-range out"
             )
         return float(value)

@@ -69,7 +69,7 @@ def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dic
         chosen["block"] = blocks
     roles: dict[str, Role] = {}
     for role, name in chosen.items():
-        # An item column may well also be the block; any other column with two roles is a slip.
+        # An item column may well also be the block; any other column with two roles is a mistake.
         if name in roles and {role, roles[name]} != {"item", "block"}:
             raise DomainError(f"column {quoted(name)} is named for both {roles[name]} and {role}; name two columns")
         roles[name] = role
@@ -235,7 +235,7 @@ def names_from_objects(values: Sequence[Any], *, role: str, fail: Fail) -> pl.Se
             names.append(None)
         elif isinstance(value, str):
             if any("\ud800" <= character <= "\udfff" for character in value):
-                fail(row, f"the {role} {quoted(value)} holds half of a surrogate pair; write valid Unicode")
+                fail(row, f"the {role} {quoted(value)} holds an unpaired surrogate; write valid Unicode")
             names.append(str(value))
         elif isinstance(value, bool | np.bool_):
             names.append(str(bool(value)).lower())

@@ -1,7 +1,7 @@
 """CSV and TSV files.
 
-polars parses the file piece by piece; it fills short rows with nulls and cannot tell lines, so whatever it finds odd
-is parsed again by the csv module, which can. A cut between two pieces must not fall into a quoted field.
+polars parses the file piece by piece; it fills short rows with nulls and does not report lines, so what it refuses
+or fills is parsed again by the csv module, which does. A cut between two pieces must not fall into a quoted field.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class DelimitedFile(TableFile):
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Let the csv module read fields beyond 128 kB: columns that nobody asked for can hold whole prompts."""
+    """Let the csv module read fields beyond 128 kB: columns that are not needed can hold whole prompts."""
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         yield

@@ -165,6 +165,6 @@ def _parsed(chunk: bytes, roles: Mapping[Role, str], kind: ScoreType) -> pl.Data
 
 
 def _may_be_converted(names: pl.Series) -> bool:
-    """Whether polars may have made text of a list or an object, or a NUL of half a surrogate pair."""
+    """Whether polars may have made text of a list or an object, or a NUL of an unpaired surrogate."""
     doubtful = names.str.starts_with("[") | names.str.starts_with("{") | names.str.contains("\0", literal=True)
     return bool(doubtful.any())
