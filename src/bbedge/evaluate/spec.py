@@ -150,23 +150,32 @@ class EvaluationSpec:
     def from_values(cls, values: Mapping[str, Any], *, path: Path) -> EvaluationSpec:
         """A study from plain values; relative paths start at the folder of ``path``."""
         _refuse_credentials(values, source=shown_path(path))
-        top = Table(values, shown_path(path))
-        home = path.resolve().parent
+        top, home = Table(values, shown_path(path)), path.resolve().parent
         models = _models(top)
-        names = [model.name for model in models]
-        question = parse_question(top.text("question", "all-pairs"), names, source=top.at("question"))
-        budget = top.whole("budget", least=1)
-        board = top.text("board", path.stem + ".bbedge")
-        engine = top.choice("engine", get_args(EngineName), "inspect")
-        drop = top.choice("drop", get_args(Drop), "settled")
-        on_error = top.choice("on_error", get_args(OnError), "wait")
-        seed = top.whole("seed", 0, least=0)
-        folder = home / top.text("folder", path.stem + ".run")
-        design = _design(top.mapping("design"), question, source=top.at("[design]"))
-        options = _benchmark(top.table("benchmark"), home, engine) | _command(top, home, engine)
-        prices, currency = _prices(top.table("prices"))
-        running = _running(top.table("run"))
+        question = parse_question(
+            top.text("question", "all-pairs"), [model.name for model in models], source=top.at("question")
+        )
+        budget, board = top.whole("budget", least=1), top.text("board", path.stem + ".bbedge")
+        engine = cast("EngineName", top.choice("engine", get_args(EngineName), "inspect"))
+        spec = cls(
+            path=path,
+            board=board if "://" in board else str(home / board),
+            question=question,
+            budget=budget,
+            models=models,
+            engine=engine,
+            drop=cast("Drop", top.choice("drop", get_args(Drop), "settled")),
+            on_error=cast("OnError", top.choice("on_error", get_args(OnError), "wait")),
+            seed=top.whole("seed", 0, least=0),
+            folder=home / top.text("folder", path.stem + ".run"),
+            design=_design(top.mapping("design"), question, source=top.at("[design]")),
+            **_benchmark(top.table("benchmark"), home, engine),
+            **_command(top, home, engine),
+            **_prices(top.table("prices")),
+            running=_running(top.table("run")),
+        )
         top.finish()
+        design = spec.design
         if engine == "inspect" and design.score_range != (0.0, 1.0):
             raise DesignError(f"{top.at('[design]')}: scores of an Inspect task are from 0 to 1; leave score_range out")
         if design.family == "pilot-top-k" and (question.kind != "top-k" or question.k != design.k):
@@ -174,23 +183,7 @@ class EvaluationSpec:
                 f"{top.at('question')}: a design with family pilot-top-k and k = {design.k} can only answer "
                 f"top-{design.k}; it tests nothing else"
             )
-        return cls(
-            path=path,
-            board=board if "://" in board else str(home / board),
-            folder=folder,
-            question=question,
-            budget=budget,
-            design=design,
-            models=models,
-            engine=cast("EngineName", engine),
-            seed=seed,
-            on_error=cast("OnError", on_error),
-            drop=cast("Drop", drop),
-            prices=prices,
-            currency=currency,
-            running=running,
-            **options,
-        )
+        return spec
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -317,7 +310,7 @@ def _command(top: Table, home: Path, engine: str) -> dict[str, Any]:
     return {"command": words, "out": out, "programs": hashes(program_files(words, home))}
 
 
-def _prices(table: Table) -> tuple[dict[str, Price], str]:
+def _prices(table: Table) -> dict[str, Any]:
     currency = table.text("currency", "$")
     prices = {}
     for model in table.left():
@@ -325,7 +318,7 @@ def _prices(table: Table) -> tuple[dict[str, Price], str]:
         prices[model] = Price(input=row.number("input", least=0.0), output=row.number("output", least=0.0))
         row.finish()
     table.finish()
-    return prices, currency
+    return {"prices": prices, "currency": currency}
 
 
 def _running(table: Table) -> Running:

@@ -220,6 +220,15 @@ class Run:
             raise DesignError(f"{shown_path(file)}: belongs to a run with another design; restore this run's own file")
         return int(arrays["count"][0])
 
+    @contextmanager
+    def at(self, file: Path, replicate: int) -> Iterator[Any]:
+        """The arrays of a file, which must have exactly this many replicates."""
+        with loaded(file) as arrays:
+            count = self.count_of(arrays, file)
+            if count != replicate:
+                raise self.out_of_step(file, count, replicate)
+            yield arrays
+
     def out_of_step(self, file: Path, count: int, replicate: int) -> DataError:
         """The error for a file that cannot take in a replicate."""
         return DataError(

@@ -114,11 +114,7 @@ def add_strip(run: Run, number: int, panel: Panel, replicate: int) -> None:
 
 def read_strip(run: Run, number: int, replicate: int) -> Strip:
     """A strip as :func:`add_strip` laid it out."""
-    file = run.strip_file(number, "npz")
-    with loaded(file) as arrays:
-        count = run.count_of(arrays, file)
-        if count != replicate:
-            raise run.out_of_step(file, count, replicate)
+    with run.at(run.strip_file(number, "npz"), replicate) as arrays:
         latest, shift = arrays["latest"], float(arrays["shift"][0])
     return Strip(
         residuals=map_array(run.strip_file(number, "residuals.npy")),
@@ -130,12 +126,9 @@ def read_strip(run: Run, number: int, replicate: int) -> Strip:
 
 def strip_means(run: Run, number: int, replicates: int) -> NDArray[np.float64]:
     """Mean score of every model of a strip over all replicates; NaN before the first."""
-    rows, file = run.strip(number), run.strip_file(number, "npz")
+    rows = run.strip(number)
     if not replicates:
         return np.full(rows.stop - rows.start, np.nan)
-    with loaded(file) as arrays:
-        count = run.count_of(arrays, file)
-        if count != replicates:
-            raise run.out_of_step(file, count, replicates)
+    with run.at(run.strip_file(number, "npz"), replicates) as arrays:
         totals: NDArray[np.float64] = arrays["totals"]
-    return totals / count
+    return totals / replicates

@@ -137,10 +137,7 @@ def load_mixture(run: Run, row: int, col: int, *, fresh: bool) -> tuple[Mixture,
 
 
 def _read(run: Run, file: Path, name: str, replicate: int) -> np.ndarray:
-    with loaded(file) as arrays:
-        count = run.count_of(arrays, file)
-        if count != replicate:
-            raise run.out_of_step(file, count, replicate)
+    with run.at(file, replicate) as arrays:
         array: np.ndarray = arrays[name]
     return array
 

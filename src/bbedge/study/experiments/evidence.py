@@ -41,7 +41,6 @@ EVIDENCE = Study(
 )
 
 
-_KEPT = ("fwer", "power", "resolved")
 _LIKE_GSM8K = "ten models as on GSM8K"
 # The ten mean scores that the paper prints for GSM8K.
 _MEANS = (0.9138, 0.9067, 0.8488, 0.7971, 0.7444, 0.7362, 0.7235, 0.7102, 0.5054, 0.4765)
@@ -58,29 +57,20 @@ ONE_BLOCK = Study(
     "BB-EDGE is told, wrongly, that items are independent. **Independent items**: the same with independent items, 400 "
     "replicates, to see the price. **Ten models as on GSM8K**: the ten means that the paper prints, 1,319 "
     "independent items.",
-    settings=(
+    settings=tuple(
         Contest(
-            name="runs that share something",
-            benchmark=SyntheticBenchmark(block_sizes=100, kappa_block=0.05),
+            name=name,
+            benchmark=benchmark,
             contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK),
-            blocks=1,
-            looks=400,
-            measured=_KEPT,
-        ),
-        Contest(
-            name="independent items",
-            benchmark=SyntheticBenchmark(),
-            contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK),
-            looks=400,
-            measured=_KEPT,
-        ),
-        Contest(
-            name=_LIKE_GSM8K,
-            benchmark=SyntheticBenchmark(means=_MEANS, n_items=1319),
-            contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK),
-            looks=100,
-            measured=_KEPT,
-        ),
+            blocks=blocks,
+            looks=looks,
+            measured=("fwer", "power", "resolved"),
+        )
+        for name, benchmark, blocks, looks in (
+            ("runs that share something", SyntheticBenchmark(block_sizes=100, kappa_block=0.05), 1, 400),
+            ("independent items", SyntheticBenchmark(), None, 400),
+            (_LIKE_GSM8K, SyntheticBenchmark(means=_MEANS, n_items=1319), None, 100),
+        )
     ),
     table=(Column(metric="fwer"), Column(metric="power"), _AT_2, _AT_100),
     published=(
