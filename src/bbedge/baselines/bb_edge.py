@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Edges = NDArray[np.bool_]
 
 
-def looked(design: Design, panels: Array, *, device: str | None = None) -> Edges:
+def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) -> Edges:
     """The edges of a design at every look.
 
     ``panels`` are replicates x models x items, or replicates x repetitions x models x items: then independent
@@ -59,7 +59,7 @@ def _extended(design: Design) -> Design:
     )
 
 
-REMADE: dict[str, Callable[[Design], Design]] = {
+VARIANTS: dict[str, Callable[[Design], Design]] = {
     "BB-EDGE": lambda design: _with(design, "bernstein"),
     "BB-EDGE-sharp": lambda design: _with(design, "sharp"),
     "BB-EDGE-betting": lambda design: _with(design, "betting"),
@@ -74,7 +74,7 @@ def run_by_name(name: str) -> Callable[[Design, Array, np.random.Generator], Edg
     """One of these methods, as a function of design, panels and randomness, of which it needs none."""
 
     def run(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
-        return looked(REMADE[name](design), panels)
+        return edges_at_looks(VARIANTS[name](design), panels)
 
     return run
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.baselines import means, preferences
-from bbedge.baselines.bb_edge import REMADE, plug_in_edges, run_by_name
+from bbedge.baselines.bb_edge import VARIANTS, plug_in_edges, run_by_name
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 
@@ -50,7 +50,7 @@ METHODS: dict[str, Method] = {
     for method in (
         *(
             _edges(name, "all looks", "independent replicates" if name == "CR-EDGE" else _BLOCKS, run_by_name(name))
-            for name in REMADE
+            for name in VARIANTS
         ),
         _edges("BB-EDGE-PI", "all looks", _BLOCKS, plug_in_edges),
         _edges("AsympCS-Bonf", "none", "many replicates: its level holds only in the limit", means.asymp_cs_edges),

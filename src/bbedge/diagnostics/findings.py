@@ -156,7 +156,7 @@ def _copies(diagnosis: Diagnosis, scores: Scores) -> Finding:
             f"{len(steady)} of {len(scores.models)} models have the same scores in all "
             f"{len(scores.replicates)} replicates: {listed(steady)}."
         )
-    sentences += _some(
+    sentences += _first_few(
         [
             f"{quoted(each.model)} has the same scores in replicates "
             f"{listed(scores.replicates[place] for place in each.replicates)}."
@@ -190,7 +190,7 @@ def _copy_sentences(copies: Sequence[Copy], scores: Scores) -> list[str]:
     groups: dict[tuple[int, tuple[str, ...], bool], list[int]] = {}
     for copy in copies:
         groups.setdefault((copy.of, copy.models, copy.whole), [copy.of]).append(copy.replicate)
-    return _some(
+    return _first_few(
         [
             f"Replicates {listed(scores.replicates[place] for place in places)} have the same scores for "
             + (f"every model ({listed(models)})." if whole else f"{listed(models)}.")
@@ -199,7 +199,7 @@ def _copy_sentences(copies: Sequence[Copy], scores: Scores) -> list[str]:
     )
 
 
-def _some(sentences: list[str]) -> list[str]:
+def _first_few(sentences: list[str]) -> list[str]:
     more = len(sentences) - _MOST
     return sentences[:_MOST] + ([f"{more} more are like that."] if more > 0 else [])
 
@@ -223,7 +223,7 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
     worst = min(changed, key=lambda each: (each.adjusted, each.differing / each.usual))
     verdict = _verdict(worst.adjusted, REPETITION_LEVEL)
     pairs = [worst] if verdict == "no alarm" else [each for each in changed if each.adjusted <= LOOK_LEVEL]
-    sentences = _some(
+    sentences = _first_few(
         [
             f"Replicates {listed(scores.replicates[place] for place in each.replicates)} differ in "
             f"{counted(each.differing, 'score')} of {_whose(each.model)}; two replicates differ in "

@@ -43,7 +43,7 @@ from bbedge.text import quoted, shown, shown_path
 
 _LONGEST_PAUSE = 60.0
 _LONGEST_ERROR = 4000  # characters
-_TELLING = 8  # samples whose answers must repeat before it is worth a note ...
+_MANY = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
 
 
@@ -88,7 +88,7 @@ class _Runner:
 
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
-        self._tidy()
+        self._finish_leftovers()
         check_usage(self.journal, replicates=self._place - 1)
         self._note_missing_checksums()
         for caveat in self.engine.caveats():
@@ -290,7 +290,7 @@ class _Runner:
         for model, trace in traces.items():
             same = [each.replicate for each in earlier if each.traces.get(model) == trace]
             length = sum(done.length for (name, _), done in page.done.items() if name == model)
-            if same and count >= _TELLING and length >= _LONG * count:
+            if same and count >= _MANY and length >= _LONG * count:
                 self._note(
                     "independence",
                     f"{shown(model)} answered everything in replicate {page.replicate} word for word as in replicate "
@@ -311,7 +311,7 @@ class _Runner:
                 traces[model] = hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
         return traces
 
-    def _tidy(self) -> None:
+    def _finish_leftovers(self) -> None:
         """Finish what a crash left between the board and the journal."""
         for place in self.journal.pages():
             if place < self._place:

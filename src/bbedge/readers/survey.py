@@ -165,7 +165,7 @@ def survey(
         for source in found.files:
             if progress is not None:
                 progress(f"looking at {source.path}")
-            files.append(_looked_at(source, chosen, count))
+            files.append(_file_facts(source, chosen, count))
         try:
             scores = read_scores(
                 *sources,
@@ -208,7 +208,7 @@ def survey(
     )
 
 
-def _looked_at(source: Source, choices: Choices, count: _Count) -> FileFacts:
+def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
     if source.reader is None:
         return FileFacts(
             path=source.name,

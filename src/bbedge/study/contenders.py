@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from bbedge.baselines import METHODS
-from bbedge.baselines.bb_edge import REMADE, looked
+from bbedge.baselines.bb_edge import VARIANTS, edges_at_looks
 from bbedge.baselines.means import holm, running
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
@@ -48,8 +48,8 @@ def claims(
     """What a contender claims at every look: edges, or rank intervals for the methods that give only those."""
     if name == LIMIT:
         return z_test_edges(benchmark, design, panels)
-    own = remade(name, benchmark, design)
-    return METHODS[name].run(design, panels, rng) if own is None else looked(own, panels)
+    own = variant_design(name, benchmark, design)
+    return METHODS[name].run(design, panels, rng) if own is None else edges_at_looks(own, panels)
 
 
 def gives_ranks(name: str) -> bool:
@@ -57,10 +57,10 @@ def gives_ranks(name: str) -> bool:
     return name in METHODS and METHODS[name].claims == "ranks"
 
 
-def remade(name: str, benchmark: SyntheticBenchmark, design: Design) -> Design | None:
+def variant_design(name: str, benchmark: SyntheticBenchmark, design: Design) -> Design | None:
     """The design whose evidence a contender is, for those that are nothing else."""
-    if name in REMADE:
-        return REMADE[name](design)
+    if name in VARIANTS:
+        return VARIANTS[name](design)
     options = {X_ONE_BLOCK: {"blocks": "one", "method": "bb-edge-x"}, **KINDS}.get(name)
     if options is None:
         return None
@@ -74,7 +74,7 @@ def pilot_edges(design: Design, panels: Array, *, pilot: int, k: int) -> NDArray
     targeted = Design.make(
         design.models, design.items, blocks=design.blocks, alpha=design.alpha, tau=design.tau, candidate=candidate
     )
-    return looked(targeted, panels[pilot:])
+    return edges_at_looks(targeted, panels[pilot:])
 
 
 def difference_variances(benchmark: SyntheticBenchmark) -> Array:

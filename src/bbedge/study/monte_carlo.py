@@ -102,7 +102,7 @@ def run_study(
     alone = [chunk for chunk in missing if chunk not in together]
     results = chain(
         _work_together(together, device or ""),
-        map_unordered(work, alone, backend=backend, workers=workers, address=address) if alone else (),
+        map_unordered(run_chunk, alone, backend=backend, workers=workers, address=address) if alone else (),
     )
     for chunk, sums in results:
         _save(folder / _file(chunk), sums)
@@ -111,7 +111,7 @@ def run_study(
     return summarised(study, _added(chunks, folder))
 
 
-def work(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
+def run_chunk(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
     """Run one chunk, on one thread: more would compete with the other workers and could change a last bit."""
     from threadpoolctl import threadpool_limits
 

@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.baselines.bb_edge import looked
+from bbedge.baselines.bb_edge import edges_at_looks
 from bbedge.core.arrays import space_on
 from bbedge.core.design import Design
-from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges, remade
+from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges, variant_design
 from bbedge.study.measures import edge_measures, rank_intervals, rank_measures, resolved_measures, top_k_measures
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -117,8 +117,8 @@ class Contest:
     def edges_together(self, panels: Array, device: str) -> dict[str, NDArray[np.bool_]]:
         """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models."""
         design, placed = self.design(), space_on(device).asarray(panels[: self.looks])
-        designs = {name: remade(name, self.benchmark, design) for name in self.contenders}
-        return {name: looked(own, placed, device=device) for name, own in designs.items() if own is not None}
+        designs = {name: variant_design(name, self.benchmark, design) for name in self.contenders}
+        return {name: edges_at_looks(own, placed, device=device) for name, own in designs.items() if own is not None}
 
     def records_together(
         self, many: Sequence[Seeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]

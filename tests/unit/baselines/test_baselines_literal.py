@@ -11,7 +11,7 @@ import pytest
 from scipy import special, stats
 
 from bbedge.baselines import METHODS, method
-from bbedge.baselines.bb_edge import REMADE
+from bbedge.baselines.bb_edge import VARIANTS
 from bbedge.baselines.means import holm
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
@@ -378,7 +378,7 @@ def test_the_contract(name):
         assert (result[..., 0] <= result[..., 1]).all()
     assert each.assumes
     # The kinds of BB-EDGE are documented together, in their module; every other method in its function.
-    documented = sys.modules[each.run.__module__] if name in REMADE else each.run
+    documented = sys.modules[each.run.__module__] if name in VARIANTS else each.run
     assert "Repeated looks:" in documented.__doc__
     assert method(name.upper()) is each
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bbedge.baselines.bb_edge import looked
+from bbedge.baselines.bb_edge import edges_at_looks
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.growth import Forecast, Outlook, penalty, pilot_outlooks, typical_outlook
@@ -26,7 +26,7 @@ def test_the_forecast_is_what_simulation_shows(method, size, effect):
     n, looks = 16, 60
     shown = np.zeros((looks, 10, 10))
     for rng in np.random.default_rng(1).spawn(n):
-        shown += looked(design, benchmark.panels(rng, looks)) / n
+        shown += edges_at_looks(design, benchmark.panels(rng, looks)) / n
     true = np.argwhere(benchmark.differences > 1e-9)
     for replicates in (10, 20, 40, 60):
         planned = np.mean(

@@ -70,11 +70,11 @@ class Gaps:
 
     def counts(self) -> tuple[NDArray[np.int64], ...]:
         """The number of missing cells in every replicate, model and item."""
-        return self._counts(self.coordinates(), everything(self.shape))
+        return self._counts(self.coordinates(), keep_all(self.shape))
 
     def without_holes(self, axis: Axis) -> Kept:
         """What stays if every slice along the axis that has a hole is dropped."""
-        kept = everything(self.shape)
+        kept = keep_all(self.shape)
         kept[axis][:] = self.counts()[axis] == 0
         return kept
 
@@ -84,7 +84,7 @@ class Gaps:
         On a long axis, slices that are nearly as bad go together, which keeps the number of rounds small when there
         are a million items.
         """
-        kept, cells = everything(self.shape), self.coordinates()
+        kept, cells = keep_all(self.shape), self.coordinates()
         for _ in range(_MOST_ROUNDS):
             sizes = [int(keep.sum()) for keep in kept]
             counts = self._counts(cells, kept)
@@ -128,7 +128,7 @@ class Gaps:
         return [(int(r), int(m), int(i)) for r, m, i in zip(*np.unravel_index(found, self.shape), strict=True)]
 
 
-def everything(shape: tuple[int, int, int]) -> Kept:
+def keep_all(shape: tuple[int, int, int]) -> Kept:
     """Nothing dropped."""
     return np.ones(shape[0], bool), np.ones(shape[1], bool), np.ones(shape[2], bool)
 

@@ -42,7 +42,7 @@ class Promptfoo:
             of_lines = _is_lines(file.read(1 << 16))
         head: dict[str, Any] = {}
         rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
-        contestants, indices = _surveyed(rows, path)
+        contestants, indices = _contestants(rows, path)
         several = len({prompt for _, prompt in contestants}) > 1
         runs = {
             key: Run(
@@ -84,7 +84,7 @@ def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
         stream.end()
 
 
-def _surveyed(rows: _Rows, path: str) -> tuple[dict[_Key, tuple[str, str]], _Indices]:
+def _contestants(rows: _Rows, path: str) -> tuple[dict[_Key, tuple[str, str]], _Indices]:
     """The pairs of a provider and a prompt, each with the prompt's label and its first row's name; all repetitions."""
     contestants: dict[_Key, tuple[str, str]] = {}
     indices: _Indices = {}

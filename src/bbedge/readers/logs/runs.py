@@ -131,7 +131,7 @@ class Watch:
     _changed: dict[str, str] = field(default_factory=dict)
     _varying: dict[str, set[str]] = field(default_factory=dict)
 
-    def see(self, sample: Sample, model: str, place: Callable[[Sample], str]) -> None:
+    def add(self, sample: Sample, model: str, place: Callable[[Sample], str]) -> None:
         """Remember one sample; ``place`` finds where it is, and is called only where that matters."""
         if sample.error is not None:
             self.errors += 1

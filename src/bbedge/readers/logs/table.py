@@ -72,7 +72,7 @@ class LogTable:
                 continue
             model = self._model(sample.run)
             self._places.append(sample.place)
-            self._watch.see(sample, model, self._at)
+            self._watch.add(sample, model, self._at)
             columns["model"].append(model)
             columns["item"].append(sample.item)
             columns["replicate"].append(self._replicate(sample, model))
@@ -85,7 +85,7 @@ class LogTable:
         if columns["item"]:
             yield self._frame(columns)
         elif not self._places:
-            raise self._nothing()
+            raise self._no_samples()
 
     def place(self, row: int) -> str:
         """Where row ``row`` (from 0) stands."""
@@ -227,7 +227,7 @@ class LogTable:
         # The same label in two tasks is not the same block.
         return f"{sample.run.task}/{block}" if sample.run.task else block
 
-    def _nothing(self) -> FormatError:
+    def _no_samples(self) -> FormatError:
         filters = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
         if filters:
             return FormatError(

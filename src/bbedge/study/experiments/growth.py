@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.baselines.bb_edge import looked
+from bbedge.baselines.bb_edge import edges_at_looks
 from bbedge.core.kinds import Method
 from bbedge.study.experiments.comparison import STATED, four
 from bbedge.study.measures import edge_measures
@@ -42,11 +42,11 @@ class Growing:
         record = {}
         for name, method in methods:
             first = versions[0].design(alpha=_ALPHA, method=method)
-            fixed = looked(first, panels[0])
+            fixed = edges_at_looks(first, panels[0])
             epochs: list[NDArray[np.bool_]] = []
             for version, of_version, (start, end) in zip(versions, panels, _SPANS, strict=True):
                 design = version.design(alpha=_ALPHA / len(versions), method=method)
-                epochs.append(looked(design, of_version[start:end]))
+                epochs.append(edges_at_looks(design, of_version[start:end]))
             for label, edges in ((f"{name}, fixed", fixed), (f"{name}, epoch reset", np.concatenate(epochs))):
                 record.update({(label, metric): value for metric, value in edge_measures(edges, null).items()})
         return record
