@@ -87,7 +87,7 @@ def test_a_reader_without_a_proper_name_or_samples_is_caught(tmp_path):
     class Shouting(LmEval):
         name = "LM Eval"
 
-    with pytest.raises(AssertionError, match="small letters"):
+    with pytest.raises(AssertionError, match="lower-case letters"):
         check_reader(Shouting(), [])
     with pytest.raises(AssertionError, match="no sample"):
         check_reader(LmEval(), [])

@@ -49,7 +49,7 @@ class Benchmark:
         seen: set[str] = set()
         for item in items:
             if item in seen:
-                raise DataError(f"item {quoted(item)} comes twice in the benchmark; every item needs its own name")
+                raise DataError(f"item {quoted(item)} appears twice in the benchmark; every item needs its own name")
             seen.add(item)
 
     @property
@@ -109,7 +109,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A sample's requests are on their way: if the sample does not end, they were for nothing and are counted."""
+    """Requests of a sample were sent; if the sample does not end, they count as lost."""
 
     model: str
     """The model's name on the board."""
@@ -151,7 +151,7 @@ class Seeds:
     """
 
     root: str
-    """A hash of the design and all that makes this study another than the next one, in hexadecimal."""
+    """A hash of the design and of everything else that distinguishes this study, in hexadecimal."""
 
     @classmethod
     def of(cls, *parts: object) -> Seeds:

@@ -94,7 +94,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
         )
     if known[0]["benchmark"] != benchmark.fingerprint:
         raise DesignError(
-            f"{shown_path(study.path)}: the benchmark asks something else than when the study began, under the same "
+            f"{shown_path(study.path)}: the benchmark asks other questions than when the study began, under the same "
             f"item names. Restore it, or {another}"
         )
 

@@ -246,7 +246,7 @@ class _Runner:
             f"replicate {place} is not complete: {len(left)} samples failed {self.study.running.retries + 1} times. "
             f"{quoted(job.sample.name)} of {quoted(job.model.name)}: {shown(error, 400)}\n"
             "An error is not a zero, so the replicate stays incomplete until these samples succeed. Finished samples "
-            f"are kept: run the same command again to go on. Logs are in {shown_path(self.study.folder)}"
+            f"are kept: run the same command again to continue. Logs are in {shown_path(self.study.folder)}"
         )
 
     def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
@@ -278,9 +278,9 @@ class _Runner:
         except CopiedReplicateError as error:
             raise EvaluationError(
                 f"replicate {place} repeats an earlier one. {error.what} Likely causes: greedy decoding, a cache, or a "
-                "server that ignores seeds. Remove the cause for studies to come. To count this replicate and all like "
-                'it, set copies = "allow" under [run] and run the same command again; the board states it. Until then '
-                "the replicate stays in the journal"
+                "server that ignores seeds. Remove the cause before the next study. To count this replicate and all "
+                'like it, set copies = "allow" under [run] and run the same command again; the board states it. Until '
+                "then the replicate stays in the journal"
             ) from error
 
     def _is_fresh(self, page: Page, traces: Mapping[str, str]) -> bool:

@@ -41,7 +41,7 @@ class StudyModel:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is measured, as plain values; where the server stands is not part of it."""
+        """What is measured, as plain values; the address of its server is not part of it."""
         return {
             "name": self.name,
             "model": self.model,
@@ -65,7 +65,7 @@ class Running:
     """How the work is done. None of it changes what is measured, so all of it may change between calls."""
 
     retries: int = 3
-    """How often failed samples are tried again before the replicate waits for the next call."""
+    """How often failed samples are tried again before the study stops."""
     pause: float = 5.0
     """Seconds before the first of these tries; the next ones wait twice as long each, up to a minute."""
     connections: int | None = None
@@ -133,7 +133,7 @@ class EvaluationSpec:
 
     @classmethod
     def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:
-        """Read a study file; ``engine`` and ``drop`` take the place of what it says."""
+        """Read a study file; ``engine`` and ``drop`` replace what the file says."""
         name = shown_path(path)
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -261,7 +261,7 @@ def _models(top: Table) -> tuple[StudyModel, ...]:
     names = [model.name for model in models]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise FormatError(f"{top.at('models')}: two models are called {quoted(twice)}; give each a name of its own")
+        raise FormatError(f"{top.at('models')}: two models are called {quoted(twice)}; give each its own name")
     if len(models) < 2:
         raise FormatError(f"{top.at('models')}: {len(models)} model given; a comparison needs at least 2")
     return tuple(models)
@@ -300,10 +300,10 @@ def _command(top: Table, home: Path, engine: str) -> dict[str, Any]:
     words = top.words("command")
     out = top.text("out", "scores.csv")
     if not any("{out}" in word for word in words):
-        raise FormatError(f"{top.at('command')}: no argument contains {{out}}, so the scores would be nowhere")
+        raise FormatError(f"{top.at('command')}: no argument contains {{out}}, so no scores would be found")
     if not any("{seed}" in word for word in words):
         raise FormatError(
-            f"{top.at('command')}: no argument contains {{seed}}; without a seed of its own no replicate is a fresh one"
+            f"{top.at('command')}: no argument contains {{seed}}; without its own seed a replicate is not independent"
         )
     if Path(out).name != out:
         raise FormatError(f"{top.at('out')}: {quoted(out)} is a path; give a name without folders")

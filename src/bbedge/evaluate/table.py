@@ -11,7 +11,7 @@ from bbedge.text import quoted, shown
 
 
 class Table:
-    """A table and where it stands. Take every key out, then :meth:`finish`.
+    """A table and its place. Take every key out, then :meth:`finish`.
 
     >>> table = Table({"budget": 3}, "study.toml")
     >>> table.whole("budget", least=1)
@@ -43,14 +43,14 @@ class Table:
         return self._values.pop(key, default)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text that is not empty; a default may be."""
+        """A string that is not empty; a default may be."""
         value = self._take(key, default)
         if not isinstance(value, str) or (not value.strip() and value is not default):
-            raise FormatError(f"{self.at(key)} = {_given(value)} is not a text; put it in quotes")
+            raise FormatError(f"{self.at(key)} = {_given(value)} is not a string; put it in quotes")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
-        """One of a few texts."""
+        """One of a few strings."""
         value = self.text(key, default)
         if value not in allowed:
             raise FormatError(f"{self.at(key)} = {quoted(value)} is not allowed; choose one of {', '.join(allowed)}")
@@ -71,11 +71,11 @@ class Table:
         return float(value)
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of texts."""
+        """A list of strings."""
         value = self._take(key, None)
         if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
             raise FormatError(
-                f"{self.at(key)} = {_given(value)}; give a list of texts, for instance "
+                f"{self.at(key)} = {_given(value)}; give a list of strings, for instance "
                 '["./harness", "--seed", "{seed}"]'
             )
         return tuple(value)
@@ -92,10 +92,10 @@ class Table:
         return Table(self.mapping(key), f"{self._source}: [{shown(key)}]")
 
     def tables(self, key: str, *, shorthand: str) -> list[Table]:
-        """A list of tables; a text in their place stands for a table with that key alone."""
+        """A list of tables; a string in place of one stands for a table with that key alone."""
         value = self._take(key, None)
         if not isinstance(value, list) or not all(isinstance(row, str | dict) for row in value):
-            raise FormatError(f"{self.at(key)}: give a list of texts, or one [[{key}]] for each")
+            raise FormatError(f"{self.at(key)}: give a list of strings, or one [[{key}]] for each")
         return [
             Table({shorthand: row} if isinstance(row, str) else row, f"{self._source}: {key} {place}")
             for place, row in enumerate(value, start=1)

@@ -38,7 +38,7 @@ def check_reader(reader: Reader, samples: Sequence[str | Path], *, others: Itera
     :class:`~bbedge.errors.BbedgeError` that names the file, and may do nothing else.
     """
     if not _NAME.fullmatch(reader.name):
-        _broken(reader, f"the name {reader.name!r} is not made of small letters, digits and hyphens")
+        _broken(reader, f"the name {reader.name!r} is not made of lower-case letters, digits and hyphens")
     if not reader.title.strip():
         _broken(reader, "it has no title")
     if not samples:

@@ -56,7 +56,7 @@ class TiledLeaderboard:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], design: Design | None = None) -> TiledLeaderboard:
-        """Go on with a run; with a design, only if the run has exactly this one."""
+        """Open a run; with a design, only if the run has exactly this one."""
         run = Run.open(Path(folder).absolute())
         if design is not None and design != run.design:
             raise DesignError(
@@ -94,10 +94,10 @@ class TiledLeaderboard:
         address: str | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> TiledLook:
-        """Take in the next replicate and look: an array of models x items, or the path of a ``.npy`` file.
+        """Add the next replicate and look: an array of models x items, or the path of a ``.npy`` file.
 
-        ``replicate`` is the number of the replicate, from 1. With it, a panel that is in already is not taken in
-        again, so that a script can simply start over after a crash. ``backend`` is ``serial`` (a tile at a time),
+        ``replicate`` is the number of the replicate, from 1. With it, a panel that was added already is not
+        added again, so that a script can simply start over after a crash. ``backend`` is ``serial`` (a tile at a time),
         ``joblib`` (this machine's cores) or ``ray`` (a cluster, at ``address`` or started here). ``progress`` is
         called with the steps done so far and their total.
         """
@@ -225,14 +225,14 @@ class TiledLeaderboard:
 
 
 def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook | None:
-    """The look of a replicate that is in already, or nothing; what cannot be the next replicate is refused."""
+    """The look of a replicate that was added already, or nothing; what cannot be the next replicate is refused."""
     done = len(journal.looks)
     if replicate is not None and not 1 <= replicate <= done + 1:
         raise DataError(f"replicate {replicate} cannot be added now; after {done} the next is {done + 1}")
     if replicate is not None and replicate <= done:
         if journal.looks[replicate - 1].panel != digest:
             raise DataError(
-                f"replicate {replicate} was added with another panel; what is certified stays, so it must too"
+                f"replicate {replicate} was added with another panel; its certificates stand, so it cannot change"
             )
         return journal.looks[replicate - 1]
     if journal.begun is not None:
@@ -241,7 +241,7 @@ def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook 
         return None
     if replicate is None and done and journal.looks[-1].panel == digest:
         raise DataError(
-            f"this is the panel of replicate {done} once more; if it is another run with the same scores, "
-            f"say so with replicate={done + 1}"
+            f"this is the panel of replicate {done} again; if it is another run with the same scores, "
+            f"pass replicate={done + 1}"
         )
     return None

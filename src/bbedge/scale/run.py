@@ -178,7 +178,7 @@ class Run:
             raise damaged(file)
         if content["version"] != _VERSION:
             raise DataError(
-                f"{shown_path(file)}: has version {content['version']}; this bbedge reads version {_VERSION}"
+                f"{shown_path(file)}: has version {content['version']}; this version of bbedge reads version {_VERSION}"
             )
         return cls(folder=folder, design=_design(content["design"]), tile=content["tile"], digest=_digest(content))
 
@@ -215,7 +215,7 @@ class Run:
         return {"run": np.frombuffer(bytes.fromhex(self.digest), dtype=np.uint8), "count": np.array([replicate])}
 
     def count_of(self, arrays: Any, file: Path) -> int:  # noqa: ANN401 - an archive of NumPy, which has no type
-        """How many replicates a file has seen; the file of another run is refused."""
+        """How many replicates a file has; the file of another run is refused."""
         if arrays["run"].tobytes().hex() != self.digest:
             raise DesignError(f"{shown_path(file)}: belongs to a run with another design; restore this run's own file")
         return int(arrays["count"][0])
@@ -289,4 +289,4 @@ def _design(values: dict[str, Any]) -> Design:
             score_range=(low, high),
         )
     except BbedgeError as error:
-        raise DesignError(f"the design of the run cannot be used by this bbedge: {error}") from error
+        raise DesignError(f"this version of bbedge cannot use the design of the run: {error}") from error

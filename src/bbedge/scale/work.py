@@ -68,7 +68,7 @@ def one_thread() -> Iterator[None]:
 
 
 def add_replicate(task: TileTask) -> tuple[float, int]:
-    """Take in the replicate, write the evidence, and return what e-Holm needs: sum of deficits, directions."""
+    """Add the replicate, write the evidence, and return what e-Holm needs: sum of deficits, directions."""
     run = run_of(task.folder, task.digest)
     state, evidence = (run.tile_file(task.row, task.col, kind) for kind in ("state", "log_e"))
     with one_thread():

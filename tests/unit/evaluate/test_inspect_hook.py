@@ -30,7 +30,7 @@ def test_the_named_scorer_counts():
     ("items", "scores", "scorer", "message"),
     [
         (("s",), None, None, "the task needs a scorer"),
-        (("s",), scored(a=1, b=1), None, "say which counts"),
+        (("s",), scored(a=1, b=1), None, "choose one with"),
         (("s",), scored(a=1), "b", "no score 'b'; it has 'a'"),
         (("s",), scored(a=7), None, "expected a number from 0 to 1"),
         (("s",), scored(a=float("nan")), None, "left without a score"),

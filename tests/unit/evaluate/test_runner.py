@@ -364,7 +364,7 @@ def test_a_benchmark_that_changed_is_refused(tmp_path):
     engine = FakeEngine(TIED)
     honest = engine.benchmark()
     engine.benchmark = lambda: replace(honest, fingerprint="asks something else")
-    with pytest.raises(BbedgeError, match="asks something else than when the study began"):
+    with pytest.raises(BbedgeError, match="asks other questions than when the study began"):
         run(study, engine)
 
 

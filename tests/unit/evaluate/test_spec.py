@@ -130,7 +130,7 @@ def test_only_what_is_measured_is_part_of_the_protocol(tmp_path):
         ("budget = 30", "budget = true", "whole number"),
         ("budget = 30", "budget = 30\nbudgett = 3", "unknown key 'budgett'; allowed are"),
         ('"top-2"', '"top-3"', "choose K from 1 to 2"),
-        ('"top-2"', "3", "is not a text"),
+        ('"top-2"', "3", "is not a string"),
         ("alpha = 0.1", "alpha = 2", "alpha"),
         ("alpha = 0.1", "alhpa = 0.1", "unknown key 'alhpa'"),
         ('"unneeded"', '"all"', "choose one of settled, unneeded, never"),
@@ -158,10 +158,10 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
     [
         (', "--out={out}"', "", "no argument contains {out}"),
         ('"{seed}"', '"7"', "no argument contains {seed}"),
-        ("command = [", 'command = "x"\nother = [', "give a list of texts"),
+        ("command = [", 'command = "x"\nother = [', "give a list of strings"),
         ('items = "items.csv"', "", "items is missing"),
         ('["a", "b"]', '["a"]', "a comparison needs at least 2"),
-        ('["a", "b"]', '"a"', "give a list of texts"),
+        ('["a", "b"]', '"a"', "give a list of strings"),
         ("budget", 'out = "../x.csv"\nbudget', "is a path"),
     ],
 )

@@ -147,7 +147,7 @@ def test_each_step_is_a_request_of_its_own_with_the_published_history(run, data,
         (QUESTIONS[:3], ANSWERS, "no question for 'normal_1_0'"),
         (QUESTIONS[1:], ANSWERS[1:], r"'normal_0' has steps \[1, 2\]"),
         (QUESTIONS, ANSWERS[1:], "no possible answer for 'normal_0_0'"),
-        ([*QUESTIONS, QUESTIONS[0]], ANSWERS, "comes more than once"),
+        ([*QUESTIONS, QUESTIONS[0]], ANSWERS, "appears more than once"),
         ([{**QUESTIONS[0], "id": "first"}], ANSWERS, "does not end with"),
         (
             [QUESTIONS[0], {**QUESTIONS[1], "time": "Today is Friday."}],

@@ -79,7 +79,7 @@ def test_ids_follow_the_question_and_not_its_place(jsonl):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([ROWS[0], ROWS[0]], "comes more than once"),
+        ([ROWS[0], ROWS[0]], "appears more than once"),
         ([{"question": "How many?", "answer": "Twelve"}], "does not end with ####"),
         ([{"question": "How many?", "answer": "#### many"}], "does not end with ####"),
         ([{"question": "  ", "answer": "#### 1"}], "'question' should hold some text"),

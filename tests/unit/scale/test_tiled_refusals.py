@@ -157,7 +157,7 @@ def test_a_replicate_that_is_in_is_not_taken_in_again(board, tmp_path):
     for number in (0, 4):
         with pytest.raises(DataError, match="the next is 3"):
             board.update(THIRD, replicate=number)
-    with pytest.raises(DataError, match=r"once more.*replicate=3"):
+    with pytest.raises(DataError, match=r"replicate 2 again.*replicate=3"):
         board.update(SECOND)
     assert contents(tmp_path / "run") == before
     assert board.update(SECOND, replicate=3).replicate == 3

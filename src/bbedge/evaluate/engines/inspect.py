@@ -180,7 +180,7 @@ class InspectEngine:
                 sample.id = place
             name = str(sample.id)
             if name in samples:
-                raise EvaluationError(f"sample {quoted(name)} comes twice in the task; samples need ids of their own")
+                raise EvaluationError(f"sample {quoted(name)} appears twice in the task; every sample needs its own id")
             samples[name] = sample
         return samples
 
@@ -190,7 +190,7 @@ def _sample(name: str, sample: InspectSample) -> Sample:
     metadata = sample.metadata or {}
     parts, block = metadata.get("items"), str(metadata.get("block", name))
     if parts is not None and (not isinstance(parts, list) or not parts or not all(isinstance(p, str) for p in parts)):
-        raise EvaluationError(f"sample {quoted(name)}: metadata items is not a list of texts")
+        raise EvaluationError(f"sample {quoted(name)}: metadata items is not a list of strings")
     items = (name,) if parts is None else tuple(f"{name}/{part}" for part in parts)
     return Sample(name=name, items=items, blocks=(block,) * len(items))
 

@@ -211,7 +211,7 @@ def _chosen(sample: str, scores: Mapping[str, Any] | None, scorer: str | None) -
     if scorer is None:
         if len(scores) > 1:
             raise DataError(
-                f"sample {quoted(sample)} has several scores: {listed(scores)}; say which counts with "
+                f"sample {quoted(sample)} has several scores: {listed(scores)}; choose one with "
                 "scorer under [benchmark]"
             )
         (score,) = scores.values()

@@ -134,7 +134,7 @@ def _dialogues(questions: Sequence[Row], answers: Sequence[Row]) -> list[Sample]
             raise FormatError(f"{row.place}: id {quoted(name)} does not end with a dialogue's and a step's number")
         dialogue = steps.setdefault(found["dialogue"], {})
         if int(found["step"]) in dialogue:
-            raise FormatError(f"{row.place}: {quoted(name)} comes more than once")
+            raise FormatError(f"{row.place}: {quoted(name)} appears more than once")
         if name not in right:
             raise FormatError(
                 f"{row.place}: there is no possible answer for {quoted(name)}; are the files of one version?"

@@ -53,10 +53,10 @@ class Row:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A field that holds a list of texts."""
+        """A field that holds a list of strings."""
         value = self.fields.get(key)
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-            self._refuse(key, "a list of texts")
+            self._refuse(key, "a list of strings")
         return tuple(value)
 
     def mappings(self, key: str) -> tuple[Mapping[str, object], ...]:
@@ -104,7 +104,7 @@ def refuse_repeats(ids: Sequence[str], what: str) -> None:
     """Raise if an item comes twice: its scores would overwrite each other."""
     if len(set(ids)) < len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
-        raise FormatError(f"{what}: {quoted(twice)} comes more than once; every question must be there once")
+        raise FormatError(f"{what}: {quoted(twice)} appears more than once; every question must appear once")
 
 
 def _read(path: str, name: str) -> bytes:

@@ -44,7 +44,7 @@ class Table(Protocol):
         """Frames with one column per role, together all rows in order."""
 
     def place(self, row: int) -> str:
-        """Where row ``row`` (from 0) stands, for a message."""
+        """Where row ``row`` (from 0) is, for a message."""
 
 
 class Vocabulary:
@@ -217,7 +217,7 @@ class Coder:
         return self.vocabularies[role].names()
 
     def place(self, row: int) -> str:
-        """Where row ``row`` of all tables together stands."""
+        """Where row ``row`` of all tables together is."""
         for chunk in self.chunks:
             if row < chunk.height:
                 return chunk.table.place(chunk.first_row + row)

@@ -73,7 +73,7 @@ def build_panels(
     if prod(shape) >= 2**62:
         raise DataError(
             f"{shape[1]} models x {shape[2]} items x {shape[0]} replicates are not a panel; check that --column names "
-            "the right columns: every model, item and replicate must come in many rows"
+            "the right columns: every model, item and replicate must appear in many rows"
         )
     if grid.is_dense(coder):
         return _from_dense(coder, grid, incomplete, hint)

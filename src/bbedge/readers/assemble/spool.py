@@ -1,4 +1,4 @@
-"""What does not fit in memory: arrays in a temporary file that has no name and goes when the program goes."""
+"""What does not fit in memory: arrays in a temporary file that has no name and is deleted when the program ends."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Spool:
     def _refusal(self, reason: str) -> DataError:
         holder = "no folder can" if self.folder is None else f"{shown_path(self.folder)} cannot"
         return DataError(
-            f"the scores are too large for memory, and {holder} hold them for the time being "
+            f"the scores are too large for memory, and {holder} store them temporarily "
             f"({reason}; {_gigabytes(self.size)} were written); set TMPDIR to a folder on a disk with more room"
         )
 

@@ -1,6 +1,6 @@
 """HELM: ``per_instance_stats.json`` with ``run_spec.json`` beside it.
 
-A trial draws the examples of the prompt anew; it counts as a repetition, which is right only if that draw belongs to
+A trial draws the examples of the prompt again; it counts as a repetition, which is right only if that draw belongs to
 what is evaluated. Rows of perturbed instances are left out and counted.
 """
 

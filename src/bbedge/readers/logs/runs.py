@@ -166,8 +166,8 @@ class Watch:
                 kind="protocol",
                 subject=(model,),
                 text=f"The prompts of {counted(len(items), 'item')} vary between runs of {quoted(model)}, as they do "
-                "when few-shot examples are drawn anew. Such runs are replicates only if that draw is part of what is "
-                "evaluated.",
+                "when few-shot examples are drawn for each run. Such runs are replicates only if that draw is part of "
+                "what is evaluated.",
             )
         for name, count in self.filtered.items():
             yield Note(kind="log", text=f"Left out: {counted(count, 'row')} scored as {quoted(name)}.")

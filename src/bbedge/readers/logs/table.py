@@ -173,7 +173,7 @@ class LogTable:
         if metric in sample.run.lower_is_better:
             raise FormatError(
                 f"{self.name}: the log says that less is better for the metric {quoted(metric)}; scores must be better "
-                "when they are higher: choose another metric, or convert the log and turn the scores round"
+                "when they are higher: choose another metric, or convert the log and invert the scores"
             )
         return metric
 
