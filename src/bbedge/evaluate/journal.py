@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,9 +147,9 @@ class Page:
         self.done: dict[tuple[str, str], Done] = {}
         self.wasted: dict[str, Usage] = {}
         """What failed attempts and requests that were lost have used, by model."""
-        self.lost: dict[str, int] = {}
+        self.lost: Counter[str] = Counter()
         """Requests in flight at an interruption, by model."""
-        self._sent: dict[tuple[str, str], int] = {}
+        self._sent: Counter[tuple[str, str]] = Counter()
         chain = read_chain(path, unchained=unchained, remedy=_RUN_AGAIN)
         self.unchained, self._head = chain.unchained, chain.head
         for place, line in enumerate(chain.lines, start=1):
@@ -186,9 +187,9 @@ class Page:
 
     def settle(self) -> None:
         """Count requests of samples that did not end as lost: those samples are about to be run again."""
-        lost: dict[str, int] = {}
+        lost: Counter[str] = Counter()
         for (model, _), calls in self._sent.items():
-            lost[model] = lost.get(model, 0) + calls
+            lost[model] += calls
         if lost:
             self._take({"lost": lost})
             self._write({"lost": lost})
@@ -213,13 +214,13 @@ class Page:
         """Change the state as a line says."""
         if "lost" in line:
             for model, calls in line["lost"].items():
-                self.lost[model] = self.lost.get(model, 0) + _whole(calls)
+                self.lost[model] += _whole(calls)
                 self._waste(model, Usage(calls=_whole(calls)))
             self._sent.clear()
             return
         key = _text(line["model"]), _text(line["sample"])
         if "sent" in line:
-            self._sent[key] = self._sent.get(key, 0) + _whole(line["sent"])
+            self._sent[key] += _whole(line["sent"])
             return
         if "error" in line:
             self._waste(key[0], Usage.from_content(line["usage"]))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
@@ -90,8 +90,7 @@ def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  #
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
         raise DomainError(f"--format {quoted(format)} is not known; choose {', '.join((*readers(), *TABLE_FORMATS))}")
     files: dict[str, Source] = {}
-    beside: list[str] = []
-    unread: list[str] = []
+    passed_over: dict[str, list[str]] = {"beside": [], "unread": []}
     for each in given:
         if each in STANDARD_INPUT:
             piped = _piped(format)
@@ -100,47 +99,39 @@ def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  #
         paths, searched = _files(each)
         found = False
         for path in paths:
-            source = _recognised(path, format, beside, unread, searched=searched)
-            if source is not None:
+            source = _recognised(path, format, searched=searched)
+            if isinstance(source, Source):
                 found = True
                 # A file that is named twice, or also lies in a folder that is named, is read once.
                 files.setdefault(os.path.realpath(path), source)
+            else:
+                passed_over[source].append(path)
         if not found and searched:
             raise FormatError(
                 f"{shown_path(each)}: none of the {len(paths)} files there holds scores that can be recognised; "
                 "expected logs or score tables: name the files, and say what they are with --format"
             )
-    return Sources(files=tuple(files.values()), beside=tuple(beside), unread=tuple(unread))
+    return Sources(
+        files=tuple(files.values()), beside=tuple(passed_over["beside"]), unread=tuple(passed_over["unread"])
+    )
 
 
-def _recognised(
-    path: str,
-    format: str | None,  # noqa: A002
-    beside: list[str],
-    unread: list[str],
-    *,
-    searched: bool,
-) -> Source | None:
+def _recognised(path: str, format: str | None, *, searched: bool) -> Source | Literal["beside", "unread"]:  # noqa: A002
+    """A file with samples, or why a file that was found in a folder is passed over."""
     from bbedge.readers.logs.registry import readers, recognised
 
     if searched and (not is_regular(path) or not Path(path).stat().st_size):
-        unread.append(path)
-        return None
+        return "unread"
     check_regular(path)
     if format is not None and (not searched or format in TABLE_FORMATS):
-        if searched and not is_table(path):
-            unread.append(path)
-            return None
-        return Source(path=path, reader=readers().get(format))
+        return "unread" if searched and not is_table(path) else Source(path=path, reader=readers().get(format))
     reader, what = recognised(path)
     if format is not None and reader is not readers()[format]:
-        unread.append(path)
-        return None
+        return "unread"
     if what == "samples":
         return Source(path=path, reader=reader)
     if what == "beside" and searched:
-        beside.append(path)
-        return None
+        return "beside"
     if what == "beside" and reader is not None:
         raise FormatError(
             f"{shown_path(path)}: a summary of {reader.title}, without samples; name the file with the samples, or the "
@@ -150,8 +141,7 @@ def _recognised(
         return Source(path=path, reader=None)
     if not searched:
         raise FormatError(_unknown(path))
-    unread.append(path)
-    return None
+    return "unread"
 
 
 def _unknown(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -106,11 +107,21 @@ class _Metric:
     high: float = float("-inf")
     lower_is_better: bool = False
 
+    def facts(self, name: str) -> MetricFacts:
+        return MetricFacts(
+            name=name,
+            tasks=tuple(self.tasks),
+            samples=self.samples,
+            low=self.low,
+            high=self.high,
+            lower_is_better=self.lower_is_better,
+        )
+
 
 @dataclass(slots=True)
 class _Count:
     metrics: dict[str, _Metric] = field(default_factory=dict)
-    filters: dict[str, dict[str, int]] = field(default_factory=dict)
+    filters: dict[str, Counter[str]] = field(default_factory=dict)
     fields: dict[str, set[str]] = field(default_factory=dict)
     errors: int = 0
     first_error: str = ""
@@ -127,8 +138,7 @@ class _Count:
                 metric.samples += 1
                 metric.low, metric.high = min(metric.low, float(value)), max(metric.high, float(value))
         if sample.filter is not None:
-            of_task = self.filters.setdefault(sample.run.task, {})
-            of_task[sample.filter] = of_task.get(sample.filter, 0) + 1
+            self.filters.setdefault(sample.run.task, Counter())[sample.filter] += 1
         if sample.error is not None:
             self.errors += 1
             self.first_error = self.first_error or f"{path}: sample {sample.place}: {shown(sample.error, 200)}"
@@ -185,17 +195,7 @@ def survey(
         files=tuple(files),
         beside=len(found.beside),
         unread=found.unread,
-        metrics=tuple(
-            MetricFacts(
-                name=name,
-                tasks=tuple(metric.tasks),
-                samples=metric.samples,
-                low=metric.low,
-                high=metric.high,
-                lower_is_better=metric.lower_is_better,
-            )
-            for name, metric in count.metrics.items()
-        ),
+        metrics=tuple(metric.facts(name) for name, metric in count.metrics.items()),
         filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},
         errors=count.errors,

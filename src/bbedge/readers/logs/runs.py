@@ -6,6 +6,7 @@ settings or questions shows only between them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -124,7 +125,7 @@ class Watch:
     """Samples whose answer came from a cache."""
     first_cached: str = ""
     """The place of the first of them."""
-    filtered: dict[str, int] = field(default_factory=dict)
+    filtered: Counter[str] = field(default_factory=Counter)
     """Rows left out because they were scored under another filter."""
     _contents: dict[str, str] = field(default_factory=dict)
     _prompts: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -239,11 +240,7 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
 
 
 def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
-    counts: dict[tuple[str, str, str], int] = {}
-    for each in passes:
-        if each.run.seed is not None:
-            key = (each.model, each.run.task, each.run.seed)
-            counts[key] = counts.get(key, 0) + 1
+    counts = Counter((each.model, each.run.task, each.run.seed) for each in passes if each.run.seed is not None)
     seeds = {seed for _, _, seed in counts}
     repeated: dict[str, set[str]] = {}
     for (model, _, seed), count in counts.items():

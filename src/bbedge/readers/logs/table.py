@@ -115,7 +115,7 @@ class LogTable:
         if wanted and sample.filter not in wanted:
             return False
         if not wanted and usual is not None and sample.filter != usual:
-            self._watch.filtered[sample.filter] = self._watch.filtered.get(sample.filter, 0) + 1
+            self._watch.filtered[sample.filter] += 1
             return False
         self._filter = self._filter or sample.filter
         if sample.filter != self._filter:
