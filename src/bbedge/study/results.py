@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from bbedge.study.study import Column, Study
 Array = NDArray[np.float64]
 _Z = 1.959963984540054  # two-sided 95 %
 _DIGITS = 6
+_NUMBERS = ("value", "deviation", "low", "high")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ class Results:
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow([each.name for each in fields(Row)])
         for row in self.rows:
-            numbers = (f"{number:.{_DIGITS}g}" for number in (row.value, row.deviation, row.low, row.high))
+            numbers = (f"{getattr(row, name):.{_DIGITS}g}" for name in _NUMBERS)
             writer.writerow([row.setting, row.method, row.metric, row.replicate or "", *numbers])
         return buffer.getvalue()
 
@@ -127,10 +128,7 @@ class Results:
                     method=line["method"],
                     metric=line["metric"],
                     replicate=int(line["replicate"]) if line["replicate"] else None,
-                    value=float(line["value"]),
-                    deviation=float(line["deviation"]),
-                    low=float(line["low"]),
-                    high=float(line["high"]),
+                    **{name: float(line[name]) for name in _NUMBERS},
                 )
                 for line in reader
             )
@@ -190,10 +188,8 @@ def _first(curve: list[Row], level: float) -> Row | None:
         return None
     early = next(row.replicate for row in curve if row.high >= level)
     late = next((row.replicate for row in curve if row.low >= level), curve[-1].replicate)
-    return Row(
-        setting=reached.setting,
-        method=reached.method,
-        metric=reached.metric,
+    return replace(
+        reached,
         replicate=None,
         value=float(reached.replicate),
         deviation=math.nan,

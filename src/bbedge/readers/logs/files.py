@@ -78,13 +78,8 @@ class JsonStream:
 
     def entries(self) -> Iterator[str]:
         """Enter an object: its keys, each before its value, which may be read, entered or left."""
-        self._waiting = False
-        self._expect("{")
-        if self.opens() == "}":
-            self._at += 1
-            return
         seen: set[str] = set()
-        while True:
+        for _ in self._between("{", "}"):
             key = self.value()
             if not isinstance(key, str):
                 raise self._broken("a key that is not text")
@@ -96,24 +91,22 @@ class JsonStream:
             yield key
             if self._waiting:
                 self.skip()
-            if self.opens() == "}":
-                self._at += 1
-                return
-            self._expect(",")
 
     def elements(self) -> Iterator[Any]:
         """Enter an array: its elements, decoded."""
-        self._waiting = False
-        self._expect("[")
-        if self.opens() == "]":
-            self._at += 1
-            return
-        while True:
+        for _ in self._between("[", "]"):
             yield self.value()
-            if self.opens() == "]":
-                self._at += 1
-                return
-            self._expect(",")
+
+    def _between(self, first: str, last: str) -> Iterator[None]:
+        """Pass the brackets and commas of an object or an array; what is between them is left to the caller."""
+        self._waiting = False
+        self._expect(first)
+        if self.opens() != last:
+            yield
+            while self.opens() != last:
+                self._expect(",")
+                yield
+        self._at += 1
 
     def skip(self) -> None:
         """Pass over a value; an array is passed over element by element."""
