@@ -24,6 +24,7 @@ from bbedge.cli.options import (
     ScoreFiles,
     ScoreRange,
     Tau,
+    as_option,
     check_pairs,
     log_choices,
     read_table,
@@ -146,7 +147,7 @@ def _claims(
     try:
         result = method.run(design, panels, np.random.default_rng(seed))
     except BbedgeError as error:
-        return replace(nothing, refused=str(error))
+        return replace(nothing, refused=error.render(as_option))
     if method.claims == "ranks":
         return replace(nothing, width=_width(result[-1]))
     edges, certified = result.astype(bool), reference.astype(bool)

@@ -21,6 +21,7 @@ from bbedge.cli.options import (
     ReplicateFrom,
     ScoreFiles,
     ScoreRange,
+    as_option,
     log_choices,
     named_columns,
     named_limits,
@@ -134,7 +135,7 @@ def _show(console: Console, found: Survey, command: str) -> None:
     else:
         console.print()
         say("Not readable yet", "bold yellow")
-        say(found.refused)
+        say(_refused(found))
     notes = suspicions(found)
     console.print()
     say("Possible problems" if notes else "No problems found. This does not prove that there are none.", "bold")
@@ -150,6 +151,10 @@ def _show(console: Console, found: Survey, command: str) -> None:
     else:
         say("Fix this, then run the command again", "bold")
     say(f"  {command}")
+
+
+def _refused(found: Survey) -> str:
+    return "" if found.error is None else found.error.render(as_option)
 
 
 def _s(count: int) -> str:
@@ -214,7 +219,7 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "items": len(scores.items) if scores is not None else None,
         "blocks": len(set(scores.blocks)) if scores is not None else None,
         "replicates": list(scores.replicates) if scores is not None else None,
-        "refused": found.refused,
+        "refused": _refused(found),
         "suspicious": suspicions(found),
         "command": command,
     }

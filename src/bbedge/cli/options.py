@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ import typer
 
 from bbedge.cli.progress import reading
 from bbedge.core.kinds import Copies
-from bbedge.errors import DomainError
+from bbedge.errors import Argument, DomainError
 from bbedge.readers import Choices, Incomplete, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.text import quoted
@@ -159,10 +159,31 @@ Verbose = Annotated[
     bool, typer.Option("-v", "--verbose", help="Print the full statement of the guarantee and its assumptions.")
 ]
 
+# Options that are not called as the argument; the first four may be repeated.
+_NAMES = {"columns": "column", "metrics": "metric", "filters": "filter", "model_names": "model-name", "keep": "out"}
+
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 # The most arrays of this size that an evidence keeps, as docs/scale.md states it.
 _PAIR_ARRAYS = 21
 _ROLES = ("model", "item", "replicate", "block", "score")
+
+
+def as_option(argument: Argument) -> str:
+    """An argument that a message names, as the option of the command line.
+
+    >>> as_option(Argument("score_range", (0, 10))), as_option(Argument("columns", {"item": "task"}))
+    ('--score-range 0 10', '--column item=task')
+    """
+    name, value = argument.name, argument.value
+    if name == "limits":
+        return "--max-size SIZE"
+    option = f"--{_NAMES.get(name, name).replace('_', '-')}"
+    if value is None:
+        return option
+    if isinstance(value, Mapping):
+        value = tuple(f"{role}={column}" for role, column in value.items())
+    values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+    return " ".join(f"{option} {each}" for each in values) if name in _NAMES else " ".join([option, *values])
 
 
 def read_table(

@@ -54,7 +54,7 @@ def _copy(stream: BinaryIO, file: BinaryIO) -> None:
     while piece := stream.read(PIECE):
         size += len(piece)
         if size > most:
-            raise LimitError(f"{NAME}: more than {size_words(most)}; write it to a file, or {HOW_TO_RAISE}")
+            raise LimitError(f"{NAME}: more than {size_words(most)}; write it to a file, or ", *HOW_TO_RAISE)
         file.write(piece)
     if not size:
         raise FormatError(f"{NAME}: empty; pipe a table with model, item and score into the command")
