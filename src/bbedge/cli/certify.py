@@ -7,35 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bbedge.cli.options import (
-    AllRows,
-    Alpha,
-    ArraysOut,
-    Blocks,
-    Columns,
-    CopiesRule,
-    Device,
-    Filter,
-    IncompletePolicy,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreFiles,
-    ScoreRange,
-    Tau,
-    Verbose,
-    check_pairs,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output, tracked
-from bbedge.cli.sources import CurrentOption, HtmlOut, TitleOption, check_title, graph_shown, write_page
+from bbedge.cli.options import Alpha, CopiesRule, Reading, ScoreFiles, Tau, Without, grouped
+from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, output, tracked, write_certificate
 from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import DomainError
-from bbedge.files import write_whole
 from bbedge.text import listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -49,11 +24,12 @@ NOT_CERTIFIED = 3
 """Exit code when an expectation is not certified."""
 
 
+@grouped
 def certify(
     scores: ScoreFiles,
+    *,
     alpha: Alpha = 0.05,
     tau: Tau = 0.0,
-    blocks: Blocks = None,
     method: Annotated[
         Method,
         typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
@@ -65,7 +41,6 @@ def certify(
         PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
     ] = None,
     stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None,
-    score_range: ScoreRange = (0.0, 1.0),
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -83,21 +58,28 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    incomplete: IncompletePolicy = "refuse",
     copies: CopiesRule = None,
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
-    device: Device = None,
+    reading: Reading,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Device to compute on: cpu, or a PyTorch device such as cuda.",
+            show_default="cpu",
+        ),
+    ] = None,
     json_out: JsonOut = None,
-    html_out: HtmlOut = None,
-    title: TitleOption = None,
-    arrays_out: ArraysOut = None,
-    current: CurrentOption = False,
+    page: Page,
+    arrays_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--arrays",
+            metavar="OUT.npz",
+            help="Write evidence, margins and edges of all pairs as NumPy arrays. The JSON has them up to 500 models.",
+            show_default=False,
+        ),
+    ] = None,
+    view: Annotated[View, Without("epoch")],
     all_rows: AllRows = False,
     verbose: Verbose = False,
     expect: Annotated[
@@ -137,25 +119,16 @@ def certify(
     [bold]Exit codes[/bold]  0 success, 2 bad input, 3 an expectation is not certified, 141 standard output was closed
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
-    from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.document import certificate, to_json
+    from bbedge.certificate.document import certificate
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
-    check_title(title, html_out)
+    page.check()
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    table = read_table(
-        scores,
-        blocks=blocks,
-        score_range=score_range,
-        incomplete=incomplete,
-        column=column,
-        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
-        max_size=max_size,
-    )
-    check_pairs(len(table.models), max_size)
+    table = reading.table(scores)
+    reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
@@ -176,28 +149,16 @@ def certify(
         pilot=pilot,
         device=device,
     )
-
-    document = {}
-    if json_out is not None or html_out is not None:
-        document = certificate(leaderboard)
-    # Files first: the reader of standard output may close it early, and the files must still be written.
-    written = []
-    if json_out is not None and json_out != Path("-"):
-        write_whole(json_out, to_json(document))
-        written.append(f"Wrote the certificate to {shown_path(json_out)}.")
-    if html_out is not None:
-        write_page(html_out, Certificate.of(document, shown=graph_shown(current)), title=title)
-        written.append(f"Wrote the page to {shown_path(html_out)}.")
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
+    written = write_certificate(lambda: certificate(leaderboard), json_out=json_out, page=page, shown=view.shown)
+    if arrays_out is not None:
         written.append(f"Wrote the arrays to {shown_path(arrays_out)}.")
-    out = output(to_error=json_out == Path("-"))
-    if json_out == Path("-"):
-        typer.echo(to_json(document), nl=False)
+    out = output(json_out=json_out)
     show_leaderboard(
         out,
         leaderboard,
-        shown=graph_shown(current),
+        shown=view.shown,
         notes=[note.text for note in leaderboard.notes],
         top_k=top_k,
         pilot_replicates=leaderboard.pilot,

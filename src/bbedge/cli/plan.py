@@ -7,26 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import (
-    Alpha,
-    Blocks,
-    Columns,
-    Filter,
-    IncompletePolicy,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreRange,
-    Tau,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output
+from bbedge.cli.options import Alpha, Reading, Tau, grouped
+from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
-from bbedge.files import write_whole
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
@@ -38,6 +21,7 @@ if TYPE_CHECKING:
     from bbedge.display.plan import Way
 
 
+@grouped
 def plan(
     pilot: Annotated[
         list[Path] | None,
@@ -47,6 +31,7 @@ def plan(
             show_default=False,
         ),
     ] = None,
+    *,
     models: Annotated[int | None, typer.Option(min=2, help="Number of models.  [default: 10, or the pilot's]")] = None,
     items: Annotated[
         str | None,
@@ -76,16 +61,7 @@ def plan(
     price: Annotated[
         float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
     ] = None,
-    blocks: Blocks = None,
-    score_range: ScoreRange = (0.0, 1.0),
-    incomplete: IncompletePolicy = "refuse",
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
+    reading: Reading,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write a figure: a .png, .svg or .pdf file.", show_default=False),
@@ -100,8 +76,6 @@ def plan(
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
     [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
     """
-    import json
-
     from bbedge.core.growth import Outlook
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
@@ -112,15 +86,7 @@ def plan(
     if price is not None and tokens is None:
         raise DomainError("--price is per million tokens; add --tokens, the number of tokens per model and item")
     if pilot:
-        table = read_table(
-            pilot,
-            blocks=blocks,
-            score_range=score_range,
-            incomplete=incomplete,
-            column=column,
-            choices=log_choices(kind, metric, filter_, model_name, replicate_from),
-            max_size=max_size,
-        )
+        table = reading.table(pilot)
         if items is not None or models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
         design = table.design(alpha=alpha, tau=tau)
@@ -138,15 +104,8 @@ def plan(
         from bbedge.display.plotting import save_figure
 
         save_figure(plan_figure(ways, power=power, most=max([20, *looks])), figure)
-    if json_out is not None:
-        document = plan_document(ways, replicates=looks, gaps=gaps, power=power)
-        text = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
-        if json_out == Path("-"):
-            typer.echo(text, nl=False)
-        else:
-            write_whole(json_out, text)
     show_plan(
-        output(to_error=json_out == Path("-")),
+        write_json(json_out, lambda: plan_document(ways, replicates=looks, gaps=gaps, power=power)),
         ways,
         title=f"{n_models} models · {len(design.items):,} items in {layout.count:,} blocks · "
         f"alpha {alpha:g} · tau {tau:g}",
