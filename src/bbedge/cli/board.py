@@ -20,6 +20,7 @@ from bbedge.cli.output import (
     board_title,
     output,
     say,
+    say_written,
     spinner,
     write_certificate,
 )
@@ -213,7 +214,7 @@ def show(
     board = _open(place, design)
     number = shown_epoch(board, view.epoch)
     leaderboard = board.leaderboard(number)
-    written = write_certificate(
+    console = write_certificate(
         lambda: document(board, leaderboard, number),
         json_out=json_out,
         page=page,
@@ -221,8 +222,7 @@ def show(
         title=board_title(place),
         source=board.name,
     )
-    console = output(json_out=json_out)
-    say(*written, console=console)
+    say_written(console, page=page.html_out)
     said = notes(board, number)
     if board.state.in_pilot:
         say(*said, console=console)

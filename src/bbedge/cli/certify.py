@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Alpha, CopiesRule, Reading, ScoreFiles, Tau, Without, grouped
-from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, output, tracked, write_certificate
-from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, grouped
+from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
 from bbedge.errors import DomainError
 from bbedge.text import listed, quoted, shown_path
 
@@ -28,19 +27,7 @@ NOT_CERTIFIED = 3
 def certify(
     scores: ScoreFiles,
     *,
-    alpha: Alpha = 0.05,
-    tau: Tau = 0.0,
-    method: Annotated[
-        Method,
-        typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
-    ] = "bb-edge",
-    evidence: Annotated[
-        EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
-    ] = None,
-    prediction: Annotated[
-        PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
-    ] = None,
-    stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None,
+    claim: Claim,
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -58,7 +45,6 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    copies: CopiesRule = None,
     reading: Reading,
     device: Annotated[
         str | None,
@@ -134,27 +120,10 @@ def certify(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     expectations = [_expectation(text, table.models) for text in expect or []]
-    leaderboard = _run(
-        table,
-        {
-            "alpha": alpha,
-            "tau": tau,
-            "method": method,
-            "evidence": evidence,
-            "prediction": prediction,
-            "stakes": stakes,
-            "copies": copies or "refuse",
-        },
-        top_k=top_k,
-        pilot=pilot,
-        device=device,
-    )
+    leaderboard = _run(table, claim, top_k=top_k, pilot=pilot, device=device)
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    written = write_certificate(lambda: certificate(leaderboard), json_out=json_out, page=page, shown=view.shown)
-    if arrays_out is not None:
-        written.append(f"Wrote the arrays to {shown_path(arrays_out)}.")
-    out = output(json_out=json_out)
+    out = write_certificate(lambda: certificate(leaderboard), json_out=json_out, page=page, shown=view.shown)
     show_leaderboard(
         out,
         leaderboard,
@@ -165,8 +134,7 @@ def certify(
         most_rows=None if all_rows else MOST_ROWS,
         verbose=verbose,
     )
-    for sentence in written:
-        out.print(sentence, markup=False, highlight=False)
+    say_written(out, certificate=json_out, page=page.html_out, arrays=arrays_out)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
         show_expectations(out, results)
@@ -174,16 +142,14 @@ def certify(
             raise typer.Exit(NOT_CERTIFIED)
 
 
-def _run(
-    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
-) -> Leaderboard:
+def _run(table: Scores, claim: Claim, *, top_k: int | None, pilot: int | None, device: str | None) -> Leaderboard:
     from bbedge.core.leaderboard import certify_design, pilot_design
     from bbedge.readers.assemble.spool import one_by_one
 
-    if pilot is not None:
-        design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
+    if pilot is not None and top_k is not None:
+        design = pilot_design(table, k=top_k, pilot=pilot, **claim.options)
     else:
-        design = table.design(**options)
+        design = table.design(**claim.options)
     return certify_design(
         table,
         design,

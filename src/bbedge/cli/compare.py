@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Alpha, CopiesRule, Reading, ScoreFiles, Tau, as_option, grouped
+from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, tracked, write_json
 from bbedge.errors import BbedgeError
 from bbedge.text import counted
@@ -29,9 +29,7 @@ def compare(
         str | None,
         typer.Option(metavar="A,B,...", help="Methods to compare. Default: all.", show_default=False),
     ] = None,
-    alpha: Alpha = 0.05,
-    tau: Tau = 0.0,
-    copies: CopiesRule = None,
+    claim: Annotated[Claim, Without("method", "evidence", "prediction", "stakes")],
     reading: Reading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
@@ -51,7 +49,7 @@ def compare(
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
     table = reading.table(scores)
     reading.check_pairs(len(table.models))
-    design = table.design(alpha=alpha, tau=tau, copies=copies or "refuse")
+    design = table.design(**claim.options)
     table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [
@@ -62,8 +60,8 @@ def compare(
     console = write_json(
         json_out,
         lambda: {
-            "alpha": alpha,
-            "tau": tau,
+            "alpha": claim.alpha,
+            "tau": claim.tau,
             "models": n_models,
             "items": len(table.items),
             "replicates": replicates,
@@ -75,7 +73,7 @@ def compare(
         console,
         claims,
         title=f"{n_models} models · {len(table.items):,} items · {counted(replicates, 'replicate')} · "
-        f"alpha {alpha:g} · tau {tau:g}",
+        f"alpha {claim.alpha:g} · tau {claim.tau:g}",
         n_pairs=n_models * (n_models - 1) // 2,
     )
 

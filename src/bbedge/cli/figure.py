@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.options import Reading, Without, grouped
-from bbedge.cli.output import Source, View, output
+from bbedge.cli.output import Source, View, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
 from bbedge.text import shown_path
@@ -58,10 +58,7 @@ def ranks(source: Source, out: Outs, view: View) -> None:
     """Draw the rank interval of every model, with the certified cuts."""
     from bbedge.display.figures import rank_figure
 
-    _check(out, PICTURES)
-    certificate, _ = view.open(source)
-    save(lambda: rank_figure(certificate), out)
-    _print_written(out)
+    _draw(out, lambda: rank_figure(view.open(source)[0]))
 
 
 @app.command()
@@ -70,10 +67,7 @@ def evidence(source: Source, out: Outs, view: View) -> None:
     """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure
 
-    _check(out, PICTURES)
-    certificate, _ = view.open(source)
-    save(lambda: evidence_figure(certificate), out)
-    _print_written(out)
+    _draw(out, lambda: evidence_figure(view.open(source)[0]))
 
 
 @app.command()
@@ -89,10 +83,11 @@ def stability(
     """Draw the rank of every model in each single replicate."""
     from bbedge.display.figures import stability_figure
 
-    _check(out, PICTURES)
-    table = reading.table([scores])
-    save(lambda: stability_figure(table.values.mean(axis=2), table.models, table.replicates), out)
-    _print_written(out)
+    def draw() -> Figure:
+        table = reading.table([scores])
+        return stability_figure(table.values.mean(axis=2), table.models, table.replicates)
+
+    _draw(out, draw)
 
 
 @app.command()
@@ -110,10 +105,7 @@ def power(
     from bbedge.cli.study import read_results
     from bbedge.display.study_figure import study_figure
 
-    _check(out, PICTURES)
-    found, results = read_results(study)
-    save(lambda: study_figure(found, results), out)
-    _print_written(out)
+    _draw(out, lambda: study_figure(*read_results(study)))
 
 
 @app.command()
@@ -148,6 +140,12 @@ def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
         save_figure(draw(), *out)
 
 
+def _draw(out: Sequence[Path], draw: Callable[[], Figure]) -> None:
+    _check(out, PICTURES)
+    save(draw, out)
+    _print_written(out)
+
+
 def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
     for path in out:
         if path.suffix.lower() not in endings:
@@ -155,4 +153,4 @@ def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
 
 
 def _print_written(out: Sequence[Path]) -> None:
-    output().print(f"Written: {', '.join(shown_path(path) for path in out)}", markup=False, highlight=False)
+    say(f"Written: {', '.join(shown_path(path) for path in out)}")

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, get_type_hints
 import typer
 
 from bbedge.cli.output import spinner
-from bbedge.core.kinds import Copies
+from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import Argument, DomainError
 from bbedge.readers import Choices, Incomplete, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import DesignOptions, Scores
 
 ScoreFiles = Annotated[
     list[Path],
@@ -29,16 +29,6 @@ ScoreFiles = Annotated[
         "block), logs of evaluation tools, folders, patterns with *, or - for a table on standard input. All files "
         "are joined.",
         show_default=False,
-    ),
-]
-Alpha = Annotated[
-    float,
-    typer.Option(help="Error level: the largest probability of any false certificate, over all pairs and all looks."),
-]
-Tau = Annotated[
-    float,
-    typer.Option(
-        help="Certify only differences above this margin, a fraction of the score range (0.02 is two points of 100)."
     ),
 ]
 CopiesRule = Annotated[
@@ -97,6 +87,50 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = Signature(parameters)
     return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What to certify, at which level, and by which method."""
+
+    alpha: Annotated[
+        float,
+        typer.Option(
+            help="Error level: the largest probability of any false certificate, over all pairs and all looks."
+        ),
+    ] = 0.05
+    tau: Annotated[
+        float,
+        typer.Option(
+            help="Certify only differences above this margin, a fraction of the score range (0.02 is two points of "
+            "100)."
+        ),
+    ] = 0.0
+    method: Annotated[
+        Method,
+        typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
+    ] = "bb-edge"
+    evidence: Annotated[
+        EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
+    ] = None
+    prediction: Annotated[
+        PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
+    ] = None
+    stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None
+    copies: CopiesRule = None
+
+    @property
+    def options(self) -> DesignOptions:
+        """The options of a design."""
+        return {
+            "alpha": self.alpha,
+            "tau": self.tau,
+            "method": self.method,
+            "evidence": self.evidence,
+            "prediction": self.prediction,
+            "stakes": self.stakes,
+            "copies": self.copies or "refuse",
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,13 @@ def say(*lines: str, console: Console | None = None) -> None:
         to.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
+def say_written(console: Console, **files: Path | None) -> None:
+    """Print which files were written; the name of each says what it holds."""
+    for what, path in files.items():
+        if path is not None and path != _STANDARD_OUTPUT:
+            say(f"Wrote the {what} to {shown_path(path)}.", console=console)
+
+
 def write_json(out: Path | None, make: Callable[[], object]) -> Console:
     """Write a result as JSON if ``out`` asks for it; the console is for everything else."""
     if out is not None:
@@ -158,35 +165,26 @@ def write_certificate(
     shown: Shown,
     title: str | None = None,
     source: str = "certificate",
-) -> list[str]:
-    """Write the document and the page that the options ask for, and say which page was written.
-
-    Files first: the reader of standard output may close it early, and the files must still be written.
-    """
+) -> Console:
+    """Write the document and the page that the options ask for; the console is for everything else."""
     from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.document import to_json
 
-    if json_out is None and page.html_out is None:
-        return []
-    document = make()
-    written = []
-    if json_out is not None and json_out != _STANDARD_OUTPUT:
-        write_whole(json_out, to_json(document))
-        written.append(f"Wrote the certificate to {shown_path(json_out)}.")
+    document = {} if json_out is None and page.html_out is None else make()
     if page.html_out is not None:
         certificate = Certificate.of(document, shown=shown, source=source)
-        written.append(write_page(page.html_out, certificate, title=page.title or title))
-    if json_out == _STANDARD_OUTPUT:
+        write_page(page.html_out, certificate, title=page.title or title)
+    # Last, because the reader of standard output may close it early, and the files must still be written.
+    if json_out is not None:
         _write(json_out, to_json(document))
-    return written
+    return output(json_out=json_out)
 
 
-def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> str:
-    """Write a page to a file, and say so."""
+def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
+    """Write a page to a file."""
     from bbedge.display.page import render_page
 
     write_whole(path, render_page(certificate, title=title) if title else render_page(certificate))
-    return f"Wrote the page to {shown_path(path)}."
 
 
 def board_title(place: str) -> str | None:

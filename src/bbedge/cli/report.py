@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bbedge.cli.options import grouped
-from bbedge.cli.output import Source, Title, View, output, write_page
+from bbedge.cli.output import Source, Title, View, output, say_written, write_page
 
 
 @grouped
@@ -29,4 +29,5 @@ def report(
     From score files, use certify --html.
     """
     certificate, name = view.open(source)
-    output().print(write_page(html, certificate, title=title or name), markup=False, highlight=False)
+    write_page(html, certificate, title=title or name)
+    say_written(output(), page=html)
