@@ -207,6 +207,7 @@ def show(
 ) -> None:
     """Show the leaderboard, the error budget and the history of looks."""
     from bbedge.board_certificate import document, notes, shown_epoch, standing_looks
+    from bbedge.certificate.certificate import Certificate
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, Identity, show_leaderboard
 
@@ -215,12 +216,10 @@ def show(
     number = shown_epoch(board, view.epoch)
     leaderboard = board.leaderboard(number)
     console = write_certificate(
-        lambda: document(board, leaderboard, number),
+        lambda: Certificate.of(document(board, leaderboard, number), shown=view.shown, source=board.name),
         json_out=json_out,
         page=page,
-        shown=view.shown,
         title=board_title(place),
-        source=board.name,
     )
     say_written(console, page=page.html_out)
     said = notes(board, number)
@@ -288,13 +287,9 @@ def export(
     out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
     """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
-    from bbedge.board_certificate import document, shown_epoch
-    from bbedge.certificate.document import to_json
-
     board = _open(place, None)
     if out.suffix == ".json":
-        number = shown_epoch(board, None)
-        write_whole(out, to_json(document(board, board.leaderboard(number), number)))
+        write_whole(out, board.certificate().to_json())
     elif out.suffix == ".csv":
         write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":

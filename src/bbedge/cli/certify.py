@@ -105,6 +105,7 @@ def certify(
     [bold]Exit codes[/bold]  0 success, 2 bad input, 3 an expectation is not certified, 141 standard output was closed
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
+    from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.document import certificate
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
@@ -123,7 +124,9 @@ def certify(
     leaderboard = _run(table, claim, top_k=top_k, pilot=pilot, device=device)
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    out = write_certificate(lambda: certificate(leaderboard), json_out=json_out, page=page, shown=view.shown)
+    out = write_certificate(
+        lambda: Certificate.of(certificate(leaderboard), shown=view.shown), json_out=json_out, page=page
+    )
     show_leaderboard(
         out,
         leaderboard,

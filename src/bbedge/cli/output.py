@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -158,33 +158,22 @@ class Page:
 
 
 def write_certificate(
-    make: Callable[[], dict[str, Any]],
-    *,
-    json_out: Path | None,
-    page: Page,
-    shown: Shown,
-    title: str | None = None,
-    source: str = "certificate",
+    make: Callable[[], Certificate], *, json_out: Path | None, page: Page, title: str | None = None
 ) -> Console:
     """Write the document and the page that the options ask for; the console is for everything else."""
-    from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.document import to_json
-
-    document = {} if json_out is None and page.html_out is None else make()
-    if page.html_out is not None:
-        certificate = Certificate.of(document, shown=shown, source=source)
-        write_page(page.html_out, certificate, title=page.title or title)
-    # Last, because the reader of standard output may close it early, and the files must still be written.
-    if json_out is not None:
-        _write(json_out, to_json(document))
+    if json_out is not None or page.html_out is not None:
+        certificate = make()
+        if page.html_out is not None:
+            write_page(page.html_out, certificate, title=page.title or title)
+        # Last, because the reader of standard output may close it early, and the page must still be written.
+        if json_out is not None:
+            _write(json_out, certificate.to_json())
     return output(json_out=json_out)
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
     """Write a page to a file."""
-    from bbedge.display.page import render_page
-
-    write_whole(path, render_page(certificate, title=title) if title else render_page(certificate))
+    write_whole(path, certificate.to_html(title))
 
 
 def board_title(place: str) -> str | None:
