@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Reading, ScoreFiles, grouped
+from bbedge.cli.options import Reading, ScoreFiles, as_option, grouped
 from bbedge.cli.output import JsonOut, spinner, write_json
 from bbedge.errors import DataError
 from bbedge.text import counted, shown_path
@@ -54,7 +54,7 @@ def diagnose(
     with spinner() as progress:
         progress("permuting blocks, comparing runs")
         diagnosis = examine(table, rng=np.random.default_rng(seed), permutations=permutations, splits=splits)
-    findings = findings_of(diagnosis, table)
+    findings = findings_of(diagnosis, table, write=as_option)
     if figures is not None:
         _draw(figures, table, diagnosis)
     console = write_json(
