@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
-from bbedge.cli.output import JsonOut, spinner, write_json
+from bbedge.cli.output import JsonOut, say, spinner, write_json
 from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
@@ -53,69 +54,71 @@ def inspect_scores(
             limits=reading.limits,
         )
     command = _suggestion(found, files, reading.words())
-    _show(write_json(json_out, lambda: _document(found, command)), found, command)
+    console = write_json(json_out, lambda: _document(found, command))
+    _show_contents(console, found)
+    _show_verdict(console, found, command)
     if found.scores is None:
         raise typer.Exit(UNCLEAR)
 
 
-def _show(console: Console, found: Survey, command: str) -> None:
+def _show_contents(console: Console, found: Survey) -> None:
+    """Print what the files hold: files, metrics, filters, fields."""
+    _grid(console, _found_words(found), ("file", "kind", "model", "task", "samples", "errors"), _file_rows(found))
+    if found.unread:
+        first = f"{counted(len(found.unread), 'file')}, first {shlex.quote(found.unread[0])}"
+        say(f"Skipped, format not recognised: {first}", console=console, style="dim")
+    if found.metrics:
+        heads = ("name", "task", "samples", "smallest to largest", "")
+        _grid(console, "Metrics: --metric", heads, _metric_rows(found))
+    if any(len(of_task) > 1 for of_task in found.filters.values()):
+        _grid(console, "Filters: --filter", ("name", "task", "samples"), _filter_rows(found))
+    fields = sorted(((name, values) for name, values in found.fields.items() if values > 1), key=itemgetter(1))
+    if fields:
+        rows = [(name, f"{values:,}") for name, values in fields[:_MOST_FIELDS]]
+        _grid(console, "Fields that could name blocks: --blocks", ("name", "values"), rows)
+
+
+def _grid(console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    def grid(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        console.print()
-        console.print(Text(title, style="bold"))
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-        for head in heads:
-            table.add_column(head, justify="right" if head in ("samples", "errors", "values") else "left")
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        console.print(table)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("samples", "errors", "values") else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print()
+    console.print(Text(title, style="bold"))
+    console.print(table)
 
-    def say(text: str, style: str = "") -> None:
-        console.print(Text(text, style=style), highlight=False, soft_wrap=True)
 
-    grid(_found_words(found), ("file", "kind", "model", "task", "samples", "errors"), _file_rows(found))
-    if found.unread:
-        skipped = counted(len(found.unread), "file")
-        say(f"Skipped, format not recognised: {skipped}, first {shlex.quote(found.unread[0])}", "dim")
-    if found.metrics:
-        grid("Metrics: --metric", ("name", "task", "samples", "smallest to largest", ""), _metric_rows(found))
-    if any(len(of_task) > 1 for of_task in found.filters.values()):
-        grid("Filters: --filter", ("name", "task", "samples"), _filter_rows(found))
-    fields = {name: values for name, values in found.fields.items() if values > 1}
-    if fields:
-        shown_fields = sorted(fields.items(), key=lambda entry: entry[1])[:_MOST_FIELDS]
-        grid("Fields that could name blocks: --blocks", ("name", "values"), [(n, f"{v:,}") for n, v in shown_fields])
+def _show_verdict(console: Console, found: Survey, command: str) -> None:
+    """Print whether the scores can be read, what looks wrong, and the next command."""
+    console.print()
     if found.scores is not None:
+        say("Complete", console=console, style="bold green")
         scores = found.scores
-        console.print()
-        blocks = len(set(scores.blocks))
-        replicates = len(scores.replicates)
-        say("Complete", "bold green")
-        say(
+        blocks, replicates = len(set(scores.blocks)), len(scores.replicates)
+        sentence = (
             f"{counted(len(scores.models), 'model')} x {len(scores.items):,} items in {counted(blocks, 'block')} x "
             f"{counted(replicates, 'replicate')}: a score in every cell."
         )
+        following = "Next"
     else:
-        console.print()
-        say("Not readable yet", "bold yellow")
-        say(_refused(found))
+        say("Not readable yet", console=console, style="bold yellow")
+        sentence = _refused(found)
+        following = "Fix this, then run the command again"
+        if found.to_choose:
+            following = "Make the missing choice, for example"
+        elif found.remedy is not None:
+            following = "Complete the runs. Or decide, before you see scores, what to drop, for example"
+    say(sentence, "", console=console)
     notes = _suspicions(found)
-    console.print()
-    say("Possible problems" if notes else "No problems found. This does not prove that there are none.", "bold")
-    for note in notes:
-        say(f"- {note}")
-    console.print()
-    if found.scores is not None:
-        say("Next", "bold")
-    elif found.to_choose:
-        say("Make the missing choice, for example", "bold")
-    elif found.remedy is not None:
-        say("Complete the runs. Or decide, before you see scores, what to drop, for example", "bold")
-    else:
-        say("Fix this, then run the command again", "bold")
-    say(f"  {command}")
+    heading = "Possible problems" if notes else "No problems found. This does not prove that there are none."
+    say(heading, console=console, style="bold")
+    say(*(f"- {note}" for note in notes), "", console=console)
+    say(following, console=console, style="bold")
+    say(f"  {command}", console=console)
 
 
 def _refused(found: Survey) -> str:

@@ -83,11 +83,13 @@ def output(*, json_out: Path | None = None) -> Console:
     return console
 
 
-def say(*lines: str, console: Console | None = None) -> None:
+def say(*lines: str, console: Console | None = None, style: str = "") -> None:
     """Print lines as they are; long ones are not broken."""
+    from rich.text import Text
+
     to = console or output()
     for line in lines:
-        to.print(line, markup=False, highlight=False, soft_wrap=True)
+        to.print(Text(line, style=style), highlight=False, soft_wrap=True)
 
 
 def say_written(console: Console, **files: Path | None) -> None:
