@@ -1,13 +1,19 @@
-"""Where a board is: a file or a PostgreSQL database, how to connect to it, and what its errors mean."""
+"""Where a board is: a file or a PostgreSQL database, how to connect to it, and what its errors mean.
+
+A new board file is written under another name and then given its own, so that it appears whole or not at all. Nothing
+that another process made is ever overwritten or removed: a name that is taken stays as it is.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import re
 import sqlite3
+import time
 import urllib.parse
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +23,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bbedge.credentials import HIDDEN, redacted, without_credentials
 from bbedge.errors import BoardError, NoBoardError
+from bbedge.files import LockedError, create_beside, lock, sync_folder
 from bbedge.text import quoted, shown, shown_path
 
 BUSY_SECONDS = 30.0
@@ -24,6 +31,13 @@ BUSY_SECONDS = 30.0
 
 _WITH_CONTENT = ("-wal", "-journal")
 """The endings of the files in which SQLite keeps changes that are not in the database file yet."""
+
+_WORKING_FILES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database while it works
+
+_UNFINISHED = ".unfinished-board"
+_MODE = 0o644  # what SQLite gives a new file
+_POLL_SECONDS = 0.01
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 # PostgreSQL's own names for a password, and for files that hold one.
 _SECRETS = ("password", "passfile", "sslpassword", "sslkey")
@@ -193,7 +207,7 @@ def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the dr
 
 def use_journal(connection: sa.Connection) -> None:
     """Let readers go on while a writer works; a file that cannot be written can still be read."""
-    with contextlib.suppress(DBAPIError):
+    with suppress(DBAPIError):
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
 
@@ -216,3 +230,77 @@ def _explanation(text: str) -> str:
     if "unable to open" in low:
         return f"the board cannot be opened ({text}); check the folder and its permissions"
     return f"the database answered: {text}"
+
+
+@contextmanager
+def only_maker(folder: Path, *, seconds: float) -> Iterator[None]:
+    """Keep others from making a board in this folder meanwhile, where the system has locks on folders.
+
+    Without locks the boards are as safe, but a process that comes second is refused instead of kept waiting.
+    """
+    number = _open_folder(folder)
+    if number is None:
+        yield
+        return
+    try:
+        until = time.monotonic() + seconds
+        while not _taken(number):
+            if time.monotonic() > until:
+                raise BoardError(
+                    f"{shown_path(folder)}: another program kept the folder locked for {seconds:.0f} s; try again. "
+                    "Nothing was changed"
+                )
+            time.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        os.close(number)
+
+
+def _open_folder(folder: Path) -> int | None:
+    try:
+        return os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+
+
+def _taken(number: int) -> bool:
+    try:
+        lock(number)
+    except LockedError:
+        return False
+    return True
+
+
+@contextmanager
+def temporary_board(target: Path) -> Iterator[Path]:
+    """A name beside the target for a board that is being made; whatever has it at the end is removed."""
+    path, file = create_beside(target, mode=_MODE, ending=_UNFINISHED)
+    file.close()
+    try:
+        yield path
+    finally:
+        for ending in ("", *_WORKING_FILES):
+            with suppress(OSError):
+                Path(f"{path}{ending}").unlink()
+
+
+def publish(made: Path, target: Path) -> None:
+    """Give a finished file its name; ``FileExistsError`` if something has that name."""
+    try:
+        os.link(made, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _move(made, target)
+    sync_folder(target.parent)
+
+
+def _move(made: Path, target: Path) -> None:
+    """:func:`publish` where files cannot have two names."""
+    if os.name == "nt":  # pragma: no cover - there, renaming does not replace
+        made.rename(target)
+        return
+    # An empty file holds the name until the board replaces it. It is no board, so no other process has written to it:
+    # whoever makes boards waits for the lock of the folder.
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE))
+    made.replace(target)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.design import BoardDesign
+from bbedge.board.events import NewEdge, Opened, Outcome, Tally
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
@@ -24,22 +25,6 @@ from bbedge.text import listed, quoted
 Scores = NDArray[np.float64]
 Panel = Mapping[str, Scores]
 """One replicate: the score vector of each model, over the items of the epoch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEdge:
-    """A direction certified for the first time."""
-
-    winner: str
-    """The model certified above."""
-    loser: str
-    """The model certified below."""
-    log_e: float
-    """Its evidence at that look."""
-    claim: int
-    """The claim whose level it was certified at."""
-    replicate: int
-    """The replicate of the look."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +43,11 @@ class Stage:
     """The evidence and what was certified."""
     places: list[int] = field(default_factory=list)
     """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
+
+    @property
+    def opened(self) -> Opened:
+        """The claim as the event that opens it states it."""
+        return Opened(claim=self.claim, level=self.level, newcomer=self.newcomer, design_hash=self.design.hash)
 
     def take(self, panel: Panel, replicate: int) -> list[NewEdge]:
         """Take in a replicate and look. Models that the panel lacks have been retired: their directions stop."""
@@ -309,6 +299,13 @@ class BoardState:
     def leaderboard(self, epoch: Epoch | None = None) -> Leaderboard:
         """Everything that may be concluded about a benchmark version; by default, the current one."""
         return combined(self.design, epoch or self.epoch)
+
+    def outcome(self, edges: Sequence[NewEdge]) -> Outcome:
+        """What the last look showed; ``edges`` are those that it certified for the first time."""
+        look = self.epoch.looks[-1]
+        current = {stage.claim: np.packbits(stage.certifier.current.edges).tobytes() for stage in self.epoch.stages}
+        tally = Tally(edges=look.edges, resolved_pairs=look.resolved_pairs)
+        return Outcome(look=tally, current=current, certified=tuple(edges))
 
     def _note_look(self) -> None:
         epoch = self.epoch

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from bbedge.board import Board, BoardDesign, making
+from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines, import_lines
+from bbedge.board.place import publish
 from bbedge.board.store import POSTGRESQL_NAME, Store, check_storable
 from bbedge.board.verify import verify
 from bbedge.errors import BoardError
@@ -119,7 +120,7 @@ def test_where_files_cannot_have_two_names_a_board_is_made_and_none_is_overwritt
     made = tmp_path / "made"
     made.write_bytes(b"other")
     with pytest.raises(FileExistsError):
-        making.publish(made, place)
+        publish(made, place)
     assert Board.open(place).head == head
 
 
