@@ -141,8 +141,13 @@ def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, sourc
 
 def _check_size(row: _Row, items: dict[int, int], where: str) -> None:
     """Refuse scores of more items than there are before they are unpacked; ``items`` has their number by epoch."""
-    if isinstance(row.event.content, Created | ItemsAdded):
-        items[len(items) + 1] = items.get(len(items), 0) + len(row.event.content.items)
+    if row.event.kind in (Created.kind, ItemsAdded.kind):
+        try:
+            content = row.event.content
+        except BoardError as error:
+            raise FormatError(f"{where}: event {row.event.seq}: {error}") from error
+        assert isinstance(content, Created | ItemsAdded)
+        items[len(items) + 1] = items.get(len(items), 0) + len(content.items)
     for vector in row.vectors:
         if vector.epoch not in items:
             raise FormatError(f"{where}: scores of epoch {vector.epoch}, which no event has opened")
@@ -167,7 +172,7 @@ class _Row:
     """The line of an event."""
 
     event: Event
-    """The event, of which only the form is checked."""
+    """The event; the ledger checks what it says."""
     vectors: tuple[Vector, ...]
     """The scores that came with it."""
 
@@ -199,14 +204,9 @@ def _read_row(line: str, where: str, *, seq: int) -> _Row:
         if _integer(row, "seq", least=1) != seq:
             raise _LineError(f"event {row['seq']} in the place of event {seq}")
         texts = {key: _text(row, key) for key in ("kind", "at", "payload", "previous", "hash")}
-        read = _Row(event=Event(seq=seq, **texts), vectors=_vectors(row["vectors"]))
+        return _Row(event=Event(seq=seq, **texts), vectors=_vectors(row["vectors"]))
     except _LineError as error:
         raise FormatError(f"{where}: not an event: {error}; the file is damaged or was edited") from error
-    try:
-        _ = read.event.content
-    except BoardError as error:
-        raise FormatError(f"{where}: event {seq}: {error}") from error
-    return read
 
 
 def _read_cache(line: str, where: str) -> dict[int, bytes]:
