@@ -136,10 +136,9 @@ class BoardPlace:
 
     def explained(self, error: DBAPIError | OSError) -> BoardError:
         """What an error of the database or the disk means for the board."""
-        if isinstance(error, OSError):
-            return BoardError(f"{self.name}: {_explanation(error.strerror or str(error))}")
-        text = self.safe(_reason(error.orig) if error.orig is not None else _reason(error))
-        return BoardError(f"{self.name}: {_explanation(text)}")
+        cause = getattr(error, "orig", None) or error
+        text = error.strerror or str(error) if isinstance(error, OSError) else self.safe(_reason(cause))
+        return BoardError(f"{self.name}: {_explanation(cause, text)}")
 
     def safe(self, text: str) -> str:
         """A message of a driver without what the URL says in confidence."""
@@ -201,7 +200,9 @@ def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the dr
     try:
         cursor.execute("PRAGMA synchronous = FULL")
     except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
-        raise sqlite3.DatabaseError("database schema is malformed") from error
+        damaged = sqlite3.DatabaseError("database schema is malformed")
+        damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damaged from error
     cursor.close()
 
 
@@ -215,21 +216,42 @@ def _reason(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def _explanation(text: str) -> str:
-    low = text.lower()
-    if "locked" in low or "lock timeout" in low:
-        return f"another program kept writing to the board for {BUSY_SECONDS:.0f} s; try again. Nothing was changed"
-    if "readonly" in low or "read-only" in low or "permission denied" in low:
-        return f"the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
-    if "disk is full" in low or "no space" in low or "disk i/o error" in low or "file too large" in low:
-        return f"the disk is full or failing ({text}). The last change was not made; what was there before still is"
-    if "not a database" in low:
-        return "not a board: the file is damaged or of another kind; restore it from a copy or an export"
-    if "malformed" in low or "corrupt" in low:
-        return f"the board file is damaged ({text}); restore it from a copy or an export"
-    if "unable to open" in low:
-        return f"the board cannot be opened ({text}); check the folder and its permissions"
-    return f"the database answered: {text}"
+_BUSY = "another program kept writing to the board for {seconds:.0f} s; try again. Nothing was changed"
+_READ_ONLY = "the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
+_FULL = "the disk is full or failing ({text}). The last change was not made; what was there before still is"
+_OTHER_FILE = "not a board: the file is damaged or of another kind; restore it from a copy or an export"
+_DAMAGED = "the board file is damaged ({text}); restore it from a copy or an export"
+_UNOPENED = "the board cannot be opened ({text}); check the folder and its permissions"
+
+_EXPLANATIONS: dict[int | str, str] = {
+    # Primary result codes of SQLite.
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), _BUSY),
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM), _READ_ONLY),
+    **dict.fromkeys((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR), _FULL),
+    sqlite3.SQLITE_NOTADB: _OTHER_FILE,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_CANTOPEN: _UNOPENED,
+    # SQLSTATE codes of PostgreSQL: lock timeout; read-only transaction, no privilege; disk full, I/O error; corruption.
+    "55P03": _BUSY,
+    **dict.fromkeys(("25006", "42501"), _READ_ONLY),
+    **dict.fromkeys(("53100", "58030"), _FULL),
+    **dict.fromkeys(("XX001", "XX002"), _DAMAGED),
+}
+_OF_SYSTEM = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _READ_ONLY),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), _FULL),
+}
+
+
+def _explanation(error: BaseException, text: str) -> str:
+    """What an error means, by its code: the texts of drivers change and are translated."""
+    if isinstance(error, OSError):
+        found = _OF_SYSTEM.get(error.errno or 0)
+    elif (code := getattr(error, "sqlite_errorcode", None)) is not None:
+        found = _EXPLANATIONS.get(code & 0xFF)  # the rest of an extended code gives details
+    else:  # psycopg, psycopg2
+        found = _EXPLANATIONS.get(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
+    return (found or "the database answered: {text}").format(text=text, seconds=BUSY_SECONDS)
 
 
 @contextmanager
