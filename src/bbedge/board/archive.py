@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from bbedge.board.canonical import HASH, LARGEST, is_text
 from bbedge.board.events import KINDS, Created, ItemsAdded
-from bbedge.board.ledger import Event
+from bbedge.board.ledger import TEXTS, Event
 from bbedge.board.packing import checksum
 from bbedge.board.store import Session, Store, Vector
 from bbedge.board.verify import Verified, verify_session
@@ -30,10 +30,8 @@ FORMAT = 1
 LONGEST_LINE = 1 << 30
 """Bytes of a line. Lines are read whole, and without a bound a single one could take all memory."""
 
-_TEXTS = {
-    "head": (HASH, "a hash of 64 digits"),
-    "previous": (HASH, "a hash of 64 digits"),
-    "hash": (HASH, "a hash of 64 digits"),
+_FORMS = {
+    **dict.fromkeys(("head", "previous", "hash"), (HASH, "a hash of 64 digits")),
     "kind": (re.compile("|".join(KINDS)), "a kind of event"),
     "at": (re.compile(r"[ -~]{1,64}"), "a time"),
     "payload": (re.compile(r"[ -~]*"), "a text in ASCII"),
@@ -41,7 +39,7 @@ _TEXTS = {
 """What each text of a line must match, and how a message calls it."""
 
 _HEAD_KEYS = frozenset({"bbedge-board", "events", "head"})
-_ROW_KEYS = frozenset({"seq", "kind", "at", "payload", "previous", "hash", "vectors"})
+_ROW_KEYS = frozenset({"seq", *TEXTS, "vectors"})
 
 
 def export_lines(store: Store) -> Iterator[str]:
@@ -57,21 +55,9 @@ def export_lines(store: Store) -> Iterator[str]:
             for epoch, replicate, model in of_event.get(event.seq, []):
                 data = session.vectors(epoch, replicate).get(model)
                 if data is None:  # listed, but not found: the index of the table is damaged
-                    raise BoardError(
-                        "the board file is damaged: stored scores cannot be found; see bbedge board verify"
-                    )
+                    raise BoardError("the board file is damaged: stored scores cannot be found; verify the board")
                 vectors.append([epoch, replicate, model, base64.b64encode(data).decode("ascii")])
-            yield _line(
-                {
-                    "seq": event.seq,
-                    "kind": event.kind,
-                    "at": event.at,
-                    "payload": event.payload,
-                    "previous": event.previous,
-                    "hash": event.hash,
-                    "vectors": vectors,
-                }
-            )
+            yield _line({"seq": event.seq, **{key: getattr(event, key) for key in TEXTS}, "vectors": vectors})
         saved = session.cache()
         if sum(map(len, saved.values())) > LONGEST_LINE // 2:
             saved = {}  # only a shortcut: without it, the evidence is computed again from the scores
@@ -106,7 +92,7 @@ def _lines_of(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def import_lines(lines: Iterable[str], place: str | os.PathLike[str], *, source: str) -> Verified:
-    """Make a board from an archive and verify it from the ground up; if anything is wrong, there is no board."""
+    """Make a board from an archive and verify all of it; if anything is wrong, no board is made."""
     numbered = enumerate(lines, start=1)
     head = _read_head(next(numbered, (1, ""))[1], source)
     store = Store(place, create=True)
@@ -136,7 +122,7 @@ def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, sourc
         session.put_vectors(row.event.seq, list(row.vectors))
         count += 1
     if saved is None or session.head() != head.hash:
-        raise FormatError(f"{source}: its first line names other events than follow; the file was cut short or edited")
+        raise FormatError(f"{source}: the events do not match its first line; the file was cut short or edited")
 
 
 def _check_size(row: _Row, items: dict[int, int], where: str) -> None:
@@ -203,8 +189,8 @@ def _read_row(line: str, where: str, *, seq: int) -> _Row:
         _check_keys(row, _ROW_KEYS)
         if _integer(row, "seq", least=1) != seq:
             raise _LineError(f"event {row['seq']} in the place of event {seq}")
-        texts = {key: _text(row, key) for key in ("kind", "at", "payload", "previous", "hash")}
-        return _Row(event=Event(seq=seq, **texts), vectors=_vectors(row["vectors"]))
+        event = Event(seq=seq, **{key: _text(row, key) for key in TEXTS})
+        return _Row(event=event, vectors=_vectors(row["vectors"]))
     except _LineError as error:
         raise FormatError(f"{where}: not an event: {error}; the file is damaged or was edited") from error
 
@@ -267,7 +253,7 @@ def _integer(row: dict[str, object], key: str, *, least: int) -> int:
 
 
 def _text(row: dict[str, object], key: str) -> str:
-    value, (form, called) = row[key], _TEXTS[key]
+    value, (form, called) = row[key], _FORMS[key]
     if not isinstance(value, str) or not form.fullmatch(value):
         raise _LineError(f"'{key}' is not {called}")
     return value

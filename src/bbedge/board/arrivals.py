@@ -44,8 +44,6 @@ class Arrival:
     """The scores by model."""
     packed: dict[str, bytes]
     """The same, packed."""
-    sums: dict[str, str]
-    """Their checksums."""
     stored: Stored
     """What will be known of it once it is stored."""
 
@@ -53,9 +51,13 @@ class Arrival:
     def of(cls, panel: Panel, runs: Sequence[str]) -> Arrival:
         """Pack a panel whose runs have these identities."""
         packed = {model: pack(vector) for model, vector in panel.items()}
-        sums = {model: checksum(data) for model, data in packed.items()}
-        prints = {model: Fingerprint.of(vector, sums[model]) for model, vector in panel.items()}
-        return cls(panel=panel, packed=packed, sums=sums, stored=Stored(prints=prints, runs=set(runs)))
+        prints = {model: Fingerprint.of(vector, checksum(packed[model])) for model, vector in panel.items()}
+        return cls(panel=panel, packed=packed, stored=Stored(prints=prints, runs=set(runs)))
+
+    @property
+    def vectors(self) -> dict[str, str]:
+        """The checksum of the scores of each model."""
+        return {model: each.digest for model, each in self.stored.prints.items()}
 
 
 def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
@@ -114,7 +116,7 @@ def known_place(stored: Sequence[Stored], given: Stored, *, number: int | None) 
     if number is None:
         place = next((place for place, each in enumerate(stored, start=1) if each.runs & given.runs), following)
     elif number < 1:
-        raise BoardError(f"replicate {number}: a board counts replicates from 1; renumber them")
+        raise BoardError(f"replicate {number}: a board numbers replicates from 1; renumber them")
     elif number > following:
         raise BoardError(
             f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in "
@@ -202,7 +204,7 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
     if missing:
         raise BoardError(
             f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
-            "a replicate is complete or it is none"
+            "a replicate must be complete"
         )
     extra = sorted(set(scores.items) - set(items))
     if extra:

@@ -1,4 +1,4 @@
-"""A leaderboard that lives: panels, models and items come, the design stays, every claim is paid from one budget."""
+"""A persistent leaderboard: panels, models and items are added, the design stays, one budget pays for every claim."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bbedge.text import counted
 
 
 class Board:
-    """A board on disk or in a database. Make one with :meth:`create`, come back to it with :meth:`open`.
+    """A board on disk or in a database. Make one with :meth:`create`, open it again with :meth:`open`.
 
     In a ``with`` statement it is closed at the end. Two boards are equal only if they are the same object.
 
@@ -66,7 +66,7 @@ class Board:
         items: Sequence[str],
         blocks: Sequence[str] | None = None,
     ) -> Board:
-        """Freeze a design. Doing it again with the same design changes nothing; with another one it is refused."""
+        """Freeze a design. A second call with the same design changes nothing; with another design it is refused."""
         labels = tuple(items if blocks is None else blocks)
         state = BoardState(design, models, items, labels)
         store = Store(place, create=True)
@@ -78,7 +78,7 @@ class Board:
             elif (before := created(events[0]).computed_registration) != design.registration(models, items, labels):
                 raise BoardError(
                     f"{store.name}: a board with another design (registration {before[:16]}) is here already; a design "
-                    "cannot be changed after it was frozen. Make a new board elsewhere"
+                    "cannot be changed after it was frozen. Create a new board at another place"
                 )
         return cls(store)
 
@@ -89,7 +89,7 @@ class Board:
 
     @property
     def name(self) -> str:
-        """Where the board is, fit to be shown."""
+        """Where the board is, without a password."""
         return self._store.name
 
     @property
@@ -182,7 +182,7 @@ class Board:
             change.retire(model)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
-        """Write down something that readers of the board should know, with any JSON values; it changes nothing else."""
+        """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
         with self._change() as change:
             change.note(about, text, particulars)
 
@@ -213,7 +213,7 @@ class Board:
         return import_module("bbedge.board_certificate").board_certificate(self, epoch)
 
     def verify(self, head: str | None = None) -> Verified:
-        """Compute every look again from the stored scores and compare it with everything that the board ever said.
+        """Compute every look again from the stored scores and compare it with every event of the board.
 
         The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
         published earlier, or at least its first 16 digits: some event must have it.
@@ -232,7 +232,7 @@ class Board:
         return self._store
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._store.close()
 
     @contextmanager

@@ -1,7 +1,7 @@
-"""Frozen classes as canonical JSON, and back: nothing but what the types of their fields allow is ever read.
+"""Frozen classes as canonical JSON and back. Reading accepts only what the types of the fields allow.
 
-A class may have several forms: a field that is marked by its metadata is part of some of them only, and has its default
-in the others.
+A class may have several forms. A field that its metadata marks belongs to some of them, and has its default in the
+others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ HASH = re.compile(r"[0-9a-f]{64}")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _CLAIM = re.compile(r"0|[1-9][0-9]{0,9}")
 
-Convert = Callable[[Any], Any]
+SINCE_2: Mapping[str, object] = {"since": 2}
+"""Marks a field that form 1 lacks."""
+UNTIL_1: Mapping[str, object] = {"until": 1}
+"""Marks a field that only form 1 has."""
+FLAT: Mapping[str, object] = {"flat": True}
+"""Marks a field that is a class of its own, with its keys among those of the class that has it."""
 
 
 def _same(value: object) -> object:
@@ -35,31 +40,28 @@ def _same(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How a value is read from JSON and written to it."""
+    """How values of a type are read from JSON and written to it."""
 
     allowed: Callable[[Any], bool]
-    """Whether what the JSON holds may stand there."""
-    convert: Convert = _same
-    """The value of what the JSON holds."""
-    write: Convert = _same
-    """What stands for a value in JSON."""
+    """Whether a JSON value is one of them."""
+    convert: Callable[[Any], Any] = _same
+    """From JSON."""
+    write: Callable[[Any], Any] = _same
+    """To JSON."""
 
-    def read(self, value: object) -> Any:  # noqa: ANN401 - of the type that the codec is for
-        """The value, or ``ValueError``."""
+    def read(self, value: object) -> Any:  # noqa: ANN401 - a value of the type
+        """From JSON; ``ValueError`` if it is not allowed."""
         if not self.allowed(value):
             raise ValueError
         return self.convert(value)
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text that can be stored: without an unpaired surrogate."""
-    if not isinstance(value, str):
-        return False
+    """Whether it is text without unpaired surrogates, which can be stored."""
     try:
-        value.encode()
+        return isinstance(value, str) and value.encode() is not None
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _is_number(value: object) -> bool:
@@ -70,30 +72,18 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _whole(least: int) -> Codec:
-    return Codec(lambda value: type(value) is int and least <= value <= LARGEST)
+def _matches(form: re.Pattern[str]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and form.fullmatch(value) is not None
 
 
-def _spelled(form: re.Pattern[str], convert: Convert = _same, write: Convert = _same) -> Codec:
-    return Codec(lambda value: isinstance(value, str) and form.fullmatch(value) is not None, convert, write)
-
-
-Count = Annotated[int, _whole(0)]
-Ordinal = Annotated[int, _whole(1)]
+Count = Annotated[int, Codec(lambda value: type(value) is int and 0 <= value <= LARGEST)]
+Ordinal = Annotated[int, Codec(lambda value: type(value) is int and 1 <= value <= LARGEST)]
 Number = Annotated[float, Codec(_is_number)]
 Name = Annotated[str, Codec(lambda value: is_text(value) and value != "")]
-Digest = Annotated[str, _spelled(HASH)]
-ClaimKey = Annotated[int, _spelled(_CLAIM, int, str)]
-Bits = Annotated[bytes, _spelled(_BASE64, base64.b64decode, lambda value: base64.b64encode(value).decode("ascii"))]
+Digest = Annotated[str, Codec(_matches(HASH))]
+ClaimKey = Annotated[int, Codec(_matches(_CLAIM), int, str)]
+Bits = Annotated[bytes, Codec(_matches(_BASE64), base64.b64decode, lambda bits: base64.b64encode(bits).decode("ascii"))]
 Json = Annotated[Mapping[str, object], Codec(_is_dict)]
-
-
-SINCE_2: Mapping[str, object] = {"since": 2}
-"""Marks a field that form 1 lacks."""
-UNTIL_1: Mapping[str, object] = {"until": 1}
-"""Marks a field that only form 1 has."""
-FLAT: Mapping[str, object] = {"flat": True}
-"""Marks a group of fields, whose keys stand among those of the class that has it."""
 
 
 class _Key(NamedTuple):
@@ -104,28 +94,28 @@ class _Key(NamedTuple):
     group: Any
     """The class whose keys stand in its place, or ``None``."""
     optional: bool
-    """Whether such a group may be absent."""
+    """Whether these keys may be absent."""
 
 
 @cache
 def _keys(cls: Any, form: int) -> tuple[_Key, ...]:  # noqa: ANN401 - a dataclass
-    hints = get_type_hints(cls, include_extras=True)
-    found = []
+    hints, found = get_type_hints(cls, include_extras=True), []
     for each in fields(cls):
         if each.metadata.get("since", form) <= form <= each.metadata.get("until", form):
             hint = hints[each.name]
-            kinds = get_args(hint) or (hint,)
-            group = kinds[0] if each.metadata.get("flat") else None
-            found.append(_Key(each.name, _codec(hint), group, type(None) in kinds))
+            parts = get_args(hint) or (hint,)
+            found.append(
+                _Key(each.name, _codec(hint), parts[0] if "flat" in each.metadata else None, type(None) in parts)
+            )
     return tuple(found)
 
 
-def names(cls: Any, form: int) -> frozenset[str]:  # noqa: ANN401 - a dataclass
-    """The keys of a class in a form, with those of its groups."""
+def names(cls: Any, form: int) -> set[str]:  # noqa: ANN401 - a dataclass
+    """The keys of a class in a form."""
     found: set[str] = set()
-    for key in _keys(cls, form):
-        found |= {key.name} if key.group is None else names(key.group, form)
-    return frozenset(found)
+    for name, _, group, _ in _keys(cls, form):
+        found |= {name} if group is None else names(group, form)
+    return found
 
 
 def read_fields(cls: Any, content: Mapping[str, object], form: int) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401
@@ -155,7 +145,7 @@ def _read_key(name: str, codec: Codec, content: Mapping[str, object]) -> object:
 
 
 def written(value: Any, form: int) -> dict[str, object]:  # noqa: ANN401 - a dataclass
-    """The keys of a value in a form."""
+    """The keys and JSON values of a value in a form."""
     plain: dict[str, object] = {}
     for name, codec, group, _ in _keys(value.__class__, form):
         part = getattr(value, name)
@@ -172,15 +162,14 @@ def canonical(value: object) -> str:
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The JSON object that a canonical text stands for; ``BoardError`` if it is any other text."""
+    """The JSON object that a canonical text stands for; any other text raises ``BoardError``."""
     try:
         content = json.loads(text)
-        if canonical(content) != text:
-            raise ValueError("not in canonical form, or a key comes twice")
-    except RecursionError as error:
-        raise BoardError("its content is not what bbedge writes (nested too deeply)") from error
-    except ValueError as error:
-        raise BoardError(f"its content is not what bbedge writes ({error})") from error
+        problem = None if canonical(content) == text else "not in canonical form, or a key comes twice"
+    except (RecursionError, ValueError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    if problem is not None:
+        raise BoardError(f"its content is not what bbedge writes ({problem})")
     if not isinstance(content, dict):
         raise BoardError("its content is not a JSON object")
     return content
@@ -188,13 +177,13 @@ def parsed(text: str) -> dict[str, Any]:
 
 @cache
 def _codec(hint: Any) -> Codec:  # noqa: ANN401 - a type
-    """The codec of a type, composed of those of its parts."""
+    """The codec of a type, made from those of its parts."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return next(each for each in hint.__metadata__ if isinstance(each, Codec))
+        return next(each for each in arguments if isinstance(each, Codec))
     if origin is Literal:
         return Codec(lambda value: value in arguments)
-    if origin in (Union, UnionType):
+    if origin in (Union, UnionType):  # of a type and None
         part = _codec(arguments[0])
         return Codec(
             lambda value: value is None or part.allowed(value),
@@ -216,14 +205,11 @@ def _codec(hint: Any) -> Codec:  # noqa: ANN401 - a type
             lambda value: {key.write(name): part.write(entry) for name, entry in value.items()},
         )
     if is_dataclass(hint):
-        return _record(hint)
+        cls: Any = hint
+        parts = {name: _codec(each) for name, each in get_type_hints(hint, include_extras=True).items()}
+        return Codec(
+            lambda value: isinstance(value, dict) and value.keys() == parts.keys(),
+            lambda value: cls(**{name: each.read(value[name]) for name, each in parts.items()}),
+            lambda value: {name: each.write(getattr(value, name)) for name, each in parts.items()},
+        )
     return Codec(is_text if hint is str else lambda value: isinstance(value, hint))
-
-
-def _record(cls: Any) -> Codec:  # noqa: ANN401 - a dataclass
-    parts = {name: _codec(hint) for name, hint in get_type_hints(cls, include_extras=True).items()}
-    return Codec(
-        lambda value: isinstance(value, dict) and value.keys() == parts.keys(),
-        lambda value: cls(**{name: part.read(value[name]) for name, part in parts.items()}),
-        lambda value: {name: part.write(getattr(value, name)) for name, part in parts.items()},
-    )

@@ -1,4 +1,4 @@
-"""One change to a board inside one transaction: the state changes, and an event with its scores says so."""
+"""One change to a board inside one transaction: change the state, then append an event and its scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The board as it is inside a transaction. After an error, throw it away."""
+    """The board as it is inside a transaction. After an error, discard it."""
 
     session: Session
     """The transaction."""
@@ -66,7 +66,7 @@ class Change:
     """The ledger."""
 
     def create(self) -> None:
-        """Write down the design, models and items that the state begins with."""
+        """Record the design, models and items of a new board."""
         design, epoch = self.state.design, self.state.epoch
         content = Created(
             design=design,
@@ -80,7 +80,7 @@ class Change:
         self._append(content)
 
     def add(self, scores: Scores, copies: Copies | None) -> Added:
-        """Take in complete replicates, in order."""
+        """Add complete replicates, in order."""
         state = self.state
         arrivals = Arrivals.of(scores, state, stored_replicates(self.events, state.epoch.number))
         rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
@@ -110,7 +110,7 @@ class Change:
         content = PilotAdded(
             epoch=epoch.number,
             pilot=epoch.pilots,
-            vectors=fresh.sums,
+            vectors=fresh.vectors,
             runs=tuple(sorted(fresh.stored.runs)),
             candidate=candidate,
             stages=_opened(epoch.stages),
@@ -125,7 +125,7 @@ class Change:
         content = ReplicateAdded(
             epoch=epoch.number,
             replicate=epoch.replicates,
-            vectors=fresh.sums,
+            vectors=fresh.vectors,
             runs=tuple(sorted(fresh.stored.runs)),
             cache=save(self.session, epoch.stages),
             outcome=self.state.outcome(edges),
@@ -180,7 +180,7 @@ class Change:
         self._append(ModelRetired(epoch=epoch.number, model=model, cache=save(self.session, epoch.stages)))
 
     def note(self, about: str, text: str, particulars: Mapping[str, object]) -> None:
-        """Write down something that readers of the board should know."""
+        """Record something that readers of the board should know."""
         epoch = self.state.epoch.number
         self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
 

@@ -14,6 +14,9 @@ from bbedge.errors import BoardError
 GENESIS = "0" * 64
 """What the first event covers."""
 
+TEXTS = ("kind", "at", "payload", "previous", "hash")
+"""The texts of an event, which tables and archives hold in this order after its number."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Event:

@@ -141,7 +141,7 @@ class BoardPlace:
         return BoardError(f"{self.name}: {_explanation(cause, text)}")
 
     def safe(self, text: str) -> str:
-        """A message of a driver without what the URL says in confidence."""
+        """A message of a driver without the secrets of the URL."""
         if self.url is not None:
             for secret in sorted(_secrets(self.url), key=len, reverse=True):
                 # A password that is also the name of the user or the database is shown as that name anyway.
@@ -184,7 +184,7 @@ def sqlite_engine(path: Path) -> sa.Engine:
     url = sa.URL.create("sqlite", database=str(path))
     journal = Path(f"{path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
     if path.exists() and not journal.exists() and not os.access(path.parent, os.W_OK):
-        # A journal cannot be written beside the file; read it as the unchanging thing it is.
+        # A journal cannot be written beside the file; open the file as immutable.
         quoted_path = urllib.parse.quote(os.fsencode(path))
         url = sa.URL.create("sqlite", database=f"file:{quoted_path}", query={"immutable": "1", "uri": "true"})
     engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args={"timeout": BUSY_SECONDS})
@@ -207,7 +207,7 @@ def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the dr
 
 
 def use_journal(connection: sa.Connection) -> None:
-    """Let readers go on while a writer works; a file that cannot be written can still be read."""
+    """Allow reads during a write; a file that cannot be written can still be read."""
     with suppress(DBAPIError):
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
@@ -218,7 +218,7 @@ def _reason(error: BaseException) -> str:
 
 _BUSY = "another program kept writing to the board for {seconds:.0f} s; try again. Nothing was changed"
 _READ_ONLY = "the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
-_FULL = "the disk is full or failing ({text}). The last change was not made; what was there before still is"
+_FULL = "the disk is full or failing ({text}). The last change was not made; earlier content is unchanged"
 _OTHER_FILE = "not a board: the file is damaged or of another kind; restore it from a copy or an export"
 _DAMAGED = "the board file is damaged ({text}); restore it from a copy or an export"
 _UNOPENED = "the board cannot be opened ({text}); check the folder and its permissions"
@@ -256,9 +256,9 @@ def _explanation(error: BaseException, text: str) -> str:
 
 @contextmanager
 def only_maker(folder: Path, *, seconds: float) -> Iterator[None]:
-    """Keep others from making a board in this folder meanwhile, where the system has locks on folders.
+    """Stop other processes from making a board in this folder meanwhile, where the system can lock folders.
 
-    Without locks the boards are as safe, but a process that comes second is refused instead of kept waiting.
+    Without locks the boards are as safe, but a second process is refused instead of waiting.
     """
     number = _open_folder(folder)
     if number is None:
@@ -322,7 +322,7 @@ def _move(made: Path, target: Path) -> None:
     if os.name == "nt":  # pragma: no cover - there, renaming does not replace
         made.rename(target)
         return
-    # An empty file holds the name until the board replaces it. It is no board, so no other process has written to it:
-    # whoever makes boards waits for the lock of the folder.
+    # An empty file holds the name until the board replaces it. No other process writes to it: it is not a board, and
+    # making a board there needs the lock of the folder.
     os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE))
     made.replace(target)

@@ -43,9 +43,9 @@ def load(session: Session) -> tuple[list[Event], BoardState]:
     """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
     events = list(checked(session.events()))
     if not events:
-        raise NoBoardError("the board is empty: its making was interrupted; run bbedge board init again")
+        raise NoBoardError("the board is empty: its creation was interrupted; run bbedge board init again")
     if session.head() != events[-1].hash:
-        raise BoardError("the end of the ledger is missing or was edited: its last event is not the one noted as head")
+        raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
     sums = saved_sums(events)
     usable = {claim: saved for claim, saved in session.cache().items() if digest(saved) == sums.get(claim)}
     if sums.keys() - usable.keys():

@@ -2,7 +2,7 @@
 
 A board has **epochs** (benchmark versions) and, in each, **stages**: the first tests all directions among the models
 that open the epoch, every later one the directions that touch one added model. Each stage is a *claim* with its own
-level; the levels sum to at most ``alpha`` over the board's whole life.
+level; the levels sum to at most ``alpha`` over all epochs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Stage:
         return Opened(claim=self.claim, level=self.level, newcomer=self.newcomer, design_hash=self.design.hash)
 
     def take(self, panel: Panel, replicate: int) -> list[NewEdge]:
-        """Take in a replicate and look. Models that the panel lacks have been retired: their directions stop."""
+        """Add a replicate and look. Models that the panel lacks have been retired: their directions stop."""
         gone = [model for model in self.certifier.evidence.active if model not in panel]
         if gone:
             self.certifier.stop(gone)
@@ -95,7 +95,7 @@ class Epoch:
 
 
 class BoardState:
-    """What a board holds. Every method applies one event, or raises; after an error, throw the state away."""
+    """What a board holds. Every method applies one event, or raises; after an error, discard the state."""
 
     def __init__(self, design: BoardDesign, models: Sequence[str], items: Sequence[str], blocks: Sequence[str]) -> None:
         self.design = design
@@ -108,7 +108,7 @@ class BoardState:
 
     @property
     def epoch(self) -> Epoch:
-        """The benchmark version of now."""
+        """The current benchmark version."""
         return self.epochs[-1]
 
     @property
@@ -128,7 +128,7 @@ class BoardState:
 
     @property
     def spent(self) -> float:
-        """The part of alpha that the claims so far use up."""
+        """The part of alpha that the claims so far use."""
         return math.fsum(stage.level for stage in self.stages)
 
     def next_level(self) -> float:
@@ -213,13 +213,13 @@ class BoardState:
         return self.set_candidate([self.active[i] for i in order])
 
     def set_candidate(self, models: Sequence[str]) -> tuple[str, ...]:
-        """Take what the pilot chose and open the first stage."""
+        """Set what the pilot chose and open the first stage."""
         self.candidate = tuple(sorted(models))
         self.epoch.stages.append(self._stage(self.epoch, newcomer=None))
         return self.candidate
 
     def add_replicate(self, panel: Panel) -> list[NewEdge]:
-        """Take in a replicate and look at every stage of the epoch."""
+        """Add a replicate and look at every stage of the epoch."""
         self.check_panel(panel)
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are not evidence")

@@ -1,7 +1,7 @@
 """Where a board is kept, and its transactions.
 
 One SQLite file by default, or any PostgreSQL database by URL. A write is one transaction that happens whole or not at
-all; writers queue up behind each other. This module, ``tables`` and ``place`` are the only SQL of the project.
+all; writers wait for each other. This module, ``tables`` and ``place`` are the only SQL of the project.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Store:
         path = self._place.path
         with ExitStack() as held:
             if self._is_new and path is not None:
-                # Kept until the board is there: whoever comes second then finds it, and is not refused.
+                # Held until the board exists, so that a second process finds it and is not refused.
                 held.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
                 if not path.exists():
                     yield held.enter_context(self._made(path, is_only_maker=True))
@@ -205,7 +205,7 @@ class Store:
         return [] if rows == ["ok"] else rows
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections."""
         if self._engine is not None:
             self._engine.dispose()
 

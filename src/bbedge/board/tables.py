@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from bbedge.board.ledger import Event
+from bbedge.board.ledger import TEXTS, Event
 from bbedge.board.packing import digest
 from bbedge.errors import BoardError
 from bbedge.text import quoted, shown
@@ -30,13 +30,8 @@ EVENTS = sa.Table(
     "bbedge_events",
     _METADATA,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.String, nullable=False),
-    sa.Column("at", sa.String, nullable=False),
-    sa.Column("payload", sa.Text, nullable=False),
-    sa.Column("previous", sa.String, nullable=False),
-    sa.Column("hash", sa.String, nullable=False),
+    *(sa.Column(name, sa.Text if name == "payload" else sa.String, nullable=False) for name in TEXTS),
 )
-_TEXT_COLUMNS = ("kind", "at", "payload", "previous", "hash")
 VECTORS = sa.Table(
     "bbedge_vectors",
     _METADATA,
@@ -158,10 +153,7 @@ class Session:
     def events(self) -> list[Event]:
         """The ledger, in order."""
         rows = self._connection.execute(sa.select(EVENTS).order_by(EVENTS.c.seq))
-        return [
-            Event(seq=_as(int, row.seq), **{name: _as(str, getattr(row, name)) for name in _TEXT_COLUMNS})
-            for row in rows
-        ]
+        return [Event(seq=_as(int, row.seq), **{name: _as(str, getattr(row, name)) for name in TEXTS}) for row in rows]
 
     def head(self) -> str | None:
         """The hash of the last event, as it was noted beside the ledger."""
@@ -171,7 +163,7 @@ class Session:
     def append(self, event: Event) -> None:
         """Add an event to the ledger."""
         self._connection.execute(
-            sa.insert(EVENTS).values(seq=event.seq, **{name: getattr(event, name) for name in _TEXT_COLUMNS})
+            sa.insert(EVENTS).values(seq=event.seq, **{name: getattr(event, name) for name in TEXTS})
         )
         self._connection.execute(sa.delete(META).where(META.c.key == "head"))
         self._connection.execute(sa.insert(META).values(key="head", value=event.hash))

@@ -1,4 +1,4 @@
-"""Checking a board from the ground up: everything it ever said is computed again from the stored scores."""
+"""Verify a board: compute every event again from the stored scores and compare."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What was checked and found right."""
+    """What was checked and found correct."""
 
     events: int
     """Events of the ledger."""
@@ -70,7 +70,7 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
     if not events:
         raise BoardError("the board is empty")
     if session.head() != events[-1].hash:
-        raise BoardError("the end of the ledger is missing or was edited: its last event is not the noted head")
+        raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
     if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
         raise BoardError(f"no event has the published hash {head[:64]}: the history was rewritten")
     _check_vectors(session, events)
@@ -111,7 +111,7 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
 
 
 def _check_place(event: Event, state: BoardState) -> None:
-    """The event names the epoch, the replicate and the models that the board was at."""
+    """The event names the epoch, the replicate and the models that the board had."""
     content, epoch = event.content, state.epoch
     assert not isinstance(content, Created)  # a checked ledger has it first and only there
     expected = epoch.number + isinstance(content, ItemsAdded)
@@ -121,13 +121,13 @@ def _check_place(event: Event, state: BoardState) -> None:
         is_pilot = isinstance(content, PilotAdded)
         place = -1 - epoch.pilots if is_pilot else 1 + epoch.replicates
         if content.place != place or state.in_pilot != is_pilot:
-            raise BoardError(f"{event.called}: it is number {abs(content.place)}, and cannot have come then")
+            raise BoardError(f"{event.called}: number {abs(content.place)} is not the next one")
         if content.vectors.keys() != set(state.active):
             raise BoardError(f"{event.called}: its models are not those that the board had")
 
 
 def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], edges: Sequence[NewEdge]) -> None:
-    """What the event says came of it is what comes of it."""
+    """The outcome that the event records is the one that follows from the scores."""
     content, epoch = event.content, state.epoch
     if isinstance(content, PilotAdded | ModelAdded | ItemsAdded):
         _check_stages(event, content.stages, opened)
@@ -256,7 +256,7 @@ def _check_certificate(event: Event, recorded: NewEdge, computed: NewEdge) -> No
 
 
 def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -> None:
-    """Everything that is saved for speed says what the panels say: evidence, means, certificates, looks."""
+    """The saved evidence is that of the panels: evidence, means, certificates, looks."""
     sums, cached = saved_sums(events), session.cache()
     for stage in state.stages:
         saved = cached.get(stage.claim)
@@ -265,7 +265,7 @@ def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -
         if digest(saved) != sums.get(stage.claim):
             raise BoardError(
                 f"the saved evidence of claim {stage.claim} was changed; it is not used, the scores and the ledger are "
-                "in order, and the next replicate writes it anew"
+                "correct, and the next replicate writes it again"
             )
         try:
             different = _difference(saved, stage.certifier.to_bytes())
