@@ -78,7 +78,7 @@ class Board:
             elif (before := created(events[0]).computed_registration) != design.registration(models, items, labels):
                 raise BoardError(
                     f"{store.name}: a board with another design (registration {before[:16]}) is here already; a design "
-                    "cannot be changed after it was frozen. Create a new board at another place"
+                    "cannot be changed after it was frozen. Make a new board elsewhere"
                 )
         return cls(store)
 

@@ -77,7 +77,7 @@ def test_a_model_that_comes_twice(board, rng):
 
 
 def test_a_missing_item(board, rng):
-    with refusal(board, "1 of 6 items of the benchmark are not in the files: 'q5'; a replicate is complete or it is"):
+    with refusal(board, "1 of 6 items of the benchmark are not in the files: 'q5'; a replicate must be complete"):
         board.add(runs(rng, ABC, items=ITEMS[:5], start=3))
 
 
