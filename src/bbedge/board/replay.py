@@ -39,13 +39,19 @@ def saved_sums(events: Iterable[Event]) -> dict[int, str]:
     return sums
 
 
-def load(session: Session) -> tuple[list[Event], BoardState]:
-    """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
+def whole_ledger(session: Session) -> list[Event]:
+    """All events, each checked; a ledger without a beginning or an end is refused."""
     events = list(checked(session.events()))
     if not events:
         raise NoBoardError("the board is empty: its creation was interrupted; run bbedge board init again")
     if session.head() != events[-1].hash:
         raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
+    return events
+
+
+def load(session: Session) -> tuple[list[Event], BoardState]:
+    """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
+    events = whole_ledger(session)
     sums = saved_sums(events)
     usable = {claim: saved for claim, saved in session.cache().items() if digest(saved) == sums.get(claim)}
     if sums.keys() - usable.keys():

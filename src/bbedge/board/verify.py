@@ -19,9 +19,9 @@ from bbedge.board.events import (
     PilotAdded,
     ReplicateAdded,
 )
-from bbedge.board.ledger import Event, checked
+from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, digest
-from bbedge.board.replay import apply, begin, created, saved_sums
+from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
 from bbedge.board.state import BoardState, Stage
 from bbedge.board.store import Session, Store
 from bbedge.core.evidence import load_arrays
@@ -66,29 +66,11 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
         raise DomainError(
             f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
         )
-    events = list(checked(session.events()))
-    if not events:
-        raise BoardError("the board is empty")
-    if session.head() != events[-1].hash:
-        raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
+    events = whole_ledger(session)
     if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
         raise BoardError(f"no event has the published hash {head[:64]}: the history was rewritten")
     _check_vectors(session, events)
-    certificates = 0
-    first = created(events[0])
-    try:
-        state = begin(events[0])
-    except BbedgeError as error:
-        raise BoardError(f"{events[0].called} cannot have happened: {error}") from error
-    stated, right = (
-        (first.design_hash, first.design.hash)
-        if first.version == 1
-        else (first.registration, first.computed_registration)
-    )
-    if stated != right:
-        raise BoardError(f"{events[0].called}: the design does not match its hash")
-    _check_stages(events[0], first.stages, state.epoch.stages)
-    _check_cache_keys(events[0], state.epoch.stages)
+    state, certificates = _begun(events[0]), 0
     for event in events[1:]:
         before = len(state.stages)
         _check_place(event, state)
@@ -108,6 +90,21 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
         spent=state.spent,
         head=events[-1].hash,
     )
+
+
+def _begun(event: Event) -> BoardState:
+    """The state after the first event, whose hashes, claims and saved evidence are checked."""
+    content = created(event)
+    try:
+        state = begin(event)
+    except BbedgeError as error:
+        raise BoardError(f"{event.called} cannot have happened: {error}") from error
+    stated = content.design_hash if content.version == 1 else content.registration
+    if stated != (content.design.hash if content.version == 1 else content.computed_registration):
+        raise BoardError(f"{event.called}: the design does not match its hash")
+    _check_stages(event, content.stages, state.epoch.stages)
+    _check_cache_keys(event, state.epoch.stages)
+    return state
 
 
 def _check_place(event: Event, state: BoardState) -> None:
