@@ -712,7 +712,7 @@ def test_a_board_begins_from_scores_that_are_there(bbedge, tmp_path):
     board = Board.open(place)
     frozen = board.events[0].content
     board.close()
-    assert (frozen["models"], frozen["items"], frozen["blocks"]) == (["a", "b"], ["q1", "q3", "q,2"], ["x", "y", "x"])
+    assert (frozen.models, frozen.items, frozen.blocks) == (("a", "b"), ("q1", "q3", "q,2"), ("x", "y", "x"))
 
     again = bbedge("board", "init", place, "--from", scores)
     assert again.code == 2

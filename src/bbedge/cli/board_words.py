@@ -59,28 +59,27 @@ def claims(board: Board) -> list[ClaimRow]:
 
 def particulars(event: Event) -> str:
     """An event in a line."""
-    from bbedge.board.replay import registration_of
+    from bbedge.board import events
 
-    content = event.content
-    if event.kind == "init":
-        registration = registration_of(event)[:16]
-        return f"{len(content['models'])} models, {len(content['items'])} items, registration {registration}"
-    if event.kind == "pilot":
-        chosen = f", chose {', '.join(content['candidate'])}" if content["candidate"] else ""
-        return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
-    if event.kind == "replicate":
-        look = content["look"]
-        edges = f"{look['edges']} certificates, {len(content['certified'])} new"
-        return f"epoch {content['epoch']}, replicate {content['replicate']}: {edges}"
-    if event.kind == "add-model":
-        return (
-            f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new certificates"
-        )
-    if event.kind == "add-items":
-        return f"epoch {content['epoch']}: {len(content['items'])} new items"
-    if event.kind == "note":
-        return f"{content['about']}: {content['text']}"
-    return str(content["model"])
+    match event.content:
+        case events.Created() as made:
+            registration = made.computed_registration[:16]
+            return f"{len(made.models)} models, {len(made.items)} items, registration {registration}"
+        case events.PilotAdded() as added:
+            chosen = f", chose {', '.join(added.candidate)}" if added.candidate else ""
+            return f"epoch {added.epoch}, pilot replicate {added.pilot}{chosen}"
+        case events.ReplicateAdded() as added:
+            edges = f"{added.outcome.look.edges} certificates, {len(added.outcome.certified)} new"
+            return f"epoch {added.epoch}, replicate {added.replicate}: {edges}"
+        case events.ModelAdded() as added:
+            new = 0 if added.outcome is None else len(added.outcome.certified)
+            return f"{added.model}: {len(added.vectors)} runs, {new} new certificates"
+        case events.ItemsAdded() as added:
+            return f"epoch {added.epoch}: {len(added.items)} new items"
+        case events.NoteAdded() as note:
+            return f"{note.about}: {note.text}"
+        case events.ModelRetired() as retired:
+            return retired.model
 
 
 def graph_csv(board: Board) -> str:
