@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from bbedge.board import Board
+from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
 from bbedge.certificate.standing import Stood, stood
@@ -43,12 +44,12 @@ def notes(board: Board, number: int) -> list[str]:
         notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
         notes.append(f"Retired: {listed(board.state.retired)}. Their certificates remain valid.")
-    if board.events[0].version == 1:
+    if board.events[0].content.version == 1:
         notes.append(
             f"An earlier version of bbedge created this board. The hash that it published, {board.design.hash}, covers "
             f"the settings only; the registration {board.registration} also covers models, items and blocks."
         )
-    notes += [shown(note["text"], None) for note in board.noted if note["epoch"] == number]
+    notes += [shown(note.text, None) for note in board.noted if note.epoch == number]
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)
     for epoch in board.state.epochs:
@@ -67,11 +68,11 @@ def copies_counted(board: Board, number: int) -> list[str]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
     counted, joined = [], []
     for event in board.events:
-        if event.content.get("copies") and event.content["epoch"] == number:
-            if event.kind == "add-model":
-                joined.append(event.content["model"])
-            else:
-                counted.append(f"{event.kind} {event.content[event.kind]}")
+        match event.content:
+            case PilotAdded() | ReplicateAdded() as added if added.origin.copies and added.epoch == number:
+                counted.append(f"{added.kind} {abs(added.place)}")
+            case ModelAdded() as added if added.origin.copies and added.epoch == number:
+                joined.append(added.model)
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
@@ -128,13 +129,13 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
     looks, after = 0, [0]
     joined: dict[str, int] = {}
     for event in board.events:
-        if event.content.get("epoch") != epoch:
-            continue
-        if event.kind == "add-model":
-            joined[event.content["model"]] = looks + 1
-        looks += "look" in event.content
-        if event.kind == "replicate":
-            after.append(looks)
+        match event.content:
+            case ReplicateAdded() as added if added.epoch == epoch:
+                looks += 1
+                after.append(looks)
+            case ModelAdded() as added if added.epoch == epoch:
+                joined[added.model] = looks + 1
+                looks += added.outcome is not None
     found = np.array(after, dtype=np.int64)[leaderboard.first_certified]
     for i, model in enumerate(leaderboard.design.models):
         for ends in (found[i], found[:, i]):

@@ -3,6 +3,9 @@
 A bad input raises one of these, with a message that says what was given, what is allowed and what to do.
 Anything else that escapes is a bug and keeps its traceback.
 
+A message that names an argument holds it as an :class:`Argument`, so that ``str(error)`` writes ``blocks='one'`` and
+the command line ``--blocks one``.
+
 ::
 
     BbedgeError
@@ -16,9 +19,57 @@ Anything else that escapes is a bug and keeps its traceback.
         └── CopiedReplicateError    replicates that repeat each other, and no word that they count
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Blank(str):
+    """A word that stands for a value to fill in: ``NAME``, written without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument that a message names, with the value to give it if there is one.
+
+    >>> str(Argument("blocks", "one")), str(Argument("columns", {"item": Blank("NAME")})), str(Argument("blocks"))
+    ("blocks='one'", "columns={'item': NAME}", 'blocks')
+    """
+
+    name: str
+    """Its name in Python."""
+    value: object = None
+    """A text, a tuple, a mapping or a :class:`Blank`."""
+
+    def __str__(self) -> str:
+        """The argument as Python code."""
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+Part = str | Argument
+"""A piece of a message."""
+
 
 class BbedgeError(Exception):
     """Base of all errors raised on purpose."""
+
+    def __init__(self, *parts: Part) -> None:
+        super().__init__(*parts)
+
+    def __str__(self) -> str:
+        """The message, with every argument as Python code."""
+        return self.render(str)
+
+    def render(self, write: Callable[[Argument], str]) -> str:
+        """The message, with every argument as ``write`` writes it."""
+        return "".join(part if isinstance(part, str) else write(part) for part in self.args)
 
 
 class DomainError(BbedgeError, ValueError):
@@ -40,21 +91,21 @@ class FormatError(DataError):
 class CopiedReplicateError(DataError):
     """Replicates repeat each other score by score, and the design does not say that such replicates count."""
 
-    def __init__(self, what: str, *, remedy: str = "") -> None:
-        self.what = what
-        """Which replicates repeat which."""
-        self.remedy = remedy
-        """What else can be done about it."""
-        super().__init__(self.explained("copies='allow'"))
-
-    def explained(self, allow: str) -> str:
-        """The whole message; ``allow`` is how the caller can say that such replicates count."""
-        other = f" {self.remedy}" if self.remedy else ""
-        return (
-            f"{self.what} Likely causes: greedy decoding, a cache that repeats its answers, or a copied file. If it is "
-            f"a copy, remove it.{other} If every replicate was run separately, count them all with {allow}; the result "
-            "then states it. Do not run again only because the scores repeat: that selects replicates by their scores"
+    def __init__(self, what: str, remedy: str = "") -> None:
+        self.what, self.remedy = what, remedy
+        """Which replicates repeat which, and what else can be done about it."""
+        other = f" {remedy}" if remedy else ""
+        super().__init__(
+            f"{what} Likely causes: greedy decoding, a cache that repeats its answers, or a copied file. If it is a "
+            f"copy, remove it.{other} If every replicate was run separately, count them all with ",
+            Argument("copies", "allow"),
+            "; the result then states it. Do not run again only because the scores repeat: that selects replicates by "
+            "their scores",
         )
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """Pickle the arguments, not the message made from them."""
+        return type(self), (self.what, self.remedy)
 
 
 class BoardError(BbedgeError):

@@ -157,7 +157,7 @@ def redated(source: Path, archive: Path, at: str) -> list[str]:
     head, *rows, cache = [json.loads(line) for line in source.read_text(encoding="ascii").splitlines()]
     last = None
     for row in rows:
-        last = Event.after(last, row["kind"], at, json.loads(row["payload"]))
+        last = Event.after(last, row["kind"], at, row["payload"])
         row |= {"at": at, "previous": last.previous, "hash": last.hash}
     head["head"] = rows[-1]["hash"]
     archive.write_text("".join(json.dumps(row) + "\n" for row in (head, *rows, cache)), encoding="ascii")

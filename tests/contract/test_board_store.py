@@ -12,6 +12,7 @@ import pytest
 from bbedge.board.ledger import Event
 from bbedge.board.store import SCHEMA_VERSION, Store, Vector
 from bbedge.errors import BoardError
+from unit.board.forging import event_after
 
 
 def chain(count: int) -> list[Event]:
@@ -20,7 +21,7 @@ def chain(count: int) -> list[Event]:
     for number in range(count):
         content = {"number": number, "text": "ü \x00 \ud800 '\"", "big": 0.1 + number}
         events.append(
-            Event.after(events[-1] if events else None, "init" if not number else "retire", f"t{number}", content)
+            event_after(events[-1] if events else None, "init" if not number else "retire", f"t{number}", content)
         )
     return events
 
@@ -273,7 +274,7 @@ def test_a_process_that_dies_inside_a_transaction_leaves_nothing_and_no_lock(sto
         "from bbedge.board.ledger import Event\n"
         "from bbedge.board.store import Store, Vector\n"
         "with Store(sys.argv[1]).write() as session:\n"
-        "    session.append(Event.after(None, 'init', 'now', {}))\n"
+        "    session.append(Event.after(None, 'init', 'now', '{}'))\n"
         "    session.put_vectors(1, [Vector(epoch=1, replicate=1, model='a', data=b'x' * 100_000)])\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

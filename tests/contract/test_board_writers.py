@@ -84,7 +84,7 @@ def at_once(board: Board, writers: tuple[Writer, Writer], tasks: list[tuple[str 
 
 
 def seeds(place: str) -> list[dict[str, str]]:
-    return [event.content["vectors"] for event in Board.open(place).events[1:]]
+    return [dict(event.content.vectors) for event in Board.open(place).events[1:]]
 
 
 def test_two_that_want_the_same_number_with_other_scores(board, place, writers):

@@ -239,8 +239,8 @@ def test_new_edges_top_k_and_open_pairs_are_told(folder):
 
 
 def test_of_many_new_edges_and_sets_the_first_are_told(folder, monkeypatch):
-    monkeypatch.setattr("bbedge.cli.board._MOST_EDGES", 1)
-    monkeypatch.setattr("bbedge.cli.board._MOST_SETS", 0)
+    monkeypatch.setattr("bbedge.cli.board_words._MOST_EDGES", 1)
+    monkeypatch.setattr("bbedge.cli.board_words._MOST_SETS", 0)
     folder.init()
     said = folder("add", folder.board, folder.table("r.csv", THREE, range(1, 9)))
     standing = Board.open(folder.board).leaderboard().standing
@@ -712,7 +712,7 @@ def test_a_board_begins_from_scores_that_are_there(bbedge, tmp_path):
     board = Board.open(place)
     frozen = board.events[0].content
     board.close()
-    assert (frozen["models"], frozen["items"], frozen["blocks"]) == (["a", "b"], ["q1", "q3", "q,2"], ["x", "y", "x"])
+    assert (frozen.models, frozen.items, frozen.blocks) == (("a", "b"), ("q1", "q3", "q,2"), ("x", "y", "x"))
 
     again = bbedge("board", "init", place, "--from", scores)
     assert again.code == 2

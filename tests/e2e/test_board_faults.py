@@ -23,6 +23,7 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines
+from bbedge.board.canonical import canonical
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack, unpack
 from bbedge.board.store import Store
@@ -624,7 +625,7 @@ def rewrite(path: Path, seq: int, edit: Callable[[dict], None]) -> None:
             content = json.loads(payload)
             if number == seq:
                 edit(content)
-            last = Event.after(last, kind, at, content)
+            last = Event.after(last, kind, at, canonical(content))
             connection.execute(
                 "UPDATE bbedge_events SET payload = ?, previous = ?, hash = ? WHERE seq = ?",
                 (last.payload, last.previous, last.hash, number),
@@ -635,7 +636,7 @@ def rewrite(path: Path, seq: int, edit: Callable[[dict], None]) -> None:
 
 def certified_at(path: Path) -> int:
     """An event that certified something."""
-    return next(event.seq for event in Board.open(path).events if event.content.get("certified"))
+    return next(event.seq for event in Board.open(path).events if json.loads(event.payload).get("certified"))
 
 
 FORGERIES = {

@@ -102,7 +102,9 @@ def contents(study: Path) -> list[tuple[str, dict]]:
     board = Board.open(study.with_suffix(".bbedge"))
     verify(board.store)
     board.close()
-    return [(event.kind, {k: v for k, v in event.content.items() if k != "cache"}) for event in board.events]
+    return [
+        (event.kind, {k: v for k, v in json.loads(event.payload).items() if k != "cache"}) for event in board.events
+    ]
 
 
 def events(text: str) -> list[dict]:

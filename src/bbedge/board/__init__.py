@@ -1,6 +1,7 @@
 """The persistent leaderboard: a frozen design, a hash-chained ledger, epochs, stages and one error budget."""
 
-from bbedge.board.board import Added, Board
+from bbedge.board.board import Board
+from bbedge.board.change import Added
 from bbedge.board.design import BoardDesign
 from bbedge.board.verify import Verified
 

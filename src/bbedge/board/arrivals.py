@@ -1,15 +1,20 @@
-"""Replicates on their way to the board: arranged, packed, identified, and asked whether they repeat stored scores."""
+"""Replicates on their way to the board: arranged, packed, identified, and compared with what is stored.
+
+A stated number or the identities of its runs say which stored replicate a panel is, never its scores. Where a panel
+only repeats stored scores, the caller decides whether it counts; see :mod:`bbedge.core.copies`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.identity import Stored
+from bbedge.board.events import CountedCopy, ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack
 from bbedge.board.replay import stored_panel
 from bbedge.board.state import BoardState, Panel
@@ -22,6 +27,16 @@ from bbedge.text import listed, quoted
 
 
 @dataclass(slots=True, kw_only=True)
+class Stored:
+    """What the ledger says of a replicate of an epoch."""
+
+    prints: dict[str, Fingerprint]
+    """The checksum of the scores of each model; runs that joined later are among them."""
+    runs: set[str] = field(default_factory=set)
+    """The identities of its runs, as far as they have any."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Arrival:
     """A replicate that is about to be added."""
 
@@ -29,8 +44,6 @@ class Arrival:
     """The scores by model."""
     packed: dict[str, bytes]
     """The same, packed."""
-    sums: dict[str, str]
-    """Their checksums."""
     stored: Stored
     """What will be known of it once it is stored."""
 
@@ -38,25 +51,120 @@ class Arrival:
     def of(cls, panel: Panel, runs: Sequence[str]) -> Arrival:
         """Pack a panel whose runs have these identities."""
         packed = {model: pack(vector) for model, vector in panel.items()}
-        sums = {model: checksum(data) for model, data in packed.items()}
-        prints = {model: Fingerprint.of(vector, sums[model]) for model, vector in panel.items()}
-        return cls(panel=panel, packed=packed, sums=sums, stored=Stored(prints=prints, runs=set(runs)))
+        prints = {model: Fingerprint.of(vector, checksum(packed[model])) for model, vector in panel.items()}
+        return cls(panel=panel, packed=packed, stored=Stored(prints=prints, runs=set(runs)))
+
+    @property
+    def vectors(self) -> dict[str, str]:
+        """The checksum of the scores of each model."""
+        return {model: each.digest for model, each in self.stored.prints.items()}
+
+
+def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
+    """The replicates of an epoch, pilots first."""
+    pilots: list[Stored] = []
+    replicates: list[Stored] = []
+    for event in events:
+        match event.content:
+            case PilotAdded() | ReplicateAdded() as added if added.epoch == epoch:
+                prints = {model: Fingerprint(digest=total) for model, total in added.vectors.items()}
+                each = Stored(prints=prints, runs=set(added.runs))
+                (pilots if isinstance(added, PilotAdded) else replicates).append(each)
+            case ModelAdded() as joined if joined.epoch == epoch:
+                for place, total in enumerate(joined.vectors):
+                    replicates[place].prints[joined.model] = Fingerprint(digest=total)
+                    replicates[place].runs.update(joined.runs[place] if joined.runs else ())
+    return pilots + replicates
+
+
+@dataclass(slots=True, kw_only=True)
+class Arrivals:
+    """Replicates, sorted into those that are on the board and those that are new."""
+
+    already: list[int]
+    """The places, from 1, of those that are on the board."""
+    fresh: list[Arrival]
+    """The others."""
+    stored: list[Stored]
+    """All replicates of the epoch in order, the fresh ones last."""
+
+    @classmethod
+    def of(cls, scores: Scores, state: BoardState, stored: list[Stored]) -> Arrivals:
+        """Sort the replicates of these scores; what contradicts the board is refused."""
+        found = cls(already=[], fresh=[], stored=list(stored))
+        identities = scores.runs or [()] * len(scores.replicates)
+        for label, runs, values in zip(scores.replicates, identities, scores.values, strict=True):
+            each = Arrival.of(arranged(scores, values, state), runs)
+            state.check_known(each.panel)
+            number = _stated_number(label) if scores.numbered else None
+            place = known_place(found.stored, each.stored, number=number)
+            if place is None:
+                state.check_panel(each.panel)
+                found.stored.append(each.stored)
+                found.fresh.append(each)
+            else:
+                found.already.append(place)
+        return found
+
+
+def known_place(stored: Sequence[Stored], given: Stored, *, number: int | None) -> int | None:
+    """The place, from 1, of the stored replicate that this one is; ``None`` if it is the next one.
+
+    ``number`` is the place that it states. Raises if it is neither, or contradicts what is stored.
+    """
+    following = len(stored) + 1
+    if number is None:
+        place = next((place for place, each in enumerate(stored, start=1) if each.runs & given.runs), following)
+    elif number < 1:
+        raise BoardError(f"replicate {number}: a board numbers replicates from 1; renumber them")
+    elif number > following:
+        raise BoardError(
+            f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in "
+            "which they were run, without leaving any out"
+        )
+    else:
+        place = number
+    if place == following:
+        _check_new(stored, given, following)
+        return None
+    _check_same(stored[place - 1], given, place, following, stated=number is not None)
+    return place
+
+
+def _check_new(stored: Sequence[Stored], given: Stored, following: int) -> None:
+    for place, each in enumerate(stored, start=1):
+        twice = sorted(each.runs & given.runs)
+        if twice:
+            raise BoardError(
+                f"replicate {following} has the run {quoted(twice[0])}, which is part of replicate {place} on the "
+                "board; a run counts once"
+            )
+
+
+def _check_same(stored: Stored, given: Stored, place: int, following: int, *, stated: bool) -> None:
+    shared = stored.prints.keys() & given.prints.keys()
+    if not stated and not given.runs <= stored.runs:
+        known = sorted(given.runs & stored.runs)
+        raise BoardError(
+            f"the run {quoted(known[0])} is part of replicate {place} on the board, other runs of the same replicate "
+            "are not; a run counts once. Add the logs of whole replicates"
+        )
+    if not shared or any(stored.prints[model] != given.prints[model] for model in shared):
+        raise BoardError(
+            f"replicate {place} is on the board already, with other scores; a stored replicate cannot be changed. If "
+            f"these are new runs, number them from {following}"
+        )
 
 
 def counted_copies(
-    session: Session,
-    state: BoardState,
-    stored: Sequence[Stored],
-    new: Sequence[Arrival],
-    rule: Copies,
-    *,
-    named: bool,
-) -> dict[int, list[Copy]]:
+    session: Session, state: BoardState, arrivals: Arrivals, rule: Copies, *, named: bool
+) -> dict[int, tuple[CountedCopy, ...]]:
     """The copies among new replicates by the number of replicates before them, or an error if they do not count.
 
-    ``stored`` are all replicates of the epoch in order, the new ones last. Where nothing but the scores tells new
-    replicates from stored ones, that is where they are not ``named``, every repetition is a question.
+    Where only the scores distinguish new replicates from stored ones, because they are not ``named``, every repetition
+    is a question.
     """
+    stored, new = arrivals.stored, arrivals.fresh
     first, pilots = len(stored) - len(new), state.epoch.pilots
 
     def vector(place: int, model: str) -> NDArray[np.float64]:
@@ -73,10 +181,13 @@ def counted_copies(
         if found[0].of < pilots <= found[0].replicate:
             remedy += " The runs of a pilot choose the candidate and cannot be evidence as well."
         raise CopiedReplicateError(described(found, labels), remedy=remedy)
-    by_place: dict[int, list[Copy]] = {}
-    for copy in found:
-        by_place.setdefault(copy.replicate, []).append(copy)
-    return by_place
+    places = {copy.replicate for copy in found}
+    return {place: recorded(copy for copy in found if copy.replicate == place) for place in places}
+
+
+def recorded(copies: Iterable[Copy]) -> tuple[CountedCopy, ...]:
+    """Copies as the ledger states them."""
+    return tuple(CountedCopy(of=copy.of + 1, models=copy.models, whole=copy.whole) for copy in copies)
 
 
 def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
@@ -93,7 +204,7 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
     if missing:
         raise BoardError(
             f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
-            "a replicate is complete or it is none"
+            "a replicate must be complete"
         )
     extra = sorted(set(scores.items) - set(items))
     if extra:
@@ -121,7 +232,7 @@ def _check_blocks(scores: Scores, state: BoardState) -> None:
             )
 
 
-def stated_number(label: str) -> int | None:
+def _stated_number(label: str) -> int | None:
     """The number that a label states, if it is one."""
     return int(float(label)) if _WHOLE.fullmatch(label) else None
 

@@ -1,29 +1,23 @@
-"""A leaderboard that lives: panels, models and items come, the design stays, every claim is paid from one budget."""
+"""A persistent leaderboard: panels, models and items are added, the design stays, one budget pays for every claim."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bbedge.board.archive import export_lines
-from bbedge.board.arrivals import Arrival, arranged, counted_copies, stated_number
-from bbedge.board.contents import EventKind
+from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign
-from bbedge.board.identity import known_place, stored_replicates
+from bbedge.board.events import ModelAdded, NoteAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
-from bbedge.board.packing import checksum, pack
-from bbedge.board.records import look_record, origin_record, stage_records
-from bbedge.board.replay import apply, begin, load, registration_of, save, stored_panel
-from bbedge.board.state import BoardState, NewEdge
-from bbedge.board.store import Session, Store, Vector
+from bbedge.board.replay import apply, begin, created, load
+from bbedge.board.state import BoardState
+from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
 from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
@@ -31,29 +25,11 @@ from bbedge.core.notes import Note
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.files import write_whole
-from bbedge.text import counted, listed, quoted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
-    """What a change did."""
-
-    replicates: tuple[int, ...] = ()
-    """Replicates that were added."""
-    pilots: tuple[int, ...] = ()
-    """Pilot replicates that were added."""
-    already: tuple[int, ...] = ()
-    """Replicates that were on the board already, with the same scores."""
-    already_pilots: tuple[int, ...] = ()
-    """Pilot replicates that were on the board already, with the same scores."""
-    edges: tuple[NewEdge, ...] = ()
-    """Directions certified for the first time."""
-    candidate: tuple[str, ...] | None = None
-    """The Top-k candidate, if the pilot has just chosen it."""
+from bbedge.text import counted
 
 
 class Board:
-    """A board on disk or in a database. Make one with :meth:`create`, come back to it with :meth:`open`.
+    """A board on disk or in a database. Make one with :meth:`create`, open it again with :meth:`open`.
 
     In a ``with`` statement it is closed at the end. Two boards are equal only if they are the same object.
 
@@ -90,32 +66,20 @@ class Board:
         items: Sequence[str],
         blocks: Sequence[str] | None = None,
     ) -> Board:
-        """Freeze a design. Doing it again with the same design changes nothing; with another one it is refused."""
+        """Freeze a design. A second call with the same design changes nothing; with another design it is refused."""
         labels = tuple(items if blocks is None else blocks)
         state = BoardState(design, models, items, labels)
         store = Store(place, create=True)
         store.check_storable(models)
         with store.write() as session:
             events = list(checked(session.events()))
-            registration = design.registration(models, items, labels)
-            content = {
-                "design": design.content,
-                "registration": registration,
-                "models": list(models),
-                "items": list(items),
-                "blocks": list(labels),
-                "stages": stage_records(state.epoch.stages),
-            }
-            if events:
-                before = registration_of(events[0])
-                if before != registration:
-                    raise BoardError(
-                        f"{store.name}: a board with another design (registration {before[:16]}) is here already; a "
-                        "design cannot be changed after it was frozen. Make a new board elsewhere"
-                    )
-            else:
-                content["cache"] = save(session, state.epoch.stages)
-                session.append(Event.after(None, "init", _now(), content))
+            if not events:
+                Change(session=session, state=state, events=events).create()
+            elif (before := created(events[0]).computed_registration) != design.registration(models, items, labels):
+                raise BoardError(
+                    f"{store.name}: a board with another design (registration {before[:16]}) is here already; a design "
+                    "cannot be changed after it was frozen. Make a new board elsewhere"
+                )
         return cls(store)
 
     @classmethod
@@ -125,7 +89,7 @@ class Board:
 
     @property
     def name(self) -> str:
-        """Where the board is, fit to be shown."""
+        """Where the board is, without a password."""
         return self._store.name
 
     @property
@@ -136,7 +100,7 @@ class Board:
     @property
     def registration(self) -> str:
         """The hash of everything that was frozen when the board was made: design, models, items and blocks."""
-        return registration_of(self._events[0])
+        return created(self._events[0]).computed_registration
 
     @property
     def state(self) -> BoardState:
@@ -179,7 +143,7 @@ class Board:
             state = begin(self._events[0])
             for event in self._events[1:]:
                 apply(state, session, event)
-                if event.kind == "replicate" and event.content["epoch"] == number:
+                if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
                     certifier = state.epoch.stages[0].certifier
                     yield Look(
                         replicate=state.epoch.replicates,
@@ -194,73 +158,8 @@ class Board:
         that repeats stored scores raises :class:`~bbedge.errors.CopiedReplicateError`, unless the design or ``copies``
         says that it counts; the ledger then states it.
         """
-        with self._change() as (session, state, events):
-            epoch = state.epoch
-            stored = stored_replicates(events, epoch.number)
-            already: list[int] = []
-            fresh: list[Arrival] = []
-            for label, runs, values in zip(
-                scores.replicates, scores.runs or [()] * len(scores.replicates), scores.values, strict=True
-            ):
-                each = Arrival.of(arranged(scores, values, state), runs)
-                state.check_known(each.panel)
-                number = stated_number(label) if scores.numbered else None
-                place = known_place(stored, each.stored, number=number)
-                if place is None:
-                    state.check_panel(each.panel)
-                    stored.append(each.stored)
-                    fresh.append(each)
-                else:
-                    already.append(place)
-            rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
-            found = counted_copies(session, state, stored, fresh, rule, named=named)
-            added = _Additions()
-            for each in fresh:
-                place = epoch.pilots + epoch.replicates
-                content = origin_record(scores, found.get(place, [])) | {
-                    "epoch": epoch.number,
-                    "vectors": each.sums,
-                    "runs": sorted(each.stored.runs),
-                }
-                self._append_replicate(session, events, state, each, content, added)
-        return Added(
-            replicates=tuple(added.replicates),
-            pilots=tuple(added.pilots),
-            already=tuple(place - state.epoch.pilots for place in already if place > state.epoch.pilots),
-            already_pilots=tuple(place for place in already if place <= state.epoch.pilots),
-            edges=tuple(added.edges),
-            candidate=added.candidate,
-        )
-
-    def _append_replicate(
-        self,
-        session: Session,
-        events: list[Event],
-        state: BoardState,
-        fresh: Arrival,
-        content: dict[str, Any],
-        added: _Additions,
-    ) -> None:
-        """Take in one replicate: as a pilot while the pilot lasts, as evidence afterwards."""
-        epoch = state.epoch
-        kind: EventKind
-        if state.in_pilot:
-            kind, place = "pilot", -(epoch.pilots + 1)
-            earlier = [stored_panel(session, state, place) for place in range(-1, place, -1)]
-            added.candidate = state.add_pilot(fresh.panel, earlier)
-            added.pilots.append(-place)
-            content |= {"pilot": -place, "candidate": added.candidate, "stages": stage_records(epoch.stages)}
-        else:
-            kind, place = "replicate", epoch.replicates + 1
-            edges = state.add_replicate(fresh.panel)
-            added.edges += edges
-            added.replicates.append(place)
-            content |= {"replicate": place} | look_record(epoch.stages, edges, epoch.looks[-1])
-        content["cache"] = save(session, epoch.stages)
-        vectors = [
-            Vector(epoch=epoch.number, replicate=place, model=model, data=data) for model, data in fresh.packed.items()
-        ]
-        self._append(session, events, kind, content, vectors)
+        with self._change() as change:
+            return change.add(scores, copies)
 
     def add_model(self, name: str, scores: Scores | None = None, *, copies: Copies | None = None) -> Added:
         """Join a new model's runs with the stored replicates under the pairing rule and test its directions.
@@ -269,79 +168,41 @@ class Board:
         other score by score are treated as in :meth:`add`.
         """
         self._store.check_storable([name])
-        with self._change() as (session, state, events):
-            runs: list[NDArray[np.float64]] = []
-            if scores is not None:
-                scores.check_copies(copies or state.design.copies)
-                if scores.models != (name,):
-                    found = listed(scores.models)
-                    raise BoardError(f"the files hold the scores of {found}; expected {quoted(name)} alone")
-                runs = [arranged(scores, values, state)[name] for values in scores.values]
-            epoch = state.epoch
-            stored = (stored_panel(session, state, r) for r in range(1, epoch.replicates + 1))
-            edges = state.add_model(name, runs, stored)
-            stage = epoch.stages[-1]
-            packed = [pack(run) for run in runs]
-            content = origin_record(scores, () if scores is None else scores.copies) | {
-                "epoch": epoch.number,
-                "model": name,
-                "vectors": [checksum(data) for data in packed],
-                "runs": [list(names) for names in scores.runs] if scores is not None else [],
-                "stages": stage_records([stage]),
-                "cache": save(session, [stage]),
-            }
-            if epoch.replicates:
-                content |= look_record(epoch.stages, edges, epoch.looks[-1])
-            vectors = [
-                Vector(epoch=epoch.number, replicate=r, model=name, data=data) for r, data in enumerate(packed, start=1)
-            ]
-            self._append(session, events, "add-model", content, vectors)
-        return Added(edges=tuple(edges))
+        with self._change() as change:
+            return change.add_model(name, scores, copies)
 
     def add_items(self, items: Sequence[str], blocks: Sequence[str] | None = None) -> None:
         """Open an epoch: the benchmark grows, evidence restarts at one, earlier claims stay with their version."""
-        labels = list(items if blocks is None else blocks)
-        with self._change() as (session, state, events):
-            state.add_items(items, labels)
-            stages = state.epoch.stages
-            content = {
-                "epoch": state.epoch.number,
-                "items": list(items),
-                "blocks": labels,
-                "models": list(state.epoch.models),
-                "stages": stage_records(stages),
-                "cache": save(session, stages),
-            }
-            self._append(session, events, "add-items", content, [])
+        with self._change() as change:
+            change.add_items(tuple(items), tuple(items if blocks is None else blocks))
 
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
-        with self._change() as (session, state, events):
-            state.retire(model)
-            content = {"model": model, "epoch": state.epoch.number, "cache": save(session, state.epoch.stages)}
-            self._append(session, events, "retire", content, [])
+        with self._change() as change:
+            change.retire(model)
 
-    def note(self, about: str, text: str, **particulars: Any) -> None:  # noqa: ANN401 - any JSON value
-        """Write down something that readers of the board should know; it changes nothing else."""
-        with self._change() as (session, state, events):
-            content = {"epoch": state.epoch.number, "about": about, "text": text, "particulars": particulars}
-            self._append(session, events, "note", content, [])
+    def note(self, about: str, text: str, **particulars: object) -> None:
+        """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
+        with self._change() as change:
+            change.note(about, text, particulars)
 
     @property
-    def noted(self) -> tuple[dict[str, Any], ...]:
-        """The notes with their particulars, in order."""
-        notes = (event.content for event in self._events if event.kind == "note")
-        return tuple({**note.get("particulars", {}), **note} for note in notes)
+    def noted(self) -> tuple[NoteAdded, ...]:
+        """The notes, in order."""
+        return tuple(event.content for event in self._events if isinstance(event.content, NoteAdded))
 
     @property
     def noticed(self) -> tuple[tuple[int, Note], ...]:
         """What readers noticed in the scores that were added, each once, with the epoch that it is about."""
-        found = (
-            (event.content["epoch"], Note(kind=note["kind"], subject=tuple(note["subject"]), text=note["text"]))
-            for event in self._events
-            for note in event.content.get("notes", ())
+        contents = (event.content for event in self._events)
+        return tuple(
+            dict.fromkeys(
+                (content.epoch, note)
+                for content in contents
+                if isinstance(content, PilotAdded | ReplicateAdded | ModelAdded)
+                for note in content.origin.notes
+            )
         )
-        return tuple(dict.fromkeys(found))
 
     def certificate(self, epoch: int | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
         """The :class:`bbedge.Certificate` of a benchmark version (from 1), as ``bbedge board show --json`` writes it.
@@ -352,7 +213,7 @@ class Board:
         return import_module("bbedge.board_certificate").board_certificate(self, epoch)
 
     def verify(self, head: str | None = None) -> Verified:
-        """Compute every look again from the stored scores and compare it with everything that the board ever said.
+        """Compute every look again from the stored scores and compare it with every event of the board.
 
         The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
         published earlier, or at least its first 16 digits: some event must have it.
@@ -371,53 +232,14 @@ class Board:
         return self._store
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._store.close()
 
-    def _append(
-        self, session: Session, events: list[Event], kind: EventKind, content: dict[str, Any], vectors: list[Vector]
-    ) -> None:
-        event = Event.after(events[-1], kind, _now(), content)
-        session.append(event)
-        session.put_vectors(event.seq, vectors)
-        events.append(event)
-
-    def _change(self) -> _Change:
-        return _Change(self)
-
-
-class _Change:
-    """One transaction: the board as it is now, to be changed; kept whole or not at all."""
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-
-    def __enter__(self) -> tuple[Session, BoardState, list[Event]]:
-        self._transaction = self._board._store.write()
-        session = self._transaction.__enter__()
-        try:
+    @contextmanager
+    def _change(self) -> Iterator[Change]:
+        """One transaction, kept whole or not at all."""
+        with self._store.write() as session:
             # Read again: another writer may have been here since the board was opened.
-            self._events, self._state = load(session)
-        except BaseException as error:
-            self._transaction.__exit__(type(error), error, error.__traceback__)
-            raise
-        return session, self._state, self._events
-
-    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - the context manager protocol
-        self._transaction.__exit__(*error)
-        if error[0] is None:
-            self._board._events, self._board._state = self._events, self._state
-
-
-@dataclass(slots=True, kw_only=True)
-class _Additions:
-    """What a change has added so far."""
-
-    replicates: list[int] = field(default_factory=list)
-    pilots: list[int] = field(default_factory=list)
-    edges: list[NewEdge] = field(default_factory=list)
-    candidate: tuple[str, ...] | None = None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+            events, state = load(session)
+            yield Change(session=session, state=state, events=events)
+        self._events, self._state = events, state

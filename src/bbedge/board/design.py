@@ -110,8 +110,9 @@ class BoardDesign:
                 if name in given:
                     given[name] = _number(given[name])
             if "score_range" in given:
-                low, high = given["score_range"]
-                given["score_range"] = (_number(low), _number(high))
+                if not isinstance(given["score_range"], list | tuple) or len(given["score_range"]) != 2:
+                    raise TypeError(f"score_range = {given['score_range']!r} is not a list of two numbers")
+                given["score_range"] = tuple(map(_number, given["score_range"]))
             for name in ("k", "pilot", "shares", "first"):
                 if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
                     raise TypeError(f"{name} must be a whole number")

@@ -7,50 +7,46 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
 
-from bbedge.board.contents import VERSION, EventKind, canonical, parsed, problem
+from bbedge.board.events import Content, from_payload
 from bbedge.errors import BoardError
 
 GENESIS = "0" * 64
 """What the first event covers."""
 
+TEXTS = ("kind", "at", "payload", "previous", "hash")
+"""The texts of an event, which tables and archives hold in this order after its number."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to the board. Make one with :meth:`after`."""
+    """An entry of the ledger. Make one with :meth:`after`."""
 
     seq: int
     """Position in the ledger, from 1."""
-    kind: EventKind
+    kind: str
     """What happened."""
     at: str
     """When, as ISO 8601 in UTC; for people, the statistics do not use it."""
     payload: str
-    """The particulars, as canonical JSON."""
+    """What the event says, as canonical JSON: the text that the hash covers."""
     previous: str
     """Hash of the event before."""
     hash: str
     """Hash of this event and, through ``previous``, of all before."""
 
     @classmethod
-    def after(cls, previous: Event | None, kind: EventKind, at: str, content: dict[str, Any]) -> Event:
+    def after(cls, previous: Event | None, kind: str, at: str, payload: str) -> Event:
         """The event that follows another, or the first."""
         seq, before = (previous.seq + 1, previous.hash) if previous else (1, GENESIS)
-        payload = canonical({"version": VERSION, **content})
         return cls(
             seq=seq, kind=kind, at=at, payload=payload, previous=before, hash=_digest(seq, kind, at, payload, before)
         )
 
     @cached_property
-    def content(self) -> dict[str, Any]:
-        """The particulars; do not change them."""
-        return cast("dict[str, Any]", parsed(self.payload))
-
-    @property
-    def version(self) -> int:
-        """The form of the particulars."""
-        return int(self.content.get("version", 1))
+    def content(self) -> Content:
+        """What the event says; ``BoardError`` if the payload does not have the form of its kind."""
+        return from_payload(self.kind, self.payload)
 
     @property
     def called(self) -> str:
@@ -64,7 +60,7 @@ def _digest(seq: int, kind: str, at: str, payload: str, previous: str) -> str:
 
 
 def checked(events: Iterable[Event]) -> Iterator[Event]:
-    """The events again, each only after its place, its hash and what it says were found right."""
+    """The events again, each after a check of its place, its hash and its content."""
     before, expected, version = GENESIS, 1, 1
     for event in events:
         if event.seq != expected:
@@ -74,14 +70,12 @@ def checked(events: Iterable[Event]) -> Iterator[Event]:
         if event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous):
             raise BoardError(f"{event.called} does not match its hash: it was edited")
         try:
-            wrong = problem(event.kind, event.content)
-        except ValueError as error:
-            raise BoardError(f"event {event.seq}: its content is not what bbedge writes ({error})") from error
-        if wrong is not None:
-            raise BoardError(f"event {event.seq}: {wrong}")
+            form = event.content.version
+        except BoardError as error:
+            raise BoardError(f"event {event.seq}: {error}") from error
         if (event.kind == "init") != (expected == 1):
             raise BoardError(f"{event.called}: a board begins with its design, and has one")
-        if event.version < version:
-            raise BoardError(f"{event.called}: an event of form {event.version} after one of form {version}")
-        before, expected, version = event.hash, expected + 1, event.version
+        if form < version:
+            raise BoardError(f"{event.called}: an event of form {form} after one of form {version}")
+        before, expected, version = event.hash, expected + 1, form
         yield event

@@ -1,13 +1,19 @@
-"""Where a board is: a file or a PostgreSQL database, how to connect to it, and what its errors mean."""
+"""Where a board is: a file or a PostgreSQL database, how to connect to it, and what its errors mean.
+
+A new board file is written under another name and then given its own, so that it appears whole or not at all. Nothing
+that another process made is ever overwritten or removed: a name that is taken stays as it is.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import re
 import sqlite3
+import time
 import urllib.parse
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +23,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bbedge.credentials import HIDDEN, redacted, without_credentials
 from bbedge.errors import BoardError, NoBoardError
+from bbedge.files import LockedError, create_beside, lock, sync_folder
 from bbedge.text import quoted, shown, shown_path
 
 BUSY_SECONDS = 30.0
@@ -24,6 +31,13 @@ BUSY_SECONDS = 30.0
 
 _WITH_CONTENT = ("-wal", "-journal")
 """The endings of the files in which SQLite keeps changes that are not in the database file yet."""
+
+_WORKING_FILES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database while it works
+
+_UNFINISHED = ".unfinished-board"
+_MODE = 0o644  # what SQLite gives a new file
+_POLL_SECONDS = 0.01
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 # PostgreSQL's own names for a password, and for files that hold one.
 _SECRETS = ("password", "passfile", "sslpassword", "sslkey")
@@ -122,13 +136,12 @@ class BoardPlace:
 
     def explained(self, error: DBAPIError | OSError) -> BoardError:
         """What an error of the database or the disk means for the board."""
-        if isinstance(error, OSError):
-            return BoardError(f"{self.name}: {_explanation(error.strerror or str(error))}")
-        text = self.safe(_reason(error.orig) if error.orig is not None else _reason(error))
-        return BoardError(f"{self.name}: {_explanation(text)}")
+        cause = getattr(error, "orig", None) or error
+        text = error.strerror or str(error) if isinstance(error, OSError) else self.safe(_reason(cause))
+        return BoardError(f"{self.name}: {_explanation(cause, text)}")
 
     def safe(self, text: str) -> str:
-        """A message of a driver without what the URL says in confidence."""
+        """A message of a driver without the secrets of the URL."""
         if self.url is not None:
             for secret in sorted(_secrets(self.url), key=len, reverse=True):
                 # A password that is also the name of the user or the database is shown as that name anyway.
@@ -171,7 +184,7 @@ def sqlite_engine(path: Path) -> sa.Engine:
     url = sa.URL.create("sqlite", database=str(path))
     journal = Path(f"{path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
     if path.exists() and not journal.exists() and not os.access(path.parent, os.W_OK):
-        # A journal cannot be written beside the file; read it as the unchanging thing it is.
+        # A journal cannot be written beside the file; open the file as immutable.
         quoted_path = urllib.parse.quote(os.fsencode(path))
         url = sa.URL.create("sqlite", database=f"file:{quoted_path}", query={"immutable": "1", "uri": "true"})
     engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args={"timeout": BUSY_SECONDS})
@@ -187,13 +200,15 @@ def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the dr
     try:
         cursor.execute("PRAGMA synchronous = FULL")
     except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
-        raise sqlite3.DatabaseError("database schema is malformed") from error
+        damaged = sqlite3.DatabaseError("database schema is malformed")
+        damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damaged from error
     cursor.close()
 
 
 def use_journal(connection: sa.Connection) -> None:
-    """Let readers go on while a writer works; a file that cannot be written can still be read."""
-    with contextlib.suppress(DBAPIError):
+    """Allow reads during a write; a file that cannot be written can still be read."""
+    with suppress(DBAPIError):
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
 
@@ -201,18 +216,113 @@ def _reason(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def _explanation(text: str) -> str:
-    low = text.lower()
-    if "locked" in low or "lock timeout" in low:
-        return f"another program kept writing to the board for {BUSY_SECONDS:.0f} s; try again. Nothing was changed"
-    if "readonly" in low or "read-only" in low or "permission denied" in low:
-        return f"the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
-    if "disk is full" in low or "no space" in low or "disk i/o error" in low or "file too large" in low:
-        return f"the disk is full or failing ({text}). The last change was not made; what was there before still is"
-    if "not a database" in low:
-        return "not a board: the file is damaged or of another kind; restore it from a copy or an export"
-    if "malformed" in low or "corrupt" in low:
-        return f"the board file is damaged ({text}); restore it from a copy or an export"
-    if "unable to open" in low:
-        return f"the board cannot be opened ({text}); check the folder and its permissions"
-    return f"the database answered: {text}"
+_BUSY = "another program kept writing to the board for {seconds:.0f} s; try again. Nothing was changed"
+_READ_ONLY = "the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
+_FULL = "the disk is full or failing ({text}). The last change was not made; earlier content is unchanged"
+_OTHER_FILE = "not a board: the file is damaged or of another kind; restore it from a copy or an export"
+_DAMAGED = "the board file is damaged ({text}); restore it from a copy or an export"
+_UNOPENED = "the board cannot be opened ({text}); check the folder and its permissions"
+
+_EXPLANATIONS: dict[int | str, str] = {
+    # Primary result codes of SQLite.
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), _BUSY),
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM), _READ_ONLY),
+    **dict.fromkeys((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR), _FULL),
+    sqlite3.SQLITE_NOTADB: _OTHER_FILE,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_CANTOPEN: _UNOPENED,
+    # SQLSTATE codes of PostgreSQL: lock timeout; read-only transaction, no privilege; disk full, I/O error; corruption.
+    "55P03": _BUSY,
+    **dict.fromkeys(("25006", "42501"), _READ_ONLY),
+    **dict.fromkeys(("53100", "58030"), _FULL),
+    **dict.fromkeys(("XX001", "XX002"), _DAMAGED),
+}
+_OF_SYSTEM = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _READ_ONLY),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), _FULL),
+}
+
+
+def _explanation(error: BaseException, text: str) -> str:
+    """What an error means, by its code: the texts of drivers change and are translated."""
+    if isinstance(error, OSError):
+        found = _OF_SYSTEM.get(error.errno or 0)
+    elif (code := getattr(error, "sqlite_errorcode", None)) is not None:
+        found = _EXPLANATIONS.get(code & 0xFF)  # the rest of an extended code gives details
+    else:  # psycopg, psycopg2
+        found = _EXPLANATIONS.get(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
+    return (found or "the database answered: {text}").format(text=text, seconds=BUSY_SECONDS)
+
+
+@contextmanager
+def only_maker(folder: Path, *, seconds: float) -> Iterator[None]:
+    """Stop other processes from making a board in this folder meanwhile, where the system can lock folders.
+
+    Without locks the boards are as safe, but a second process is refused instead of waiting.
+    """
+    number = _open_folder(folder)
+    if number is None:
+        yield
+        return
+    try:
+        until = time.monotonic() + seconds
+        while not _taken(number):
+            if time.monotonic() > until:
+                raise BoardError(
+                    f"{shown_path(folder)}: another program kept the folder locked for {seconds:.0f} s; try again. "
+                    "Nothing was changed"
+                )
+            time.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        os.close(number)
+
+
+def _open_folder(folder: Path) -> int | None:
+    try:
+        return os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+
+
+def _taken(number: int) -> bool:
+    try:
+        lock(number)
+    except LockedError:
+        return False
+    return True
+
+
+@contextmanager
+def temporary_board(target: Path) -> Iterator[Path]:
+    """A name beside the target for a board that is being made; whatever has it at the end is removed."""
+    path, file = create_beside(target, mode=_MODE, ending=_UNFINISHED)
+    file.close()
+    try:
+        yield path
+    finally:
+        for ending in ("", *_WORKING_FILES):
+            with suppress(OSError):
+                Path(f"{path}{ending}").unlink()
+
+
+def publish(made: Path, target: Path) -> None:
+    """Give a finished file its name; ``FileExistsError`` if something has that name."""
+    try:
+        os.link(made, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _move(made, target)
+    sync_folder(target.parent)
+
+
+def _move(made: Path, target: Path) -> None:
+    """:func:`publish` where files cannot have two names."""
+    if os.name == "nt":  # pragma: no cover - there, renaming does not replace
+        made.rename(target)
+        return
+    # An empty file holds the name until the board replaces it. No other process writes to it: it is not a board, and
+    # making a board there needs the lock of the folder.
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE))
+    made.replace(target)

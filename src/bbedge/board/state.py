@@ -2,7 +2,7 @@
 
 A board has **epochs** (benchmark versions) and, in each, **stages**: the first tests all directions among the models
 that open the epoch, every later one the directions that touch one added model. Each stage is a *claim* with its own
-level; the levels sum to at most ``alpha`` over the board's whole life.
+level; the levels sum to at most ``alpha`` over all epochs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.design import BoardDesign
+from bbedge.board.events import NewEdge, Opened, Outcome, Tally
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
@@ -24,22 +25,6 @@ from bbedge.text import listed, quoted
 Scores = NDArray[np.float64]
 Panel = Mapping[str, Scores]
 """One replicate: the score vector of each model, over the items of the epoch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEdge:
-    """A direction certified for the first time."""
-
-    winner: str
-    """The model certified above."""
-    loser: str
-    """The model certified below."""
-    log_e: float
-    """Its evidence at that look."""
-    claim: int
-    """The claim whose level it was certified at."""
-    replicate: int
-    """The replicate of the look."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,8 +44,13 @@ class Stage:
     places: list[int] = field(default_factory=list)
     """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
 
+    @property
+    def opened(self) -> Opened:
+        """The claim as the event that opens it states it."""
+        return Opened(claim=self.claim, level=self.level, newcomer=self.newcomer, design_hash=self.design.hash)
+
     def take(self, panel: Panel, replicate: int) -> list[NewEdge]:
-        """Take in a replicate and look. Models that the panel lacks have been retired: their directions stop."""
+        """Add a replicate and look. Models that the panel lacks have been retired: their directions stop."""
         gone = [model for model in self.certifier.evidence.active if model not in panel]
         if gone:
             self.certifier.stop(gone)
@@ -105,7 +95,7 @@ class Epoch:
 
 
 class BoardState:
-    """What a board holds. Every method applies one event, or raises; after an error, throw the state away."""
+    """What a board holds. Every method applies one event, or raises; after an error, discard the state."""
 
     def __init__(self, design: BoardDesign, models: Sequence[str], items: Sequence[str], blocks: Sequence[str]) -> None:
         self.design = design
@@ -118,7 +108,7 @@ class BoardState:
 
     @property
     def epoch(self) -> Epoch:
-        """The benchmark version of now."""
+        """The current benchmark version."""
         return self.epochs[-1]
 
     @property
@@ -138,7 +128,7 @@ class BoardState:
 
     @property
     def spent(self) -> float:
-        """The part of alpha that the claims so far use up."""
+        """The part of alpha that the claims so far use."""
         return math.fsum(stage.level for stage in self.stages)
 
     def next_level(self) -> float:
@@ -223,13 +213,13 @@ class BoardState:
         return self.set_candidate([self.active[i] for i in order])
 
     def set_candidate(self, models: Sequence[str]) -> tuple[str, ...]:
-        """Take what the pilot chose and open the first stage."""
+        """Set what the pilot chose and open the first stage."""
         self.candidate = tuple(sorted(models))
         self.epoch.stages.append(self._stage(self.epoch, newcomer=None))
         return self.candidate
 
     def add_replicate(self, panel: Panel) -> list[NewEdge]:
-        """Take in a replicate and look at every stage of the epoch."""
+        """Add a replicate and look at every stage of the epoch."""
         self.check_panel(panel)
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are not evidence")
@@ -309,6 +299,13 @@ class BoardState:
     def leaderboard(self, epoch: Epoch | None = None) -> Leaderboard:
         """Everything that may be concluded about a benchmark version; by default, the current one."""
         return combined(self.design, epoch or self.epoch)
+
+    def outcome(self, edges: Sequence[NewEdge]) -> Outcome:
+        """What the last look showed; ``edges`` are those that it certified for the first time."""
+        look = self.epoch.looks[-1]
+        current = {stage.claim: np.packbits(stage.certifier.current.edges).tobytes() for stage in self.epoch.stages}
+        tally = Tally(edges=look.edges, resolved_pairs=look.resolved_pairs)
+        return Outcome(look=tally, current=current, certified=tuple(edges))
 
     def _note_look(self) -> None:
         epoch = self.epoch

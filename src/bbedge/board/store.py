@@ -1,8 +1,7 @@
 """Where a board is kept, and its transactions.
 
 One SQLite file by default, or any PostgreSQL database by URL. A write is one transaction that happens whole or not at
-all; writers queue up behind each other. This module, ``session``, ``tables`` and ``place`` are the only SQL of the
-project.
+all; writers wait for each other. This module, ``tables`` and ``place`` are the only SQL of the project.
 """
 
 from __future__ import annotations
@@ -16,10 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from bbedge.board import place as places
-from bbedge.board.making import only_maker, publish, temporary_board
-from bbedge.board.place import BoardPlace, sqlite_engine, use_journal
-from bbedge.board.session import Session, Vector
-from bbedge.board.tables import SCHEMA_VERSION, layout, migrate
+from bbedge.board.place import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
+from bbedge.board.tables import SCHEMA_VERSION, Session, Vector, layout, migrate
 from bbedge.errors import BoardError, NoBoardError
 from bbedge.text import quoted
 
@@ -128,7 +125,7 @@ class Store:
         path = self._place.path
         with ExitStack() as held:
             if self._is_new and path is not None:
-                # Kept until the board is there: whoever comes second then finds it, and is not refused.
+                # Held until the board exists, so that a second process finds it and is not refused.
                 held.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
                 if not path.exists():
                     yield held.enter_context(self._made(path, is_only_maker=True))
@@ -208,7 +205,7 @@ class Store:
         return [] if rows == ["ok"] else rows
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections."""
         if self._engine is not None:
             self._engine.dispose()
 

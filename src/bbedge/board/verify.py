@@ -1,20 +1,28 @@
-"""Checking a board from the ground up: everything it ever said is computed again from the stored scores."""
+"""Verify a board: compute every event again from the stored scores and compare."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.design import BoardDesign
-from bbedge.board.ledger import Event, checked
+from bbedge.board.events import (
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    NewEdge,
+    NoteAdded,
+    Opened,
+    Outcome,
+    PilotAdded,
+    ReplicateAdded,
+)
+from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, digest
-from bbedge.board.replay import apply, begin, registration_of
-from bbedge.board.state import BoardState, NewEdge, Stage
+from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
+from bbedge.board.state import BoardState, Stage
 from bbedge.board.store import Session, Store
 from bbedge.core.evidence import load_arrays
 from bbedge.errors import BbedgeError, BoardError, DomainError
@@ -26,7 +34,7 @@ _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What was checked and found right."""
+    """What was checked and found correct."""
 
     events: int
     """Events of the ledger."""
@@ -58,22 +66,11 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
         raise DomainError(
             f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
         )
-    events = list(checked(session.events()))
-    if not events:
-        raise BoardError("the board is empty")
-    if session.head() != events[-1].hash:
-        raise BoardError("the end of the ledger is missing or was edited: its last event is not the noted head")
+    events = whole_ledger(session)
     if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
         raise BoardError(f"no event has the published hash {head[:64]}: the history was rewritten")
     _check_vectors(session, events)
-    certificates = 0
-    try:
-        state = begin(events[0])
-    except BbedgeError as error:
-        raise BoardError(f"{events[0].called} cannot have happened: {error}") from error
-    _check_registration(events[0])
-    _check_stages(events[0], state.epoch.stages)
-    _check_cache_keys(events[0], state.epoch.stages)
+    state, certificates = _begun(events[0]), 0
     for event in events[1:]:
         before = len(state.stages)
         _check_place(event, state)
@@ -95,49 +92,58 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
     )
 
 
-def _check_registration(event: Event) -> None:
-    content = event.content
-    if event.version == 1:
-        right = BoardDesign.from_values(content["design"]).hash == content["design_hash"]
-    else:
-        right = registration_of(event) == content["registration"]
-    if not right:
+def _begun(event: Event) -> BoardState:
+    """The state after the first event, whose hashes, claims and saved evidence are checked."""
+    content = created(event)
+    try:
+        state = begin(event)
+    except BbedgeError as error:
+        raise BoardError(f"{event.called} cannot have happened: {error}") from error
+    stated = content.design_hash if content.version == 1 else content.registration
+    if stated != (content.design.hash if content.version == 1 else content.computed_registration):
         raise BoardError(f"{event.called}: the design does not match its hash")
+    _check_stages(event, content.stages, state.epoch.stages)
+    _check_cache_keys(event, state.epoch.stages)
+    return state
 
 
 def _check_place(event: Event, state: BoardState) -> None:
-    """The event names the epoch, the replicate and the models that the board was at."""
+    """The event names the epoch, the replicate and the models that the board had."""
     content, epoch = event.content, state.epoch
-    expected = epoch.number + (event.kind == "add-items")
-    if content["epoch"] != expected:
-        raise BoardError(f"{event.called}: it names epoch {content['epoch']}, the board was in epoch {expected}")
-    if event.kind in ("pilot", "replicate"):
-        place = 1 + (epoch.pilots if event.kind == "pilot" else epoch.replicates)
-        if content[event.kind] != place or state.in_pilot != (event.kind == "pilot"):
-            raise BoardError(f"{event.called}: it is number {content[event.kind]}, and cannot have come then")
-        if content["vectors"].keys() != set(state.active):
+    assert not isinstance(content, Created)  # a checked ledger has it first and only there
+    expected = epoch.number + isinstance(content, ItemsAdded)
+    if content.epoch != expected:
+        raise BoardError(f"{event.called}: it names epoch {content.epoch}, the board was in epoch {expected}")
+    if isinstance(content, PilotAdded | ReplicateAdded):
+        is_pilot = isinstance(content, PilotAdded)
+        place = -1 - epoch.pilots if is_pilot else 1 + epoch.replicates
+        if content.place != place or state.in_pilot != is_pilot:
+            raise BoardError(f"{event.called}: number {abs(content.place)} is not the next one")
+        if content.vectors.keys() != set(state.active):
             raise BoardError(f"{event.called}: its models are not those that the board had")
 
 
 def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], edges: Sequence[NewEdge]) -> None:
-    """What the event says came of it is what comes of it."""
+    """The outcome that the event records is the one that follows from the scores."""
     content, epoch = event.content, state.epoch
-    if "stages" in content:
-        _check_stages(event, opened)
-    if event.kind == "replicate" or (event.kind == "add-model" and epoch.replicates):
-        _check_look(event, state, edges)
-    elif "look" in content:
-        raise BoardError(f"{event.called}: a look is recorded, and there was nothing to look at")
-    if event.kind == "pilot" and (content["candidate"] or []) != list(state.candidate or ()):
+    if isinstance(content, PilotAdded | ModelAdded | ItemsAdded):
+        _check_stages(event, content.stages, opened)
+    if isinstance(content, ReplicateAdded | ModelAdded):
+        if content.outcome is not None and epoch.replicates:
+            _check_look(event, content.outcome, state, edges)
+        elif epoch.replicates:
+            raise BoardError(f"{event.called}: the look is not recorded")
+        elif content.outcome is not None:
+            raise BoardError(f"{event.called}: a look is recorded, and there was nothing to look at")
+    if isinstance(content, PilotAdded) and (content.candidate or ()) != (state.candidate or ()):
         raise BoardError(f"{event.called}: the candidate recorded is not the one that the pilot chose")
-    if event.kind == "add-items" and content["models"] != epoch.models:
+    if isinstance(content, ItemsAdded) and list(content.models) != epoch.models:
         raise BoardError(f"{event.called}: the models recorded are not those of the epoch")
-    if event.kind != "note":
-        _check_cache_keys(event, opened if event.kind == "add-model" else epoch.stages)
+    _check_cache_keys(event, opened if isinstance(content, ModelAdded) else epoch.stages)
 
 
 def _check_cache_keys(event: Event, stages: Sequence[Stage]) -> None:
-    if event.content["cache"].keys() != {str(stage.claim) for stage in stages}:
+    if not isinstance(event.content, NoteAdded) and event.content.cache.keys() != {stage.claim for stage in stages}:
         raise BoardError(f"{event.called}: the saved evidence that it names is not that of its claims")
 
 
@@ -146,16 +152,15 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
     expected: dict[tuple[int, int, str], tuple[Event, str]] = {}
     n_items: dict[int, int] = {}
     for event in events:
-        content = event.content
-        if event.kind in ("init", "add-items"):
-            n_items[len(n_items) + 1] = n_items.get(len(n_items), 0) + len(content["items"])
-        if event.kind in ("pilot", "replicate"):
-            place = content["replicate"] if event.kind == "replicate" else -content["pilot"]
-            for model, total in content["vectors"].items():
-                expected[content["epoch"], place, model] = (event, total)
-        elif event.kind == "add-model":
-            for replicate, total in enumerate(content["vectors"], start=1):
-                expected[content["epoch"], replicate, content["model"]] = (event, total)
+        match event.content:
+            case Created(items=items) | ItemsAdded(items=items):
+                n_items[len(n_items) + 1] = n_items.get(len(n_items), 0) + len(items)
+            case PilotAdded() | ReplicateAdded() as added:
+                for model, total in added.vectors.items():
+                    expected[added.epoch, added.place, model] = (event, total)
+            case ModelAdded() as joined:
+                for replicate, total in enumerate(joined.vectors, start=1):
+                    expected[joined.epoch, replicate, joined.model] = (event, total)
     stored = {(epoch, replicate, model): seq for epoch, replicate, model, seq in session.vector_places()}
     for place, (event, _) in expected.items():
         if place not in stored:
@@ -186,49 +191,43 @@ def _vector(place: tuple[int, int, str]) -> str:
     return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
-def _check_stages(event: Event, stages: Sequence[Stage]) -> None:
-    recorded = event.content["stages"]
+def _check_stages(event: Event, recorded: Sequence[Opened], stages: Sequence[Stage]) -> None:
     if len(recorded) != len(stages):
         raise BoardError(f"{event.called}: {len(recorded)} claims recorded, {len(stages)} follow from the events")
     for record, stage in zip(recorded, stages, strict=True):
-        if record["claim"] != stage.claim or record["level"] != stage.level:
+        if record.claim != stage.claim or record.level != stage.level:
             raise BoardError(
-                f"{event.called}: claim {record['claim']} at level {record['level']} is not what the spending rule "
+                f"{event.called}: claim {record.claim} at level {record.level} is not what the spending rule "
                 f"gives (claim {stage.claim} at {stage.level})"
             )
-        if record["design_hash"] != stage.design.hash or record["newcomer"] != stage.newcomer:
+        if record != stage.opened:
             raise BoardError(f"{event.called}: the design of claim {stage.claim} is not the one recorded")
 
 
-def _check_look(event: Event, state: BoardState, edges: Sequence[NewEdge]) -> None:
-    content = event.content
-    if "look" not in content:
-        raise BoardError(f"{event.called}: the look is not recorded")
-    if content["current"].keys() != {str(stage.claim) for stage in state.epoch.stages}:
+def _check_look(event: Event, outcome: Outcome, state: BoardState, edges: Sequence[NewEdge]) -> None:
+    if outcome.current.keys() != {stage.claim for stage in state.epoch.stages}:
         raise BoardError(f"{event.called}: the claims looked at are not those of the epoch")
     for stage in state.epoch.stages:
-        _check_edges(event, stage, content["current"][str(stage.claim)])
-    recorded = {(edge["winner"], edge["loser"]): edge for edge in content["certified"]}
+        _check_edges(event, stage, outcome.current[stage.claim])
+    recorded = {(edge.winner, edge.loser): edge for edge in outcome.certified}
     computed = {(edge.winner, edge.loser): edge for edge in edges}
     for pair in sorted(set(recorded) | set(computed)):
         if pair not in recorded or pair not in computed:
             where = "recorded but does not follow from the scores" if pair in recorded else "missing from the record"
             raise BoardError(f"{event.called}: the certificate {quoted(pair[0])} > {quoted(pair[1])} is {where}")
         _check_certificate(event, recorded[pair], computed[pair])
-    if len(content["certified"]) != len(edges):
+    if len(outcome.certified) != len(edges):
         raise BoardError(
-            f"{event.called}: {len(content['certified'])} certificates are recorded; {len(edges)} follow from the "
-            "scores"
+            f"{event.called}: {len(outcome.certified)} certificates are recorded; {len(edges)} follow from the scores"
         )
-    look = state.epoch.looks[-1]
-    if content["look"] != {"edges": look.edges, "resolved_pairs": look.resolved_pairs}:
+    if outcome.look != state.outcome(edges).look:
         raise BoardError(f"{event.called}: the counts of the look are not those of its edges")
 
 
-def _check_edges(event: Event, stage: Stage, text: str) -> None:
+def _check_edges(event: Event, stage: Stage, packed: bytes) -> None:
     board = stage.certifier.leaderboard()
     count = len(stage.design.models)
-    bits = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
+    bits = np.frombuffer(packed, dtype=np.uint8)
     if len(bits) != -(-count * count // 8):
         raise BoardError(f"{event.called}: the edges of claim {stage.claim} are damaged")
     recorded: NDArray[np.bool_] = np.unpackbits(bits, count=count * count).reshape(count, count) == 1
@@ -239,34 +238,31 @@ def _check_edges(event: Event, stage: Stage, text: str) -> None:
         raise BoardError(f"{event.called}: {quoted(names[a])} > {quoted(names[b])} is {how}")
 
 
-def _check_certificate(event: Event, recorded: Mapping[str, Any], computed: NewEdge) -> None:
+def _check_certificate(event: Event, recorded: NewEdge, computed: NewEdge) -> None:
     same = (
-        abs(recorded["log_e"] - computed.log_e) <= _TOLERANCE * (1.0 + abs(computed.log_e))
-        and recorded["claim"] == computed.claim
-        and recorded["replicate"] == computed.replicate
+        abs(recorded.log_e - computed.log_e) <= _TOLERANCE * (1.0 + abs(computed.log_e))
+        and recorded.claim == computed.claim
+        and recorded.replicate == computed.replicate
     )
     if not same:
         raise BoardError(
             f"{event.called}: the certificate {quoted(computed.winner)} > {quoted(computed.loser)} says log_e "
-            f"{recorded['log_e']} at replicate {recorded['replicate']}; the scores give {computed.log_e} at "
+            f"{recorded.log_e} at replicate {recorded.replicate}; the scores give {computed.log_e} at "
             f"{computed.replicate}"
         )
 
 
 def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -> None:
-    """Everything that is saved for speed says what the panels say: evidence, means, certificates, looks."""
-    sums: dict[str, str] = {}
-    for event in events:
-        sums |= event.content.get("cache", {})
-    cached = session.cache()
+    """The saved evidence is that of the panels: evidence, means, certificates, looks."""
+    sums, cached = saved_sums(events), session.cache()
     for stage in state.stages:
         saved = cached.get(stage.claim)
         if saved is None:
             continue
-        if digest(saved) != sums.get(str(stage.claim)):
+        if digest(saved) != sums.get(stage.claim):
             raise BoardError(
                 f"the saved evidence of claim {stage.claim} was changed; it is not used, the scores and the ledger are "
-                "in order, and the next replicate writes it anew"
+                "correct, and the next replicate writes it again"
             )
         try:
             different = _difference(saved, stage.certifier.to_bytes())

@@ -17,7 +17,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)
     atexit.register(gc.freeze)
     from bbedge.cli.app import make_app
-    from bbedge.errors import BbedgeError, CopiedReplicateError
+    from bbedge.errors import BbedgeError
     from bbedge.text import harmless
 
     for stream in (sys.stdout, sys.stderr):
@@ -27,8 +27,9 @@ def main() -> None:
         try:
             make_app(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="bbedge")
         except BbedgeError as error:
-            text = error.explained("--copies allow") if isinstance(error, CopiedReplicateError) else str(error)
-            sys.stderr.write(f"bbedge: {harmless(text)}\n")
+            from bbedge.cli.options import as_option
+
+            sys.stderr.write(f"bbedge: {harmless(error.render(as_option))}\n")
             sys.exit(2)
         finally:
             if sys.stdout is not None:

@@ -3,54 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
-from bbedge.cli.options import (
+from bbedge.cli.board_words import announcement, claims, graph_csv, news, particulars, start_files
+from bbedge.cli.options import CopiesRule, Reading, Without, grouped
+from bbedge.cli.output import (
     AllRows,
-    Blocks,
-    CopiesRule,
-    Filter,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreRange,
+    Page,
     Verbose,
-    check_pairs,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output, reading
-from bbedge.cli.sources import (
-    CurrentOption,
-    EpochOption,
-    HtmlOut,
-    TitleOption,
+    View,
     board_title,
-    check_title,
-    graph_shown,
-    write_page,
+    output,
+    say,
+    say_written,
+    spinner,
+    write_certificate,
 )
 from bbedge.errors import BoardError, DomainError, FormatError
 from bbedge.files import write_whole
-from bbedge.text import display_names, listed, shown, shown_path
+from bbedge.text import display_names, shown, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from bbedge.board import Added, Board
-    from bbedge.core.leaderboard import Leaderboard
+    from bbedge.board import Board, BoardDesign
     from bbedge.core.scores import Scores
-    from bbedge.readers import Choices
-
-_MOST_EDGES, _MOST_SETS = 200, 30  # printed after a change; board show prints the rest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -64,11 +44,14 @@ DesignFile = Annotated[
     Path | None,
     typer.Option("--design", help="Stop if this file is not the frozen design.", show_default=False),
 ]
+BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
 
 
 @app.command()
+@grouped
 def init(
     place: Place,
+    *,
     design: Annotated[Path | None, typer.Option(help="The design: a TOML file.", show_default=False)] = None,
     items: Annotated[
         Path | None, typer.Option(help="The items: a CSV file with item and block.", show_default=False)
@@ -90,12 +73,7 @@ def init(
             show_default=False,
         ),
     ] = None,
-    blocks: Blocks = None,
-    score_range: ScoreRange = (0.0, 1.0),
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
+    reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size")],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
 
@@ -111,8 +89,7 @@ def init(
     if from_scores:
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
-        choices = log_choices(kind, metric, filter_, model_name, None)
-        _start(place, from_scores, choices, blocks=blocks, score_range=score_range)
+        _start(place, reading.table(from_scores))
         return
     if design is None or items is None or not models:
         raise DomainError(
@@ -120,50 +97,42 @@ def init(
             "existing scores"
         )
     benchmark, names = read_items(items), _names(models)
-    check_pairs(len(names), None)
+    reading.check_pairs(len(names))
     board = Board.create(place, _design(design), models=names, items=benchmark.items, blocks=benchmark.blocks)
-    console = output()
-    _say(console, f"{board.name}: the design is frozen. Publish this text before the first run:\n")
-    _say(console, announcement(board))
+    say(f"{board.name}: the design is frozen. Publish this text before the first run:\n", announcement(board))
 
 
 @app.command()
+@grouped
 def add(
     place: Place,
     files: Files,
+    *,
     design: DesignFile = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
     copies: CopiesRule = None,
-    max_size: MaxSize = None,
+    reading: BoardReading,
 ) -> None:
     """Add complete replicates and print what is new. Adding a numbered replicate twice changes nothing."""
     board = _open(place, design)
     before = board.leaderboard()
-    choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    added = board.add(_read(board, files, choices, max_size), copies=copies)
-    console = output()
+    added = board.add(_read(board, files, reading), copies=copies)
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
-            _say(console, f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
+            say(f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
     for pilot in added.pilots:
-        _say(console, f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
+        say(f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
     if added.candidate is not None:
-        _say(
-            console,
-            f"The pilot chose: {', '.join(display_names(added.candidate))}. Evidence starts with the next replicate.",
-        )
+        chosen = ", ".join(display_names(added.candidate))
+        say(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
     if added.replicates:
-        _say(console, f"Added replicate {_numbers(added.replicates)}.")
+        say(f"Added replicate {_numbers(added.replicates)}.")
     if not added.replicates and not added.pilots:
-        _say(console, "Nothing was added.")
-    _report_new(console, board, added, before)
+        say("Nothing was added.")
+    say(*news(board, added, before))
 
 
 @app.command("add-model")
+@grouped
 def add_model(
     place: Place,
     name: Annotated[str, typer.Argument(help="The new model.")],
@@ -173,28 +142,20 @@ def add_model(
             help="Its runs, as for certify. Leave out before the first replicate of an epoch.", show_default=False
         ),
     ] = None,
+    *,
     design: DesignFile = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
     copies: CopiesRule = None,
-    max_size: MaxSize = None,
+    reading: BoardReading,
 ) -> None:
     """Add a model: join its runs with the stored replicates and test only comparisons with this model."""
     board = _open(place, design)
     before = board.leaderboard()
-    choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    runs = _read(board, files, choices, max_size) if files else None
-    added = board.add_model(name, runs, copies=copies)
-    console = output()
+    added = board.add_model(name, _read(board, files, reading) if files else None, copies=copies)
     stage = board.state.stages[-1]
-    _say(
-        console,
+    say(
         f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test.",
+        *news(board, added, before),
     )
-    _report_new(console, board, added, before)
 
 
 @app.command("add-items")
@@ -210,8 +171,7 @@ def add_items(
     new = read_items(items)
     board.add_items(new.items, new.blocks)
     epoch = board.state.epoch
-    _say(
-        output(),
+    say(
         f"Epoch {epoch.number} is open: {len(epoch.items):,} items ({len(new.items):,} new), {len(epoch.models)} "
         f"models, level {epoch.stages[-1].level:.3g}. Evidence starts again with new replicates, numbered from 1; "
         "the board keeps earlier certificates for their version.",
@@ -225,59 +185,54 @@ def retire(
     """Stop running a model: later replicates leave it out, its certificates remain valid."""
     board = _open(place, design)
     board.retire(model)
-    _say(output(), f"Retired {shown(model)}. Later replicates contain: {', '.join(display_names(board.state.active))}.")
+    say(f"Retired {shown(model)}. Later replicates contain: {', '.join(display_names(board.state.active))}.")
 
 
 @app.command()
+@grouped
 def show(
     place: Place,
-    epoch: EpochOption = None,
-    current: CurrentOption = False,
+    *,
+    view: View,
     json_out: Annotated[
         Path | None,
         typer.Option(
             "--json", metavar="OUT", help="Write the leaderboard as JSON; - for standard output.", show_default=False
         ),
     ] = None,
-    html_out: HtmlOut = None,
-    title: TitleOption = None,
+    page: Page,
     all_rows: AllRows = False,
     verbose: Verbose = False,
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the error budget and the history of looks."""
     from bbedge.board_certificate import document, notes, shown_epoch, standing_looks
+    from bbedge.certificate.certificate import Certificate
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, Identity, show_leaderboard
 
-    check_title(title, html_out)
+    page.check()
     board = _open(place, design)
-    number = shown_epoch(board, epoch)
+    number = shown_epoch(board, view.epoch)
     leaderboard = board.leaderboard(number)
-    content = {} if json_out is None and html_out is None else document(board, leaderboard, number)
-    console = output(to_error=json_out == Path("-"))
-    if json_out is not None and json_out != Path("-"):
-        _write_json(json_out, content)
-    if html_out is not None:
-        from bbedge.certificate.certificate import Certificate
-
-        certificate = Certificate.of(content, shown=graph_shown(current), source=board.name)
-        write_page(html_out, certificate, title=title or board_title(place))
-    if json_out == Path("-"):
-        _write_json(json_out, content)
-    if html_out is not None:
-        _say(console, f"Wrote the page to {shown_path(html_out)}.")
+    console = write_certificate(
+        lambda: Certificate.of(document(board, leaderboard, number), shown=view.shown, source=board.name),
+        json_out=json_out,
+        page=page,
+        title=board_title(place),
+    )
+    say_written(console, page=page.html_out)
     said = notes(board, number)
     if board.state.in_pilot:
-        _say(console, "\n".join(said))
+        say(*said, console=console)
     else:
         show_leaderboard(
             console,
             leaderboard,
-            shown=graph_shown(current),
+            shown=view.shown,
             notes=said,
             pilot_replicates=board.design.pilot,
-            title=f"{board.name} · epoch {number} · " + ("last look" if current else "all looks"),
+            title=f"{board.name} · epoch {number} · " + ("last look" if view.current else "all looks"),
             identity=Identity(
                 settings=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} for the whole "
                 "board",
@@ -288,9 +243,9 @@ def show(
             verbose=verbose,
         )
     console.print()
-    show_looks(console, leaderboard.looks, None if current else standing_looks(board, leaderboard, number))
+    show_looks(console, leaderboard.looks, None if view.current else standing_looks(board, leaderboard, number))
     show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
-    _say(console, f"{len(board.events)} events, head {board.head}")
+    say(f"{len(board.events)} events, head {board.head}", console=console)
 
 
 @app.command()
@@ -315,13 +270,12 @@ def verify(
     from bbedge.board.verify import verify as check
 
     store = Store(place)
-    with reading() as progress:
+    with spinner() as progress:
         progress("recomputing every look")
         done = check(store, head=head)
     if design is not None:
         _open(place, design)
-    _say(
-        output(),
+    say(
         f"{store.name}: all is in order. {done.events} events, {done.vectors:,} score vectors, {done.certificates:,} "
         f"certificates, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
     )
@@ -333,12 +287,9 @@ def export(
     out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
     """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
-    from bbedge.board_certificate import document, shown_epoch
-
     board = _open(place, None)
     if out.suffix == ".json":
-        number = shown_epoch(board, None)
-        _write_json(out, document(board, board.leaderboard(number), number))
+        write_whole(out, board.certificate().to_json())
     elif out.suffix == ".csv":
         write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":
@@ -347,7 +298,7 @@ def export(
         raise DomainError(
             f"{shown_path(out)}: use a file name that ends with .jsonl (everything), .csv or .json (the graph)"
         )
-    _say(output(), f"Exported {board.name} to {shown_path(out)}. Head {board.head}")
+    say(f"Exported {board.name} to {shown_path(out)}. Head {board.head}")
 
 
 @app.command("import")
@@ -355,21 +306,15 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
     """Create a board from an archive and verify it."""
     from bbedge.board.archive import import_file
 
-    with reading() as progress:
+    with spinner() as progress:
         progress(f"importing {shown_path(archive)} and recomputing every look")
         done = import_file(archive, place)
-    _say(output(), f"Imported and verified {done.events} events. Head {done.head}")
+    say(f"Imported and verified {done.events} events. Head {done.head}")
 
 
-def _start(
-    place: str, files: Sequence[Path], choices: Choices, *, blocks: str | None, score_range: tuple[float, float]
-) -> None:
-    from bbedge.cli.board_start import start_files
-
-    scores = read_table(files, blocks=blocks, score_range=score_range, choices=choices)
+def _start(place: str, scores: Scores) -> None:
     design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores))
-    _say(
-        output(),
+    say(
         f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
         f"({len(scores.models)} models) and {design}.\n"
         "Check the blocks and edit the design. If you use these scores to choose them, do not add these runs to the "
@@ -390,100 +335,35 @@ def _open(place: str, design: Path | None) -> Board:
     return board
 
 
-def _design(path: Path) -> Any:  # noqa: ANN401 - BoardDesign, imported late
+def _design(path: Path) -> BoardDesign:
     from bbedge.board import BoardDesign
 
-    name = shown_path(path)
-    try:
-        return BoardDesign.from_toml(path.read_text(encoding="utf-8"), source=name)
-    except OSError as error:
-        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: not a text file in UTF-8 ({error})") from error
+    return BoardDesign.from_toml(_text(path), source=shown_path(path))
 
 
 def _names(given: Sequence[str]) -> list[str]:
     names: list[str] = []
     for text in given:
         if text.startswith("@"):
-            try:
-                names += [line for line in Path(text[1:]).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-            except OSError as error:
-                raise FormatError(f"{shown_path(text[1:])}: cannot be read ({error.strerror})") from error
-            except UnicodeDecodeError as error:
-                raise FormatError(f"{shown_path(text[1:])}: not a text file in UTF-8 ({error})") from error
+            names += [line for line in _text(Path(text[1:]), encoding="utf-8-sig").splitlines() if line.strip()]
         else:
             names += [name.strip() for name in text.split(",") if name.strip()]
     return names
 
 
-def _read(board: Board, files: Sequence[Path], choices: Choices, max_size: str | None) -> Scores:
-    return read_table(
-        files,
-        score_range=board.design.score_range,
-        choices=choices,
-        least_models=1,  # the board's own message is more precise
-        identify=True,
-        max_size=max_size,
-    )
+def _text(path: Path, *, encoding: str = "utf-8") -> str:
+    try:
+        return path.read_text(encoding=encoding)
+    except OSError as error:
+        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{shown_path(path)}: not a text file in UTF-8 ({error})") from error
 
 
-def _report_new(console: Console, board: Board, added: Added, before: Leaderboard) -> None:
-    """Print the effect of a change: new certificates, ranks, Top-k sets, and open pairs."""
-    now = board.leaderboard()
-    names = display_names(now.design.models)
-    for edge in added.edges[:_MOST_EDGES]:
-        winner, loser = display_names([edge.winner, edge.loser])
-        _say(console, f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})")
-    if len(added.edges) > _MOST_EDGES:
-        _say(console, f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates")
-    graph = now.standing
-    gained = graph.n_resolved - before.standing.n_resolved
-    _say(console, f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,}).")
-    ranks_before = dict(zip(before.design.models, before.standing.rank_intervals, strict=True))
-    changed = [
-        f"{name} {_rank(rank)} (was {_rank(ranks_before[model])})" if model in ranks_before else f"{name} {_rank(rank)}"
-        for name, model, rank in zip(names, now.design.models, graph.rank_intervals, strict=True)
-        if ranks_before.get(model) != rank
-    ]
-    if changed:
-        _say(console, f"Ranks: {_first(changed, 8)}")
-    sets = [(k, members) for k in graph.cuts if (members := graph.top_k(k)) != before.standing.top_k(k) and members]
-    for k, members in sets[:_MOST_SETS]:
-        _say(console, f"Top-{k}: {_first([names[i] for i in members], 8)}")
-    if len(sets) > _MOST_SETS:
-        _say(console, f"and {len(sets) - _MOST_SETS:,} larger Top-k sets")
-    if graph.n_unresolved:
-        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
-        _say(console, f"Open: {_first(pairs, 5, of=graph.n_unresolved)}")
-    if now.contradictions:
-        groups = "; ".join(listed(group) for group in now.contradictions)
-        _say(console, f"CONTRADICTION: each certified better than the others: {groups}. Run bbedge board show.")
-
-
-def _rank(interval: tuple[int, int]) -> str:
-    best, worst = interval
-    return str(best) if best == worst else f"{best}-{worst}"
-
-
-def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
-    total = len(texts) if of is None else of
-    more = f" and {total - most:,} more" if total > most else ""
-    return ", ".join(texts[:most]) + more
-
-
-def _write_json(path: Path, document: dict[str, object]) -> None:
-    from bbedge.certificate.document import to_json
-
-    if path == Path("-"):
-        typer.echo(to_json(document), nl=False)
-    else:
-        write_whole(path, to_json(document))
+def _read(board: Board, files: Sequence[Path], reading: Reading) -> Scores:
+    # One model is enough to read: the board's own message is more precise.
+    return replace(reading, score_range=board.design.score_range).table(files, least_models=1, identify=True)
 
 
 def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

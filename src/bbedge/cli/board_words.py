@@ -1,17 +1,36 @@
-"""A board in words and plain values: for the terminal, for CSV, and for publishing."""
+"""A board in words and plain values: for the terminal, for CSV, for publishing, and files to begin one with."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.text import listed
+from bbedge.errors import DataError
+from bbedge.files import write_whole
+from bbedge.text import display_names, listed, quoted, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board import Board
+    from bbedge.board import Added, Board
     from bbedge.board.ledger import Event
+    from bbedge.core.leaderboard import Leaderboard
+    from bbedge.core.scores import Scores
     from bbedge.display.ledger import ClaimRow
+
+_MOST_EDGES, _MOST_SETS = 200, 30  # printed after a change; board show prints the rest
+_DESIGN = """\
+# The design of a board. Edit it, then create the board. It cannot change afterwards.
+# docs/board.md describes every key. Choose the values without looking at the scores.
+
+alpha = 0.05                 # largest probability of any false certificate, as long as the board exists
+tau = 0.0                    # certify only differences above this margin, a fraction of the score range
+method = "bb-edge-x"         # or "bb-edge", the published method
+score_range = [{low!r}, {high!r}]
+spending = "open-ended"      # how alpha is divided among new models and new items
+copies = "refuse"            # or "allow": count replicates with the same scores as earlier ones
+"""
 
 
 def claims(board: Board) -> list[ClaimRow]:
@@ -40,28 +59,27 @@ def claims(board: Board) -> list[ClaimRow]:
 
 def particulars(event: Event) -> str:
     """An event in a line."""
-    from bbedge.board.replay import registration_of
+    from bbedge.board import events
 
-    content = event.content
-    if event.kind == "init":
-        registration = registration_of(event)[:16]
-        return f"{len(content['models'])} models, {len(content['items'])} items, registration {registration}"
-    if event.kind == "pilot":
-        chosen = f", chose {', '.join(content['candidate'])}" if content["candidate"] else ""
-        return f"epoch {content['epoch']}, pilot replicate {content['pilot']}{chosen}"
-    if event.kind == "replicate":
-        look = content["look"]
-        edges = f"{look['edges']} certificates, {len(content['certified'])} new"
-        return f"epoch {content['epoch']}, replicate {content['replicate']}: {edges}"
-    if event.kind == "add-model":
-        return (
-            f"{content['model']}: {len(content['vectors'])} runs, {len(content.get('certified', []))} new certificates"
-        )
-    if event.kind == "add-items":
-        return f"epoch {content['epoch']}: {len(content['items'])} new items"
-    if event.kind == "note":
-        return f"{content['about']}: {content['text']}"
-    return str(content["model"])
+    match event.content:
+        case events.Created() as made:
+            registration = made.computed_registration[:16]
+            return f"{len(made.models)} models, {len(made.items)} items, registration {registration}"
+        case events.PilotAdded() as added:
+            chosen = f", chose {', '.join(added.candidate)}" if added.candidate else ""
+            return f"epoch {added.epoch}, pilot replicate {added.pilot}{chosen}"
+        case events.ReplicateAdded() as added:
+            edges = f"{added.outcome.look.edges} certificates, {len(added.outcome.certified)} new"
+            return f"epoch {added.epoch}, replicate {added.replicate}: {edges}"
+        case events.ModelAdded() as added:
+            new = 0 if added.outcome is None else len(added.outcome.certified)
+            return f"{added.model}: {len(added.vectors)} runs, {new} new certificates"
+        case events.ItemsAdded() as added:
+            return f"epoch {added.epoch}: {len(added.items)} new items"
+        case events.NoteAdded() as note:
+            return f"{note.about}: {note.text}"
+        case events.ModelRetired() as retired:
+            return retired.model
 
 
 def graph_csv(board: Board) -> str:
@@ -111,3 +129,73 @@ def announcement(board: Board) -> str:
         f"Ledger {board.head}",
     ]
     return "\n".join(parts)
+
+
+def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
+    """The effect of a change, line by line: new certificates, ranks, Top-k sets, and open pairs."""
+    now = board.leaderboard()
+    names = display_names(now.design.models)
+    for edge in added.edges[:_MOST_EDGES]:
+        winner, loser = display_names([edge.winner, edge.loser])
+        yield f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})"
+    if len(added.edges) > _MOST_EDGES:
+        yield f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates"
+    graph = now.standing
+    gained = graph.n_resolved - before.standing.n_resolved
+    yield f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,})."
+    ranks_before = dict(zip(before.design.models, before.standing.rank_intervals, strict=True))
+    changed = [
+        f"{name} {_rank(rank)} (was {_rank(ranks_before[model])})" if model in ranks_before else f"{name} {_rank(rank)}"
+        for name, model, rank in zip(names, now.design.models, graph.rank_intervals, strict=True)
+        if ranks_before.get(model) != rank
+    ]
+    if changed:
+        yield f"Ranks: {_first(changed, 8)}"
+    sets = [(k, members) for k in graph.cuts if (members := graph.top_k(k)) != before.standing.top_k(k) and members]
+    for k, members in sets[:_MOST_SETS]:
+        yield f"Top-{k}: {_first([names[i] for i in members], 8)}"
+    if len(sets) > _MOST_SETS:
+        yield f"and {len(sets) - _MOST_SETS:,} larger Top-k sets"
+    if graph.n_unresolved:
+        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
+        yield f"Open: {_first(pairs, 5, of=graph.n_unresolved)}"
+    if now.contradictions:
+        groups = "; ".join(listed(group) for group in now.contradictions)
+        yield f"CONTRADICTION: each certified better than the others: {groups}. Run bbedge board show."
+
+
+def _rank(interval: tuple[int, int]) -> str:
+    best, worst = interval
+    return str(best) if best == worst else f"{best}-{worst}"
+
+
+def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
+    total = len(texts) if of is None else of
+    more = f" and {total - most:,} more" if total > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def start_files(place: str, scores: Scores) -> tuple[Path, Path, Path]:
+    """Write the design, the items and the models beside the board's place; existing files are never replaced."""
+    home = Path("board") if "://" in place else Path(place)
+    design, items, models = (
+        home.with_name(f"{home.stem}{ending}") for ending in ("-design.toml", "-items.csv", "-models.txt")
+    )
+    for path in (design, items, models):
+        if path.exists():
+            raise DataError(f"{shown_path(path)}: the file exists already; move it, or use it as it is")
+    for model in scores.models:
+        if model != model.strip() or len(model.splitlines()) != 1:
+            raise DataError(
+                f"model {quoted(model)} has a line break or leading or trailing white space, so a file with one name "
+                "per line cannot hold it; change the name"
+            )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["item", "block"])
+    writer.writerows(zip(scores.items, scores.blocks, strict=True))
+    low, high = scores.score_range
+    write_whole(items, text.getvalue())
+    write_whole(models, "".join(f"{model}\n" for model in scores.models))
+    write_whole(design, _DESIGN.format(low=low, high=high))
+    return design, items, models

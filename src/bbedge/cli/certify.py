@@ -3,39 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import (
-    AllRows,
-    Alpha,
-    ArraysOut,
-    Blocks,
-    Columns,
-    CopiesRule,
-    Device,
-    Filter,
-    IncompletePolicy,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreFiles,
-    ScoreRange,
-    Tau,
-    Verbose,
-    check_pairs,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output, tracked
-from bbedge.cli.sources import CurrentOption, HtmlOut, TitleOption, check_title, graph_shown, write_page
-from bbedge.core.kinds import EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, grouped
+from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
 from bbedge.errors import DomainError
-from bbedge.files import write_whole
 from bbedge.text import listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -49,23 +23,11 @@ NOT_CERTIFIED = 3
 """Exit code when an expectation is not certified."""
 
 
+@grouped
 def certify(
     scores: ScoreFiles,
-    alpha: Alpha = 0.05,
-    tau: Tau = 0.0,
-    blocks: Blocks = None,
-    method: Annotated[
-        Method,
-        typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
-    ] = "bb-edge",
-    evidence: Annotated[
-        EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
-    ] = None,
-    prediction: Annotated[
-        PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
-    ] = None,
-    stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None,
-    score_range: ScoreRange = (0.0, 1.0),
+    *,
+    claim: Claim,
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -83,21 +45,27 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    incomplete: IncompletePolicy = "refuse",
-    copies: CopiesRule = None,
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
-    device: Device = None,
+    reading: Reading,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Device to compute on: cpu, or a PyTorch device such as cuda.",
+            show_default="cpu",
+        ),
+    ] = None,
     json_out: JsonOut = None,
-    html_out: HtmlOut = None,
-    title: TitleOption = None,
-    arrays_out: ArraysOut = None,
-    current: CurrentOption = False,
+    page: Page,
+    arrays_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--arrays",
+            metavar="OUT.npz",
+            help="Write evidence, margins and edges of all pairs as NumPy arrays. The JSON has them up to 500 models.",
+            show_default=False,
+        ),
+    ] = None,
+    view: Annotated[View, Without("epoch")],
     all_rows: AllRows = False,
     verbose: Verbose = False,
     expect: Annotated[
@@ -138,74 +106,38 @@ def certify(
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
     from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.document import certificate, to_json
+    from bbedge.certificate.document import certificate
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
-    check_title(title, html_out)
+    page.check()
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    table = read_table(
-        scores,
-        blocks=blocks,
-        score_range=score_range,
-        incomplete=incomplete,
-        column=column,
-        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
-        max_size=max_size,
-    )
-    check_pairs(len(table.models), max_size)
+    table = reading.table(scores)
+    reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     expectations = [_expectation(text, table.models) for text in expect or []]
-    leaderboard = _run(
-        table,
-        {
-            "alpha": alpha,
-            "tau": tau,
-            "method": method,
-            "evidence": evidence,
-            "prediction": prediction,
-            "stakes": stakes,
-            "copies": copies or "refuse",
-        },
-        top_k=top_k,
-        pilot=pilot,
-        device=device,
-    )
-
-    document = {}
-    if json_out is not None or html_out is not None:
-        document = certificate(leaderboard)
-    # Files first: the reader of standard output may close it early, and the files must still be written.
-    written = []
-    if json_out is not None and json_out != Path("-"):
-        write_whole(json_out, to_json(document))
-        written.append(f"Wrote the certificate to {shown_path(json_out)}.")
-    if html_out is not None:
-        write_page(html_out, Certificate.of(document, shown=graph_shown(current)), title=title)
-        written.append(f"Wrote the page to {shown_path(html_out)}.")
+    leaderboard = _run(table, claim, top_k=top_k, pilot=pilot, device=device)
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-        written.append(f"Wrote the arrays to {shown_path(arrays_out)}.")
-    out = output(to_error=json_out == Path("-"))
-    if json_out == Path("-"):
-        typer.echo(to_json(document), nl=False)
+    out = write_certificate(
+        lambda: Certificate.of(certificate(leaderboard), shown=view.shown), json_out=json_out, page=page
+    )
     show_leaderboard(
         out,
         leaderboard,
-        shown=graph_shown(current),
+        shown=view.shown,
         notes=[note.text for note in leaderboard.notes],
         top_k=top_k,
         pilot_replicates=leaderboard.pilot,
         most_rows=None if all_rows else MOST_ROWS,
         verbose=verbose,
     )
-    for sentence in written:
-        out.print(sentence, markup=False, highlight=False)
+    say_written(out, certificate=json_out, page=page.html_out, arrays=arrays_out)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
         show_expectations(out, results)
@@ -213,16 +145,14 @@ def certify(
             raise typer.Exit(NOT_CERTIFIED)
 
 
-def _run(
-    table: Scores, options: dict[str, Any], *, top_k: int | None, pilot: int | None, device: str | None
-) -> Leaderboard:
+def _run(table: Scores, claim: Claim, *, top_k: int | None, pilot: int | None, device: str | None) -> Leaderboard:
     from bbedge.core.leaderboard import certify_design, pilot_design
     from bbedge.readers.assemble.spool import one_by_one
 
-    if pilot is not None:
-        design = pilot_design(table, k=cast("int", top_k), pilot=pilot, **options)
+    if pilot is not None and top_k is not None:
+        design = pilot_design(table, k=top_k, pilot=pilot, **claim.options)
     else:
-        design = table.design(**options)
+        design = table.design(**claim.options)
     return certify_design(
         table,
         design,

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import (
-    Alpha,
-    Blocks,
-    Columns,
-    CopiesRule,
-    Filter,
-    IncompletePolicy,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreFiles,
-    ScoreRange,
-    Tau,
-    check_pairs,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output, tracked
+from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.output import JsonOut, tracked, write_json
 from bbedge.errors import BbedgeError
-from bbedge.files import write_whole
+from bbedge.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,25 +21,16 @@ if TYPE_CHECKING:
     from bbedge.display.comparison import Claims
 
 
+@grouped
 def compare(
     scores: ScoreFiles,
+    *,
     methods: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="Methods to compare. Default: all.", show_default=False),
     ] = None,
-    alpha: Alpha = 0.05,
-    tau: Tau = 0.0,
-    blocks: Blocks = None,
-    score_range: ScoreRange = (0.0, 1.0),
-    incomplete: IncompletePolicy = "refuse",
-    copies: CopiesRule = None,
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
+    claim: Annotated[Claim, Without("method", "evidence", "prediction", "stakes")],
+    reading: Reading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
 ) -> None:
@@ -70,57 +41,39 @@ def compare(
     [cyan]bbedge compare scores.csv[/cyan]
     [cyan]bbedge compare scores.csv --methods bb-edge,bb-edge-x,t-holm,emr[/cyan]
     """
-    import json
-
     import numpy as np
 
     from bbedge.baselines import METHODS, method
     from bbedge.display.comparison import claims_document, show_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
-    table = read_table(
-        scores,
-        blocks=blocks,
-        score_range=score_range,
-        incomplete=incomplete,
-        column=column,
-        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
-        max_size=max_size,
-    )
-    check_pairs(len(table.models), max_size)
-    design = table.design(alpha=alpha, tau=tau, copies=copies or "refuse")
+    table = reading.table(scores)
+    reading.check_pairs(len(table.models))
+    design = table.design(**claim.options)
     table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [
         _claims(each, design, table.values, reference, seed)
         for each in tracked(chosen, total=len(chosen), description="running each method")
     ]
-    n_models = len(table.models)
-    if json_out is not None:
-        text = json.dumps(
-            {
-                "alpha": alpha,
-                "tau": tau,
-                "models": n_models,
-                "items": len(table.items),
-                "replicates": len(table.replicates),
-                "seed": seed,
-                "methods": claims_document(claims),
-            },
-            ensure_ascii=True,
-            allow_nan=False,
-            indent=1,
-        )
-        if json_out == Path("-"):
-            typer.echo(text)
-        else:
-            write_whole(json_out, text + "\n")
-    replicates = len(table.replicates)
+    n_models, replicates = len(table.models), len(table.replicates)
+    console = write_json(
+        json_out,
+        lambda: {
+            "alpha": claim.alpha,
+            "tau": claim.tau,
+            "models": n_models,
+            "items": len(table.items),
+            "replicates": replicates,
+            "seed": seed,
+            "methods": claims_document(claims),
+        },
+    )
     show_claims(
-        output(to_error=json_out == Path("-")),
+        console,
         claims,
-        title=f"{n_models} models · {len(table.items):,} items · {replicates} replicate"
-        f"{'' if replicates == 1 else 's'} · alpha {alpha:g} · tau {tau:g}",
+        title=f"{n_models} models · {len(table.items):,} items · {counted(replicates, 'replicate')} · "
+        f"alpha {claim.alpha:g} · tau {claim.tau:g}",
         n_pairs=n_models * (n_models - 1) // 2,
     )
 
@@ -146,7 +99,7 @@ def _claims(
     try:
         result = method.run(design, panels, np.random.default_rng(seed))
     except BbedgeError as error:
-        return replace(nothing, refused=str(error))
+        return replace(nothing, refused=error.render(as_option))
     if method.claims == "ranks":
         return replace(nothing, width=_width(result[-1]))
     edges, certified = result.astype(bool), reference.astype(bool)

@@ -8,25 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import (
-    Blocks,
-    Columns,
-    Filter,
-    IncompletePolicy,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreFiles,
-    ScoreRange,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output, reading
+from bbedge.cli.options import Reading, ScoreFiles, as_option, grouped
+from bbedge.cli.output import JsonOut, spinner, write_json
 from bbedge.errors import DataError
-from bbedge.files import write_whole
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -34,18 +18,11 @@ if TYPE_CHECKING:
     from bbedge.diagnostics.checks import Diagnosis
 
 
+@grouped
 def diagnose(
     scores: ScoreFiles,
-    blocks: Blocks = None,
-    score_range: ScoreRange = (0.0, 1.0),
-    incomplete: IncompletePolicy = "refuse",
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
+    *,
+    reading: Reading,
     permutations: Annotated[
         int, typer.Option(min=19, help="Number of permutations in the test for dependence.")
     ] = 1999,
@@ -66,8 +43,6 @@ def diagnose(
 
     [cyan]bbedge diagnose scores.csv --blocks dialogue[/cyan]
     """
-    import json
-
     import numpy as np
 
     from bbedge.diagnostics.checks import ALARM_LEVEL
@@ -75,48 +50,43 @@ def diagnose(
     from bbedge.diagnostics.findings import findings_of
     from bbedge.display.diagnosis import show_findings
 
-    table = read_table(
-        scores,
-        blocks=blocks,
-        score_range=score_range,
-        incomplete=incomplete,
-        column=column,
-        choices=log_choices(kind, metric, filter_, model_name, replicate_from),
-        max_size=max_size,
-        least_models=1,
-    )
-    with reading() as progress:
+    table = reading.table(scores, least_models=1)
+    with spinner() as progress:
         progress("permuting blocks, comparing runs")
         diagnosis = examine(table, rng=np.random.default_rng(seed), permutations=permutations, splits=splits)
-    findings = findings_of(diagnosis, table)
+    findings = findings_of(diagnosis, table, write=as_option)
     if figures is not None:
         _draw(figures, table, diagnosis)
-    if json_out is not None:
-        together = [asdict(each) for each in diagnosis.dependence if each.model is None]
-        content = {
+    console = write_json(
+        json_out,
+        lambda: {
             "seed": seed,
             "permutations": permutations,
             "alarm_level": ALARM_LEVEL,
             "findings": [asdict(finding) for finding in findings],
-            "block_dependence": [asdict(each) for each in diagnosis.dependence if each.model is not None],
-            "block_dependence_together": together[0] if together else None,
-            "close_replicates": [
-                {**asdict(each), "replicates": [table.replicates[place] for place in each.replicates]}
-                for each in diagnosis.close
-            ],
-            "split_null": [asdict(each) for each in diagnosis.halves],
-        }
-        text = json.dumps(content, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
-        if json_out == Path("-"):
-            typer.echo(text, nl=False)
-        else:
-            write_whole(json_out, text)
+            **_document(diagnosis, table),
+        },
+    )
     show_findings(
-        output(to_error=json_out == Path("-")),
+        console,
         findings,
         title=f"{counted(len(table.models), 'model')} · {counted(len(table.items), 'item')} in "
         f"{counted(len(set(table.blocks)), 'block')} · {counted(len(table.replicates), 'replicate')}",
     )
+
+
+def _document(diagnosis: Diagnosis, table: Scores) -> dict[str, object]:
+    """The numbers behind the findings."""
+    together = [asdict(each) for each in diagnosis.dependence if each.model is None]
+    return {
+        "block_dependence": [asdict(each) for each in diagnosis.dependence if each.model is not None],
+        "block_dependence_together": together[0] if together else None,
+        "close_replicates": [
+            {**asdict(each), "replicates": [table.replicates[place] for place in each.replicates]}
+            for each in diagnosis.close
+        ],
+        "split_null": [asdict(each) for each in diagnosis.halves],
+    }
 
 
 def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:

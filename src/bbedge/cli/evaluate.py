@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from bbedge.cli.progress import output
+from bbedge.cli.output import output
 from bbedge.credentials import without_credentials
 from bbedge.text import shown, shown_path
 

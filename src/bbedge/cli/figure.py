@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Columns, IncompletePolicy, ScoreRange, read_table
-from bbedge.cli.progress import output
-from bbedge.cli.sources import CurrentOption, EpochOption, Source, open_certificate
+from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.output import Source, View, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
 from bbedge.text import shown_path
@@ -33,7 +32,8 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 @app.command()
-def graph(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
+@grouped
+def graph(source: Source, out: Outs, view: View) -> None:
     """Draw the certified graph, or export it.
 
     .png, .svg and .pdf are figures; .dot, .graphml, .mmd (Mermaid) and .csv are exports for other programs.
@@ -44,7 +44,7 @@ def graph(source: Source, out: Outs, epoch: EpochOption = None, current: Current
     from bbedge.display.figures import graph_figure
 
     _check(out, (*PICTURES, *EXPORTS))
-    certificate, _ = open_certificate(source, epoch=epoch, current=current)
+    certificate, _ = view.open(source)
     for path in out:
         if path.suffix.lower() in EXPORTS:
             write_whole(path, EXPORTS[path.suffix.lower()](certificate))
@@ -53,42 +53,41 @@ def graph(source: Source, out: Outs, epoch: EpochOption = None, current: Current
 
 
 @app.command()
-def ranks(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
+@grouped
+def ranks(source: Source, out: Outs, view: View) -> None:
     """Draw the rank interval of every model, with the certified cuts."""
     from bbedge.display.figures import rank_figure
 
-    _check(out, PICTURES)
-    certificate, _ = open_certificate(source, epoch=epoch, current=current)
-    save(lambda: rank_figure(certificate), out)
-    _print_written(out)
+    _draw(out, lambda: rank_figure(view.open(source)[0]))
 
 
 @app.command()
-def evidence(source: Source, out: Outs, epoch: EpochOption = None, current: CurrentOption = False) -> None:
+@grouped
+def evidence(source: Source, out: Outs, view: View) -> None:
     """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure
 
-    _check(out, PICTURES)
-    certificate, _ = open_certificate(source, epoch=epoch, current=current)
-    save(lambda: evidence_figure(certificate), out)
-    _print_written(out)
+    _draw(out, lambda: evidence_figure(view.open(source)[0]))
 
 
 @app.command()
+@grouped
 def stability(
     scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A score table, as for certify.")],
     out: Outs,
-    score_range: ScoreRange = (0.0, 1.0),
-    incomplete: IncompletePolicy = "refuse",
-    column: Columns = None,
+    reading: Annotated[
+        Reading,
+        Without("blocks", "kind", "metric", "filter_", "model_name", "replicate_from", "max_size"),
+    ],
 ) -> None:
     """Draw the rank of every model in each single replicate."""
     from bbedge.display.figures import stability_figure
 
-    _check(out, PICTURES)
-    table = read_table([scores], blocks=None, score_range=score_range, incomplete=incomplete, column=column)
-    save(lambda: stability_figure(table.values.mean(axis=2), table.models, table.replicates), out)
-    _print_written(out)
+    def draw() -> Figure:
+        table = reading.table([scores])
+        return stability_figure(table.values.mean(axis=2), table.models, table.replicates)
+
+    _draw(out, draw)
 
 
 @app.command()
@@ -106,20 +105,18 @@ def power(
     from bbedge.cli.study import read_results
     from bbedge.display.study_figure import study_figure
 
-    _check(out, PICTURES)
-    found, results = read_results(study)
-    save(lambda: study_figure(found, results), out)
-    _print_written(out)
+    _draw(out, lambda: study_figure(*read_results(study)))
 
 
 @app.command()
+@grouped
 def badge(
     source: Source,
     out: Annotated[Path, typer.Argument(metavar="OUT.svg", help="The file to write.", show_default=False)],
+    *,
     model: Annotated[str, typer.Option(help="The model whose rank the badge shows.", show_default=False)],
     label: Annotated[str | None, typer.Option(help="Text before the rank. Default: the name of the model.")] = None,
-    epoch: EpochOption = None,
-    current: CurrentOption = False,
+    view: View,
 ) -> None:
     """Make a badge for a README: certified #1-2 of 10.
 
@@ -128,7 +125,7 @@ def badge(
     from bbedge.display.badge import badge as draw
 
     _check([out], (".svg",))
-    certificate, _ = open_certificate(source, epoch=epoch, current=current)
+    certificate, _ = view.open(source)
     write_whole(out, draw(certificate, model, label=label))
     _print_written([out])
 
@@ -143,6 +140,12 @@ def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
         save_figure(draw(), *out)
 
 
+def _draw(out: Sequence[Path], draw: Callable[[], Figure]) -> None:
+    _check(out, PICTURES)
+    save(draw, out)
+    _print_written(out)
+
+
 def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
     for path in out:
         if path.suffix.lower() not in endings:
@@ -150,4 +153,4 @@ def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
 
 
 def _print_written(out: Sequence[Path]) -> None:
-    output().print(f"Written: {', '.join(shown_path(path) for path in out)}", markup=False, highlight=False)
+    say(f"Written: {', '.join(shown_path(path) for path in out)}")

@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import (
-    Blocks,
-    Columns,
-    Filter,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreFiles,
-    ScoreRange,
-    log_choices,
-    named_columns,
-    named_limits,
-)
-from bbedge.cli.progress import output, reading
-from bbedge.cli.survey_words import file_rows, filter_rows, found_words, metric_rows, suggestion, suspicions
-from bbedge.files import write_whole
-from bbedge.text import counted
+from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.output import JsonOut, say, spinner, write_json
+from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
-    from bbedge.readers.survey import Survey
+    from bbedge.readers.survey import MetricFacts, Survey
 
 UNCLEAR = 3
 """Exit code when the scores cannot be read without a further choice."""
 
-_MOST_FIELDS = 12
+_MOST_FIELDS, _MOST_FILES, _MOST_METRICS = 12, 20, 40
+_WIDTH = 72
 
 
+@grouped
 def inspect_scores(
-    scores: ScoreFiles,
-    blocks: Blocks = None,
-    score_range: ScoreRange = (0.0, 1.0),
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
-    json_out: JsonOut = None,
+    scores: ScoreFiles, *, reading: Annotated[Reading, Without("incomplete")], json_out: JsonOut = None
 ) -> None:
     """List what is in score files and logs: models, items, replicates, options to choose, possible problems.
 
@@ -68,121 +42,87 @@ def inspect_scores(
     """
     from bbedge.readers.survey import survey
 
-    choices = log_choices(kind, metric, filter_, model_name, replicate_from)
-    with reading() as progress:
+    files = [str(path) for path in scores]
+    with spinner() as progress:
         found = survey(
-            [str(path) for path in scores],
-            blocks=blocks,
-            score_range=score_range,
-            columns=named_columns(column or []),
-            choices=choices,
+            files,
+            blocks=reading.blocks,
+            score_range=reading.score_range,
+            columns=reading.columns,
+            choices=reading.choices,
             progress=progress,
-            limits=named_limits(max_size),
+            limits=reading.limits,
         )
-    options = _given(blocks, score_range, column, kind, metric, filter_, model_name, replicate_from, max_size)
-    command = suggestion(found, [str(path) for path in scores], options)
-    if json_out is not None:
-        text = json.dumps(_document(found, command), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
-        if json_out == Path("-"):
-            typer.echo(text, nl=False)
-        else:
-            write_whole(json_out, text)
-    _show(output(to_error=json_out == Path("-")), found, command)
+    command = _suggestion(found, files, reading.words())
+    console = write_json(json_out, lambda: _document(found, command))
+    _show_contents(console, found)
+    _show_verdict(console, found, command)
     if found.scores is None:
         raise typer.Exit(UNCLEAR)
 
 
-def _show(console: Console, found: Survey, command: str) -> None:
+def _show_contents(console: Console, found: Survey) -> None:
+    """Print what the files hold: files, metrics, filters, fields."""
+    _grid(console, _found_words(found), ("file", "kind", "model", "task", "samples", "errors"), _file_rows(found))
+    if found.unread:
+        first = f"{counted(len(found.unread), 'file')}, first {shlex.quote(found.unread[0])}"
+        say(f"Skipped, format not recognised: {first}", console=console, style="dim")
+    if found.metrics:
+        heads = ("name", "task", "samples", "smallest to largest", "")
+        _grid(console, "Metrics: --metric", heads, _metric_rows(found))
+    if any(len(of_task) > 1 for of_task in found.filters.values()):
+        _grid(console, "Filters: --filter", ("name", "task", "samples"), _filter_rows(found))
+    fields = sorted(((name, values) for name, values in found.fields.items() if values > 1), key=itemgetter(1))
+    if fields:
+        rows = [(name, f"{values:,}") for name, values in fields[:_MOST_FIELDS]]
+        _grid(console, "Fields that could name blocks: --blocks", ("name", "values"), rows)
+
+
+def _grid(console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    def grid(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        console.print()
-        console.print(Text(title, style="bold"))
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-        for head in heads:
-            table.add_column(head, justify="right" if head in ("samples", "errors", "values") else "left")
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        console.print(table)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("samples", "errors", "values") else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print()
+    console.print(Text(title, style="bold"))
+    console.print(table)
 
-    def say(text: str, style: str = "") -> None:
-        console.print(Text(text, style=style), highlight=False, soft_wrap=True)
 
-    grid(found_words(found), ("file", "kind", "model", "task", "samples", "errors"), file_rows(found))
-    if found.unread:
-        skipped = counted(len(found.unread), "file")
-        say(f"Skipped, format not recognised: {skipped}, first {shlex.quote(found.unread[0])}", "dim")
-    if found.metrics:
-        grid("Metrics: --metric", ("name", "task", "samples", "smallest to largest", ""), metric_rows(found))
-    if any(len(of_task) > 1 for of_task in found.filters.values()):
-        grid("Filters: --filter", ("name", "task", "samples"), filter_rows(found))
-    fields = {name: values for name, values in found.fields.items() if values > 1}
-    if fields:
-        shown_fields = sorted(fields.items(), key=lambda entry: entry[1])[:_MOST_FIELDS]
-        grid("Fields that could name blocks: --blocks", ("name", "values"), [(n, f"{v:,}") for n, v in shown_fields])
+def _show_verdict(console: Console, found: Survey, command: str) -> None:
+    """Print whether the scores can be read, what looks wrong, and the next command."""
+    console.print()
     if found.scores is not None:
+        say("Complete", console=console, style="bold green")
         scores = found.scores
-        console.print()
-        blocks = len(set(scores.blocks))
-        replicates = len(scores.replicates)
-        say("Complete", "bold green")
-        say(
-            f"{len(scores.models):,} model{_s(len(scores.models))} x {len(scores.items):,} items in {blocks:,} "
-            f"block{_s(blocks)} x {replicates:,} replicate{_s(replicates)}: a score in every cell."
+        blocks, replicates = len(set(scores.blocks)), len(scores.replicates)
+        sentence = (
+            f"{counted(len(scores.models), 'model')} x {len(scores.items):,} items in {counted(blocks, 'block')} x "
+            f"{counted(replicates, 'replicate')}: a score in every cell."
         )
+        following = "Next"
     else:
-        console.print()
-        say("Not readable yet", "bold yellow")
-        say(found.refused)
-    notes = suspicions(found)
-    console.print()
-    say("Possible problems" if notes else "No problems found. This does not prove that there are none.", "bold")
-    for note in notes:
-        say(f"- {note}")
-    console.print()
-    if found.scores is not None:
-        say("Next", "bold")
-    elif found.to_choose:
-        say("Make the missing choice, for example", "bold")
-    elif found.remedy is not None:
-        say("Complete the runs. Or decide, before you see scores, what to drop, for example", "bold")
-    else:
-        say("Fix this, then run the command again", "bold")
-    say(f"  {command}")
+        say("Not readable yet", console=console, style="bold yellow")
+        sentence = _refused(found)
+        following = "Fix this, then run the command again"
+        if found.to_choose:
+            following = "Make the missing choice, for example"
+        elif found.remedy is not None:
+            following = "Complete the runs. Or decide, before you see scores, what to drop, for example"
+    say(sentence, "", console=console)
+    notes = _suspicions(found)
+    heading = "Possible problems" if notes else "No problems found. This does not prove that there are none."
+    say(heading, console=console, style="bold")
+    say(*(f"- {note}" for note in notes), "", console=console)
+    say(following, console=console, style="bold")
+    say(f"  {command}", console=console)
 
 
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
-
-
-def _given(
-    blocks: str | None,
-    score_range: tuple[float, float],
-    column: Sequence[str] | None,
-    kind: str | None,
-    metric: Sequence[str] | None,
-    filter_: Sequence[str] | None,
-    model_name: Sequence[str] | None,
-    replicate_from: str | None,
-    max_size: str | None,
-) -> list[str]:
-    """The options of this call, for the next command."""
-    options: list[str] = []
-    for option, values in (
-        ("--format", [kind]),
-        ("--metric", metric or []),
-        ("--filter", filter_ or []),
-        ("--model-name", model_name or []),
-        ("--replicate-from", [replicate_from]),
-        ("--blocks", [blocks]),
-        ("--column", column or []),
-        ("--max-size", [max_size]),
-    ):
-        options += [part for value in values if value for part in (option, value)]
-    if score_range != (0.0, 1.0):
-        options += ["--score-range", *(f"{end:g}" for end in score_range)]
-    return options
+def _refused(found: Survey) -> str:
+    return "" if found.error is None else found.error.render(as_option)
 
 
 def _document(found: Survey, command: str) -> dict[str, object]:
@@ -214,7 +154,138 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "items": len(scores.items) if scores is not None else None,
         "blocks": len(set(scores.blocks)) if scores is not None else None,
         "replicates": list(scores.replicates) if scores is not None else None,
-        "refused": found.refused,
-        "suspicious": suspicions(found),
+        "refused": _refused(found),
+        "suspicious": _suspicions(found),
         "command": command,
     }
+
+
+def _found_words(found: Survey) -> str:
+    """How many files of which kinds."""
+    kinds: dict[str, int] = {}
+    for file in found.files:
+        kinds[file.kind] = kinds.get(file.kind, 0) + 1
+    words = ", ".join(counted(count, kind) if "table" in kind else f"{count} {kind}" for kind, count in kinds.items())
+    root = _root([file.path for file in found.files])
+    place = f" in {shown(root, None)}" if len(found.files) > 1 and root else ""
+    beside = f", and {found.beside} accompanying" if found.beside else ""
+    return f"{len(found.files):,} file{'' if len(found.files) == 1 else 's'}: {words}{beside}{place}"
+
+
+def _file_rows(found: Survey) -> list[tuple[str, ...]]:
+    """A row per file: path, kind, model, task, samples, errors."""
+    root = _root([file.path for file in found.files])
+    rows: list[tuple[str, ...]] = []
+    for file in found.files[:_MOST_FILES]:
+        samples = "" if file.samples is None else f"{file.samples:,}"
+        if file.repeats > 1:
+            samples += f" ({file.repeats} each)"
+        models = ", ".join(shown(model, 30) for model in file.models[:2])
+        more = f" and {len(file.models) - 2} more" if len(file.models) > 2 else ""
+        rows.append(
+            (
+                shown(file.path[len(root) :], _WIDTH),
+                file.kind,
+                models + more or ("see its rows" if file.samples is None else "no name"),
+                ", ".join(shown(task, 24) for task in file.tasks),
+                samples,
+                f"{file.errors:,}" if file.errors else "",
+            )
+        )
+    if len(found.files) > _MOST_FILES:
+        rows.append((f"and {len(found.files) - _MOST_FILES:,} more", "", "", "", "", ""))
+    return rows
+
+
+def _metric_rows(found: Survey) -> list[tuple[str, ...]]:
+    """A row per metric: those on the scale from 0 to 1 first."""
+    rows: list[tuple[str, ...]] = []
+    for metric in _ranked(found)[:_MOST_METRICS]:
+        scale = f"{metric.low:g} to {metric.high:g}" if metric.samples else "no number"
+        remark = "lower is better" if metric.lower_is_better else ""
+        rows.append((shown(metric.name), _tasks(metric.tasks), f"{metric.samples:,}", scale, remark))
+    return rows
+
+
+def _filter_rows(found: Survey) -> list[tuple[str, ...]]:
+    """A row per filter and task."""
+    return [
+        (shown(name), shown(task), f"{samples:,}")
+        for task, of_task in found.filters.items()
+        for name, samples in of_task.items()
+    ]
+
+
+def _suspicions(found: Survey) -> list[str]:
+    """Everything that the user should check."""
+    notes = []
+    if found.errors:
+        have = "has" if found.errors == 1 else "have"
+        notes.append(f"{counted(found.errors, 'sample')} ended with an error and {have} no score: {found.first_error}")
+    if found.cached:
+        notes.append(f"{counted(found.cached, 'answer')} came from a cache; a repeated answer is not a replicate.")
+    constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
+    if constant:
+        notes.append(f"The field {shown(constant[0])} is the same in every sample.")
+    if found.scores is not None:
+        notes += [note.text for note in found.scores.notes]
+    return notes
+
+
+def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
+    """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
+    options = list(given)
+    command = "inspect-scores"
+    if found.scores is not None:
+        command = "certify" if len(found.scores.models) > 1 else "diagnose"
+    elif found.remedy is not None:
+        command = "certify"
+        options += ["--incomplete", found.remedy]
+    elif found.to_choose:
+        if "--metric" not in options:
+            options += [part for name in _metrics(found) for part in ("--metric", name)]
+        if "--filter" not in options:
+            options += [part for name in _filters(found) for part in ("--filter", name)]
+    return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
+
+
+def _metrics(found: Survey) -> list[str]:
+    """The fewest metrics that give every task exactly one, as far as that can be done."""
+    if len(found.metrics) < 2:
+        return []
+    chosen: list[MetricFacts] = []
+    open_tasks = {task for metric in found.metrics for task in metric.tasks}
+    for metric in sorted(_ranked(found), key=lambda each: -len(each.tasks)):
+        if metric.on_unit_scale and not metric.lower_is_better and open_tasks.issuperset(metric.tasks):
+            chosen.append(metric)
+            open_tasks.difference_update(metric.tasks)
+    return [metric.name for metric in chosen]
+
+
+def _filters(found: Survey) -> list[str]:
+    if all(len(of_task) < 2 for of_task in found.filters.values()):
+        return []
+    return list(dict.fromkeys(next(iter(of_task)) for of_task in found.filters.values()))
+
+
+def _ranked(found: Survey) -> list[MetricFacts]:
+    # Names such as num_prompt_tokens are on the unit scale only by accident.
+    def key(metric: MetricFacts) -> tuple[bool, bool, bool]:
+        varied = metric.low < metric.high
+        return metric.lower_is_better, not metric.on_unit_scale, not varied
+
+    return sorted(found.metrics, key=key)
+
+
+def _tasks(tasks: Sequence[str]) -> str:
+    named = [shown(task, 24) for task in tasks if task]
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+
+
+def _root(paths: Sequence[str]) -> str:
+    """The folder that all paths have in common."""
+    folders = [path[: path.rfind(os.sep) + 1] for path in paths]
+    shortest = min(folders, key=len)
+    while not all(folder.startswith(shortest) for folder in folders):
+        shortest = shortest[: shortest.rfind(os.sep, 0, -1) + 1]
+    return shortest

@@ -1,23 +1,26 @@
-"""Options that several commands share, and the reading of their score files."""
+"""Options that several commands share: declared once, alone or in groups that travel together."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 import typer
 
-from bbedge.cli.progress import reading
-from bbedge.core.kinds import Copies
-from bbedge.errors import DomainError
+from bbedge.cli.output import spinner
+from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.errors import Argument, DomainError
 from bbedge.readers import Choices, Incomplete, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import DesignOptions, Scores
 
 ScoreFiles = Annotated[
     list[Path],
@@ -28,93 +31,6 @@ ScoreFiles = Annotated[
         show_default=False,
     ),
 ]
-Alpha = Annotated[
-    float,
-    typer.Option(help="Error level: the largest probability of any false certificate, over all pairs and all looks."),
-]
-Tau = Annotated[
-    float,
-    typer.Option(
-        help="Certify only differences above this margin, a fraction of the score range (0.02 is two points of 100)."
-    ),
-]
-Blocks = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN|item|one",
-        help="Which items may depend on each other. COLUMN: items with the same value in this column, or in this field "
-        "of a log, such as metadata.dialogue_id; item: none; one: all. Default: the block column if there is one, "
-        "else item.",
-        show_default=False,
-    ),
-]
-ScoreRange = Annotated[
-    tuple[float, float], typer.Option(metavar="LO HI", help="Lowest and highest possible score, for instance 0 10.")
-]
-IncompletePolicy = Annotated[
-    Incomplete,
-    typer.Option(
-        help="What to do about missing scores. Dropping data changes the claim: decide before you see scores."
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="ROLE=NAME",
-        help="The column that holds model, item, replicate, block or score. May be repeated.",
-        show_default=False,
-    ),
-]
-_LOGS = "Options for logs"
-Kind = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="KIND",
-        help="Format of all files: lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, table or wide. "
-        "Default: detect it.",
-        show_default=False,
-        rich_help_panel=_LOGS,
-    ),
-]
-Metric = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="The metric to use as the score. May be repeated if tasks have different metrics.",
-        show_default=False,
-        rich_help_panel=_LOGS,
-    ),
-]
-Filter = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        metavar="NAME",
-        help="The filter whose scores to use, if a log has several filters. May be repeated.",
-        show_default=False,
-        rich_help_panel=_LOGS,
-    ),
-]
-ModelName = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[PATTERN=]NAME",
-        help="Name of the model in all logs, or in logs whose path or model name matches PATTERN. May be repeated.",
-        show_default=False,
-        rich_help_panel=_LOGS,
-    ),
-]
-ReplicateFrom = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WHERE",
-        help="What identifies the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
-        "Default: number a model's runs by time.",
-        show_default=False,
-        rich_help_panel=_LOGS,
-    ),
-]
 CopiesRule = Annotated[
     Copies | None,
     typer.Option(
@@ -123,127 +39,289 @@ CopiesRule = Annotated[
         show_default="refuse",
     ),
 ]
-MaxSize = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="Raise the limits on lines, names, unpacked files and arrays of pairs to this size: 500M, 8G. "
-        "docs/formats.md lists the limits.",
-        show_default=False,
-    ),
-]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Device to compute on: cpu, or a PyTorch device such as cuda.",
-        show_default="cpu",
-    ),
-]
-JsonOut = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="OUT", help="Write the result as JSON; - for standard output.", show_default=False),
-]
 
-ArraysOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--arrays",
-        metavar="OUT.npz",
-        help="Write evidence, margins and edges of all pairs as NumPy arrays. The JSON has them up to 500 models.",
-        show_default=False,
-    ),
-]
-AllRows = Annotated[bool, typer.Option("--all", help="Print all models, not only the first 60.")]
-Verbose = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Print the full statement of the guarantee and its assumptions.")
-]
-
+# Options whose name is not that of the argument; those for several values are repeated.
+_NAMES = {"columns": "column", "metrics": "metric", "filters": "filter", "model_names": "model-name", "keep": "out"}
+_LOGS = "Options for logs"
+_ROLES = ("model", "item", "replicate", "block", "score")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 # The most arrays of this size that an evidence keeps, as docs/scale.md states it.
 _PAIR_ARRAYS = 21
-_ROLES = ("model", "item", "replicate", "block", "score")
 
 
-def read_table(
-    files: Sequence[Path],
-    *,
-    blocks: str | None = None,
-    score_range: tuple[float, float],
-    incomplete: Incomplete = "refuse",
-    column: Sequence[str] | None = None,
-    choices: Choices | None = None,
-    least_models: int = 2,
-    identify: bool = False,
-    max_size: str | None = None,
-) -> Scores:
-    """Read the score files of a command, with a spinner."""
-    from bbedge.readers import read_scores
+class Without:
+    """Says in ``Annotated[Group, Without("field")]`` which options of a group a command does not have."""
 
-    with reading() as progress:
-        return read_scores(
-            *files,
-            blocks=blocks,
-            score_range=score_range,
-            columns=named_columns(column or []),
-            incomplete=incomplete,
-            choices=choices,
-            least_models=least_models,
-            identify=identify,
-            progress=progress,
-            limits=named_limits(max_size),
-        )
+    def __init__(self, *names: str) -> None:
+        self.names = names
 
 
-def named_limits(max_size: str | None) -> Limits | None:
-    """The limits for a size such as 8G; None if none was given.
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for every field of its parameters that are groups, which are dataclasses.
 
-    >>> named_limits("1.5k").line_bytes, named_limits("2GiB").unpacked_bytes
-    (67108864, 2147483648)
+    Typer reads the signature, so that the options of a group come where the command has the group.
     """
-    if max_size is None:
-        return None
-    size = _SIZE.fullmatch(max_size.strip())
-    if size is None:
-        raise DomainError(f"--max-size {quoted(max_size)} is not a size; write a number and K, M, G or T, such as 8G")
-    return Limits.up_to(int(float(size[1]) * 1024 ** " KMGT".index((size[2] or " ").upper())))
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, tuple[type, list[str]]] = {}
+    parameters: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        hint = hints[parameter.name]
+        group = getattr(hint, "__origin__", hint)
+        if not (isinstance(group, type) and is_dataclass(group)):
+            parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
+            continue
+        left_out = {name for each in getattr(hint, "__metadata__", ()) for name in each.names}
+        options = [field for field in fields(group) if field.name not in left_out]
+        types = get_type_hints(group, include_extras=True)
+        groups[parameter.name] = group, [field.name for field in options]
+        parameters += [
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name])
+            for field in options
+        ]
+
+    def run(**given: object) -> None:
+        made = {name: group(**{key: given.pop(key) for key in keys}) for name, (group, keys) in groups.items()}
+        command(**given, **made)
+
+    update_wrapper(run, command)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    vars(run)["__signature__"] = Signature(parameters)
+    return run
 
 
-def check_pairs(n_models: int, max_size: str | None) -> None:
-    """Raise if the arrays with a number for every pair of models would be too large for one machine's memory."""
-    limits = named_limits(max_size) or Limits()
-    needed = 8 * _PAIR_ARRAYS * n_models**2
-    if needed > limits.pair_bytes:
-        raise LimitError(
-            f"{n_models:,} models: arrays with a number for every pair would take up to {size_words(needed)}, more "
-            f"than {size_words(limits.pair_bytes)}; cut the pairs into tiles with bbedge.scale, which docs/scale.md "
-            "describes, or allow more with --max-size"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What to certify, at which level, and by which method."""
+
+    alpha: Annotated[
+        float,
+        typer.Option(
+            help="Error level: the largest probability of any false certificate, over all pairs and all looks."
+        ),
+    ] = 0.05
+    tau: Annotated[
+        float,
+        typer.Option(
+            help="Certify only differences above this margin, a fraction of the score range (0.02 is two points of "
+            "100)."
+        ),
+    ] = 0.0
+    method: Annotated[
+        Method,
+        typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
+    ] = "bb-edge"
+    evidence: Annotated[
+        EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
+    ] = None
+    prediction: Annotated[
+        PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
+    ] = None
+    stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None
+    copies: CopiesRule = None
+
+    @property
+    def options(self) -> DesignOptions:
+        """The options of a design."""
+        return {
+            "alpha": self.alpha,
+            "tau": self.tau,
+            "method": self.method,
+            "evidence": self.evidence,
+            "prediction": self.prediction,
+            "stakes": self.stakes,
+            "copies": self.copies or "refuse",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How to read score files."""
+
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|item|one",
+            help="Which items may depend on each other. COLUMN: items with the same value in this column, or in this "
+            "field of a log, such as metadata.dialogue_id; item: none; one: all. Default: the block column if there is "
+            "one, else item.",
+            show_default=False,
+        ),
+    ] = None
+    score_range: Annotated[
+        tuple[float, float], typer.Option(metavar="LO HI", help="Lowest and highest possible score, for instance 0 10.")
+    ] = (0.0, 1.0)
+    incomplete: Annotated[
+        Incomplete,
+        typer.Option(
+            help="What to do about missing scores. Dropping data changes the claim: decide before you see scores."
+        ),
+    ] = "refuse"
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="The column that holds model, item, replicate, block or score. May be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="KIND",
+            help="Format of all files: lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, table or wide. "
+            "Default: detect it.",
+            show_default=False,
+            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="The metric to use as the score. May be repeated if tasks have different metrics.",
+            show_default=False,
+            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="NAME",
+            help="The filter whose scores to use, if a log has several filters. May be repeated.",
+            show_default=False,
+            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    model_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PATTERN=]NAME",
+            help="Name of the model in all logs, or in logs whose path or model name matches PATTERN. May be repeated.",
+            show_default=False,
+            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    replicate_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="What identifies the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
+            "Default: number a model's runs by time.",
+            show_default=False,
+            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    max_size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Raise the limits on lines, names, unpacked files and arrays of pairs to this size: 500M, 8G. "
+            "docs/formats.md lists the limits.",
+            show_default=False,
+        ),
+    ] = None
+
+    def table(self, files: Sequence[Path], *, least_models: int = 2, identify: bool = False) -> Scores:
+        """Read the score files of a command, with a spinner."""
+        from bbedge.readers import read_scores
+
+        with spinner() as progress:
+            return read_scores(
+                *files,
+                blocks=self.blocks,
+                score_range=self.score_range,
+                columns=self.columns,
+                incomplete=self.incomplete,
+                choices=self.choices,
+                least_models=least_models,
+                identify=identify,
+                progress=progress,
+                limits=self.limits,
+            )
+
+    @property
+    def choices(self) -> Choices:
+        """What the options for logs choose."""
+        return Choices(
+            format=self.kind,
+            metrics=tuple(self.metric or ()),
+            filters=tuple(self.filter_ or ()),
+            model_names=tuple(self.model_name or ()),
+            replicate_from=self.replicate_from,
         )
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of roles, from texts such as item=question_id."""
+        columns = {}
+        for text in self.column or ():
+            role, equals, name = text.partition("=")
+            if not equals or not name or role not in _ROLES:
+                raise DomainError(f"--column {quoted(text)} is not ROLE=NAME with ROLE one of {', '.join(_ROLES)}")
+            columns[role] = name
+        return columns
 
-def log_choices(
-    kind: str | None,
-    metric: Sequence[str] | None,
-    filter_: Sequence[str] | None,
-    model_name: Sequence[str] | None,
-    replicate_from: str | None,
-) -> Choices:
-    """The choices that the options for logs make."""
-    return Choices(
-        format=kind,
-        metrics=tuple(metric or ()),
-        filters=tuple(filter_ or ()),
-        model_names=tuple(model_name or ()),
-        replicate_from=replicate_from,
-    )
+    @property
+    def limits(self) -> Limits | None:
+        """The limits for a size such as 8G; None if none was given.
+
+        >>> Reading(max_size="1.5k").limits.line_bytes, Reading(max_size="2GiB").limits.unpacked_bytes
+        (67108864, 2147483648)
+        """
+        if self.max_size is None:
+            return None
+        size = _SIZE.fullmatch(self.max_size.strip())
+        if size is None:
+            raise DomainError(
+                f"--max-size {quoted(self.max_size)} is not a size; write a number and K, M, G or T, such as 8G"
+            )
+        return Limits.up_to(int(float(size[1]) * 1024 ** " KMGT".index((size[2] or " ").upper())))
+
+    def check_pairs(self, n_models: int) -> None:
+        """Raise if the arrays with a number for every pair of models would be too large for one machine's memory."""
+        most = (self.limits or Limits()).pair_bytes
+        needed = 8 * _PAIR_ARRAYS * n_models**2
+        if needed > most:
+            raise LimitError(
+                f"{n_models:,} models: arrays with a number for every pair would take up to {size_words(needed)}, more "
+                f"than {size_words(most)}; cut the pairs into tiles with bbedge.scale, which docs/scale.md "
+                "describes, or allow more with --max-size"
+            )
+
+    def words(self) -> list[str]:
+        """The options of this call, for the next command."""
+        words: list[str] = []
+        for option, values in (
+            ("--format", [self.kind]),
+            ("--metric", self.metric or []),
+            ("--filter", self.filter_ or []),
+            ("--model-name", self.model_name or []),
+            ("--replicate-from", [self.replicate_from]),
+            ("--blocks", [self.blocks]),
+            ("--column", self.column or []),
+            ("--max-size", [self.max_size]),
+        ):
+            words += [part for value in values if value for part in (option, value)]
+        if self.score_range != (0.0, 1.0):
+            words += ["--score-range", *(f"{end:g}" for end in self.score_range)]
+        return words
 
 
-def named_columns(given: Sequence[str]) -> dict[str, str]:
-    """The columns of roles, from texts such as item=question_id."""
-    columns = {}
-    for text in given:
-        role, equals, name = text.partition("=")
-        if not equals or not name or role not in _ROLES:
-            raise DomainError(f"--column {quoted(text)} is not ROLE=NAME with ROLE one of {', '.join(_ROLES)}")
-        columns[role] = name
-    return columns
+def as_option(argument: Argument) -> str:
+    """An argument that a message names, as the option of the command line.
+
+    >>> as_option(Argument("score_range", (0, 10))), as_option(Argument("columns", {"item": "task"}))
+    ('--score-range 0 10', '--column item=task')
+    """
+    name, value = argument.name, argument.value
+    if name == "limits":
+        return "--max-size SIZE"
+    option = f"--{_NAMES.get(name, name).replace('_', '-')}"
+    if value is None:
+        return option
+    if isinstance(value, Mapping):
+        value = tuple(f"{role}={column}" for role, column in value.items())
+    values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+    return " ".join(f"{option} {each}" for each in values) if name in _NAMES else " ".join([option, *values])

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import (
-    Alpha,
-    Blocks,
-    Columns,
-    Filter,
-    IncompletePolicy,
-    JsonOut,
-    Kind,
-    MaxSize,
-    Metric,
-    ModelName,
-    ReplicateFrom,
-    ScoreRange,
-    Tau,
-    log_choices,
-    read_table,
-)
-from bbedge.cli.progress import output
+from bbedge.cli.options import Claim, Reading, Without, grouped
+from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
-from bbedge.files import write_whole
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
@@ -38,6 +22,53 @@ if TYPE_CHECKING:
     from bbedge.display.plan import Way
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What to assume of a benchmark without a pilot."""
+
+    models: Annotated[int | None, typer.Option(min=2, help="Number of models.  [default: 10, or the pilot's]")] = None
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|FILE",
+            help="Number of items, or a list of items with their blocks.  [default: the pilot's]",
+            show_default=False,
+        ),
+    ] = None
+    block_size: Annotated[int, typer.Option(min=1, help="Items per block, if --items is a number.")] = 1
+    mean: Annotated[float, typer.Option(help="Assumed mean score of right-or-wrong items; 0.5 has the most noise.")] = (
+        0.5
+    )
+    correlation: Annotated[float, typer.Option(help="Assumed correlation of two scores of a block.")] = 0.0
+
+    def design(self, claim: Claim) -> Design:
+        """A design with so many models and items."""
+        from bbedge.core.design import Design
+        from bbedge.readers import read_items
+
+        if self.items is None:
+            raise DomainError("pass the number of items with --items, or the scores of a pilot")
+        names = [f"model-{i}" for i in range(1, (self.models or 10) + 1)]
+        if self.items.isdecimal():
+            numbers = range(int(self.items))
+            items, blocks = [f"item-{i}" for i in numbers], [f"b{i // self.block_size}" for i in numbers]
+        else:
+            listed = read_items(Path(self.items))
+            items, blocks = list(listed.items), list(listed.blocks)
+        return Design.make(names, items, blocks=blocks, alpha=claim.alpha, tau=claim.tau)
+
+    def ways(self, design: Design) -> tuple[list[Way], str]:
+        """Forecasts from the assumptions, and a sentence that states them."""
+        from bbedge.core.growth import Outlook
+
+        size = float(design.layout.sizes.mean())
+        outlook = Outlook.of_scores(mean=self.mean, block_size=size, correlation=self.correlation)
+        return _ways(design, outlook, Outlook.of_scores(mean=self.mean)), (
+            f"Assumed: right-or-wrong items with mean {self.mean:g}, correlation {self.correlation:g} inside blocks."
+        )
+
+
+@grouped
 def plan(
     pilot: Annotated[
         list[Path] | None,
@@ -47,20 +78,8 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    models: Annotated[int | None, typer.Option(min=2, help="Number of models.  [default: 10, or the pilot's]")] = None,
-    items: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|FILE",
-            help="Number of items, or a list of items with their blocks.  [default: the pilot's]",
-            show_default=False,
-        ),
-    ] = None,
-    block_size: Annotated[int, typer.Option(min=1, help="Items per block, if --items is a number.")] = 1,
-    mean: Annotated[
-        float, typer.Option(help="Assumed mean score of right-or-wrong items; 0.5 has the most noise.")
-    ] = 0.5,
-    correlation: Annotated[float, typer.Option(help="Assumed correlation of two scores of a block.")] = 0.0,
+    *,
+    assumptions: Assumptions,
     gap: Annotated[
         str, typer.Option(metavar="A,B,...", help="Differences to compute the cost of, on the [0, 1] scale.")
     ] = "0.01,0.02,0.05,0.1",
@@ -68,24 +87,14 @@ def plan(
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
     power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = 0.8,
-    alpha: Alpha = 0.05,
-    tau: Tau = 0.0,
+    claim: Annotated[Claim, Without("method", "evidence", "prediction", "stakes", "copies")],
     tokens: Annotated[
         float | None, typer.Option(min=0, help="Tokens per model and item, prompt included.", show_default=False)
     ] = None,
     price: Annotated[
         float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
     ] = None,
-    blocks: Blocks = None,
-    score_range: ScoreRange = (0.0, 1.0),
-    incomplete: IncompletePolicy = "refuse",
-    column: Columns = None,
-    kind: Kind = None,
-    metric: Metric = None,
-    filter_: Filter = None,
-    model_name: ModelName = None,
-    replicate_from: ReplicateFrom = None,
-    max_size: MaxSize = None,
+    reading: Reading,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write a figure: a .png, .svg or .pdf file.", show_default=False),
@@ -100,9 +109,6 @@ def plan(
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
     [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
     """
-    import json
-
-    from bbedge.core.growth import Outlook
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
     looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
@@ -112,44 +118,24 @@ def plan(
     if price is not None and tokens is None:
         raise DomainError("--price is per million tokens; add --tokens, the number of tokens per model and item")
     if pilot:
-        table = read_table(
-            pilot,
-            blocks=blocks,
-            score_range=score_range,
-            incomplete=incomplete,
-            column=column,
-            choices=log_choices(kind, metric, filter_, model_name, replicate_from),
-            max_size=max_size,
-        )
-        if items is not None or models is not None:
+        table = reading.table(pilot)
+        if assumptions.items is not None or assumptions.models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
-        design = table.design(alpha=alpha, tau=tau)
+        design = table.design(**claim.options)
         ways, assumed = _from_pilot(design, table.values)
     else:
-        if items is None:
-            raise DomainError("pass the number of items with --items, or the scores of a pilot")
-        design = _design(models or 10, items, block_size, alpha, tau)
-        size = float(design.layout.sizes.mean())
-        outlook = Outlook.of_scores(mean=mean, block_size=size, correlation=correlation)
-        ways = _ways(design, outlook, Outlook.of_scores(mean=mean))
-        assumed = f"Assumed: right-or-wrong items with mean {mean:g}, correlation {correlation:g} inside blocks."
+        design = assumptions.design(claim)
+        ways, assumed = assumptions.ways(design)
     n_models, layout = len(design.models), design.layout
     if figure is not None:
         from bbedge.display.plotting import save_figure
 
         save_figure(plan_figure(ways, power=power, most=max([20, *looks])), figure)
-    if json_out is not None:
-        document = plan_document(ways, replicates=looks, gaps=gaps, power=power)
-        text = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1) + "\n"
-        if json_out == Path("-"):
-            typer.echo(text, nl=False)
-        else:
-            write_whole(json_out, text)
     show_plan(
-        output(to_error=json_out == Path("-")),
+        write_json(json_out, lambda: plan_document(ways, replicates=looks, gaps=gaps, power=power)),
         ways,
         title=f"{n_models} models · {len(design.items):,} items in {layout.count:,} blocks · "
-        f"alpha {alpha:g} · tau {tau:g}",
+        f"alpha {claim.alpha:g} · tau {claim.tau:g}",
         assumed=assumed,
         replicates=looks,
         gaps=gaps,
@@ -163,19 +149,6 @@ def _numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
         raise DomainError(f"{option} {quoted(text)} is not a list of numbers; write for example 1,2,5") from error
-
-
-def _design(models: int, items: str, block_size: int, alpha: float, tau: float) -> Design:
-    from bbedge.core.design import Design
-    from bbedge.readers import read_items
-
-    names = [f"model-{i}" for i in range(1, models + 1)]
-    if items.isdecimal():
-        count = int(items)
-        labels = [f"item-{i}" for i in range(count)]
-        return Design.make(names, labels, blocks=[f"b{i // block_size}" for i in range(count)], alpha=alpha, tau=tau)
-    listed = read_items(Path(items))
-    return Design.make(names, listed.items, blocks=listed.blocks, alpha=alpha, tau=tau)
 
 
 def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way], str]:

@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from bbedge.cli.progress import output
-from bbedge.cli.sources import CurrentOption, EpochOption, Source, TitleOption, open_certificate, write_page
-from bbedge.text import shown_path
+from bbedge.cli.options import grouped
+from bbedge.cli.output import Source, Title, View, output, say_written, write_page
 
 
+@grouped
 def report(
     source: Source,
+    *,
     html: Annotated[
         Path, typer.Option("--html", metavar="OUT", help="The file to write the page to.", show_default=False)
     ],
-    title: TitleOption = None,
-    epoch: EpochOption = None,
-    current: CurrentOption = False,
+    title: Title = None,
+    view: View,
 ) -> None:
     """Write a web page from a certificate or a board: one file that needs no network.
 
@@ -28,6 +28,6 @@ def report(
 
     From score files, use certify --html.
     """
-    certificate, name = open_certificate(source, epoch=epoch, current=current)
+    certificate, name = view.open(source)
     write_page(html, certificate, title=title or name)
-    output().print(f"Wrote the page to {shown_path(html)}.", markup=False, highlight=False)
+    say_written(output(), page=html)

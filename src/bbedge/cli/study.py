@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge._version import __version__
-from bbedge.cli.progress import output
+from bbedge.cli.output import output
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.files import write_whole
 from bbedge.text import shown_path

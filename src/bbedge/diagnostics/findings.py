@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, exp, log
 from typing import Literal
@@ -22,6 +22,7 @@ from bbedge.diagnostics.checks import (
     self_evidence,
 )
 from bbedge.diagnostics.repetition import CloseRuns
+from bbedge.errors import Argument
 from bbedge.text import counted, listed, quoted
 
 Verdict = Literal["no alarm", "look", "alarm", "not possible"]
@@ -30,6 +31,7 @@ FindingKind = Literal[
     "block-dependence", "copies", "near-copies", "seeds", "same-model", "rank-stability", "item-heterogeneity"
 ]
 """What a finding is about."""
+_ONE_BLOCK = Argument("blocks", "one")
 _MOST = 3  # sentences about single repetitions
 _QUESTIONS: dict[FindingKind, str] = {
     "block-dependence": "Do replicate means vary as independent blocks imply?",
@@ -61,13 +63,13 @@ class Finding:
     """What to do about it; empty if nothing was found."""
 
 
-def findings_of(diagnosis: Diagnosis, scores: Scores) -> tuple[Finding, ...]:
-    """Every finding about the scores, in the order in which they are shown."""
+def findings_of(diagnosis: Diagnosis, scores: Scores, *, write: Callable[[Argument], str] = str) -> tuple[Finding, ...]:
+    """Every finding about the scores, in the order shown; ``write`` writes an argument that a sentence names."""
     found = [
-        _dependence(diagnosis.dependence, scores, diagnosis.permutations),
-        _copies(diagnosis, scores),
+        _dependence(diagnosis.dependence, scores, diagnosis.permutations, write),
+        _copies(diagnosis, scores, write),
         _near_copies(diagnosis.close, scores),
-        *_seeds(scores),
+        *_seeds(scores, write),
         _same_model(diagnosis.halves, len(scores.replicates)),
     ]
     if diagnosis.stability is not None:
@@ -93,7 +95,9 @@ def _verdict(p_value: float, level: float) -> Verdict:
     return "alarm" if p_value <= level else "look" if p_value <= LOOK_LEVEL else "no alarm"
 
 
-def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations: int) -> Finding:
+def _dependence(
+    results: Sequence[BlockDependence], scores: Scores, permutations: int, write: Callable[[Argument], str]
+) -> Finding:
     if not results:
         return _finding(
             "block-dependence",
@@ -127,11 +131,11 @@ def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations
         verdict=verdict,
         found=found,
         not_shown=not_shown,
-        to_do="Find out what the answers of a run share. Use larger blocks, or --blocks one.",
+        to_do=f"Find out what the answers of a run share. Use larger blocks, or {write(_ONE_BLOCK)}.",
     )
 
 
-def _copies(diagnosis: Diagnosis, scores: Scores) -> Finding:
+def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], str]) -> Finding:
     if len(scores.replicates) < 2:
         return _finding(
             "copies",
@@ -180,8 +184,9 @@ def _copies(diagnosis: Diagnosis, scores: Scores) -> Finding:
         found=" ".join(sentences) or "No model has the same scores in two replicates.",
         not_shown="Whether equal runs were copied, cached or really repeated: scores alone cannot show that.",
         to_do="Find out why from how the runs were made, and never choose between runs by their scores. Greedy "
-        "decoding: the system is deterministic; state that before the runs and use --copies allow, or one run. A "
-        "cache: disable it and run again. A file that was copied: remove the copy.",
+        "decoding: the system is deterministic; state that before the runs and use "
+        f"{write(Argument('copies', 'allow'))}, or one run. A cache: disable it and run again. A file that was copied: "
+        "remove the copy.",
     )
 
 
@@ -245,7 +250,7 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
     )
 
 
-def _seeds(scores: Scores) -> list[Finding]:
+def _seeds(scores: Scores, write: Callable[[Argument], str]) -> list[Finding]:
     """What logs state about seeds; tables state nothing, and then there is no finding."""
     about = [note for note in scores.notes if note.kind == "seed"]
     if not about:
@@ -256,7 +261,7 @@ def _seeds(scores: Scores) -> list[Finding]:
             verdict="look",
             found=" ".join(note.text for note in about),
             not_shown="Whether the tool used the seed, and whether the provider of the model respected it.",
-            to_do="Run without a seed, or with one of its own for every run; or use --blocks one.",
+            to_do=f"Run without a seed, or with one of its own for every run; or use {write(_ONE_BLOCK)}.",
         )
     ]
 

@@ -31,10 +31,10 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
     )
 
 
-def _notes(board: Board) -> list[dict[str, Any]]:
-    """The protocols that are frozen on the board for its present epoch."""
+def _notes(board: Board) -> list[Mapping[str, Any]]:
+    """The protocols that are frozen on the board for its present epoch, with what was frozen beside them."""
     epoch = board.state.epoch.number
-    return [note for note in board.noted if note["about"] == "protocol" and note["epoch"] == epoch]
+    return [note.particulars for note in board.noted if note.about == "protocol" and note.epoch == epoch]
 
 
 def open_board(study: EvaluationSpec, benchmark: Benchmark) -> Board:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bbedge.board.board import Added, Board
+from bbedge.board import Added, Board
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
 from bbedge.credentials import redacted, secret_values
@@ -327,7 +327,7 @@ class _Runner:
             )
 
     def _note(self, about: str, text: str) -> None:
-        if all(note["text"] != text for note in self.board.noted):
+        if all(note.text != text for note in self.board.noted):
             self.board.note(about, text)
             self.watch(Noted(text=text))
 

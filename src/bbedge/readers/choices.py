@@ -8,12 +8,28 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-from bbedge.errors import DomainError, FormatError
+from bbedge.errors import Argument, DomainError, FormatError, Part
 from bbedge.text import listed, quoted
 
 
 class ChoiceNeededError(FormatError):
     """A log holds several metrics or filters, and none was chosen."""
+
+
+OTHER_BLOCKS: tuple[Part, ...] = (Argument("blocks", "item"), " or ", Argument("blocks", "one"))
+"""The blocks that need no column."""
+
+
+class Choice(Argument):
+    """A field of :class:`Choices` that a message names.
+
+    >>> str(Choice("metrics", ("match",))), str(Choice("metrics"))
+    ("choices=Choices(metrics=('match',))", 'metrics')
+    """
+
+    def __str__(self) -> str:
+        """The field as Python code."""
+        return self.name if self.value is None else f"choices=Choices({super().__str__()})"
 
 
 _FIXED = ("folder", "file", "seed")
@@ -45,17 +61,21 @@ class Choices:
             return
         if not given.startswith("path:"):
             raise DomainError(
-                f"--replicate-from {quoted(given)} is not known; choose {', '.join(_FIXED)}, path:REGEX with one "
-                "group, or a field of the samples such as metadata.run"
+                Choice("replicate_from"),
+                f" {quoted(given)} is not known; choose {', '.join(_FIXED)}, path:REGEX with one group, "
+                "or a field of the samples such as metadata.run",
             )
         try:
             groups = re.compile(given[5:]).groups
         except re.error as error:
-            raise DomainError(f"--replicate-from {quoted(given)}: not a regular expression ({error})") from None
+            raise DomainError(
+                Choice("replicate_from"), f" {quoted(given)}: not a regular expression ({error})"
+            ) from None
         if groups != 1:
             raise DomainError(
-                f"--replicate-from {quoted(given)}: {groups} groups; put the part that names the replicate, and "
-                "nothing else, in parentheses"
+                Choice("replicate_from"),
+                f" {quoted(given)}: {groups} groups; put the part that names the replicate, and nothing else, in "
+                "parentheses",
             )
 
     def model_of(self, path: str, model: str | None) -> str | None:
@@ -73,24 +93,20 @@ class Choices:
         for given in self.model_names:
             pattern, equals, name = given.partition("=")
             if equals and not name:
-                raise DomainError(f"--model-name {quoted(given)} gives no name; write PATTERN=NAME")
+                raise DomainError(Choice("model_names"), f" {quoted(given)} gives no name; write PATTERN=NAME")
             if equals and not any(fits(pattern, path, model) for path, model in seen):
                 models = listed(dict.fromkeys(model for _, model in seen if model is not None))
                 raise DomainError(
-                    f"--model-name {quoted(given)}: no file and no model fits {quoted(pattern)}; the logs name "
-                    f"{models or 'no model'}"
+                    Choice("model_names"),
+                    f" {quoted(given)}: no file and no model fits {quoted(pattern)}; the logs name "
+                    f"{models or 'no model'}",
                 )
 
     @property
-    def any_for_logs(self) -> str | None:
-        """An option that only means something for logs, if one was given."""
-        given = {
-            "--metric": self.metrics,
-            "--filter": self.filters,
-            "--model-name": self.model_names,
-            "--replicate-from": self.replicate_from,
-        }
-        return next((option for option, value in given.items() if value), None)
+    def any_for_logs(self) -> Choice | None:
+        """A choice that only means something for logs, if one was made."""
+        names = ("metrics", "filters", "model_names", "replicate_from")
+        return next((Choice(name) for name in names if getattr(self, name)), None)
 
 
 def fits(pattern: str, path: str, model: str | None) -> bool:

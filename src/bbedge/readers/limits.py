@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 
-from bbedge.errors import DomainError, FormatError
+from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
 
 RATIO = 200
 """Up to so many times its own size a compressed file may unpack to, whatever that is."""
@@ -52,7 +52,8 @@ class Limits:
         if unpacked > self.unpacked_bytes and unpacked > RATIO * packed:
             raise LimitError(
                 f"{name}: {packed:,} bytes that unpack to more than {size_words(self.unpacked_bytes)}, over {RATIO} "
-                f"times as much; unpack the file if you trust it, or {HOW_TO_RAISE}"
+                "times as much; unpack the file if you trust it, or ",
+                *HOW_TO_RAISE,
             )
 
     def check_line(self, length: int, *, place: str, what: str = "a line") -> None:
@@ -60,11 +61,12 @@ class Limits:
         if length > self.line_bytes:
             raise LimitError(
                 f"{place}: {what} does not end for {size_words(self.line_bytes)}; check that the file is what its "
-                f"name says, or {HOW_TO_RAISE}"
+                "name says, or ",
+                *HOW_TO_RAISE,
             )
 
 
-HOW_TO_RAISE = "raise the limits with limits=Limits.up_to(BYTES), on the command line with --max-size"
+HOW_TO_RAISE: tuple[Part, ...] = ("raise the limits with ", Argument("limits", Blank("Limits.up_to(BYTES)")))
 """The end of a message about a limit."""
 
 # Not an argument of every function on the way: readers of other packages are opened with a path alone.

@@ -265,7 +265,7 @@ def _copy_piped(stream: BinaryIO, file: BinaryIO) -> None:
     while piece := stream.read(PIECE):
         size += len(piece)
         if size > most:
-            raise LimitError(f"{PIPED}: more than {size_words(most)}; write it to a file, or {HOW_TO_RAISE}")
+            raise LimitError(f"{PIPED}: more than {size_words(most)}; write it to a file, or ", *HOW_TO_RAISE)
         file.write(piece)
     if not size:
         raise FormatError(f"{PIPED}: empty; pipe a table with model, item and score into the command")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
+from bbedge.readers.choices import Choice
 from bbedge.readers.limits import LimitError
 from bbedge.readers.opening import (
     PIPED,
@@ -88,7 +89,8 @@ def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  #
     from bbedge.readers.logs.registry import readers
 
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
-        raise DomainError(f"--format {quoted(format)} is not known; choose {', '.join((*readers(), *TABLE_FORMATS))}")
+        known = ", ".join((*readers(), *TABLE_FORMATS))
+        raise DomainError(Choice("format"), f" {quoted(format)} is not known; choose {known}")
     files: dict[str, Source] = {}
     passed_over: dict[str, list[str]] = {"beside": [], "unread": []}
     for each in given:
@@ -109,7 +111,8 @@ def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  #
         if not found and searched:
             raise FormatError(
                 f"{shown_path(each)}: none of the {len(paths)} files there holds scores that can be recognised; "
-                "expected logs or score tables: name the files, and say what they are with --format"
+                "expected logs or score tables: name the files, and say what they are with ",
+                Choice("format"),
             )
     return Sources(
         files=tuple(files.values()), beside=tuple(passed_over["beside"]), unread=tuple(passed_over["unread"])
@@ -140,18 +143,19 @@ def _recognised(path: str, format: str | None, *, searched: bool) -> Source | Li
     if is_table(path) and (not searched or _has_scores(path)):
         return Source(path=path, reader=None)
     if not searched:
-        raise FormatError(_unknown(path))
+        raise _unknown(path)
     return "unread"
 
 
-def _unknown(path: str) -> str:
+def _unknown(path: str) -> FormatError:
     from bbedge.readers.logs.registry import readers
 
     known = ", ".join((*SEPARATORS, *JSON_LINES, *PARQUET))
     logs = ", ".join(reader.title for reader in readers().values())
-    return (
+    return FormatError(
         f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
-        f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with --format"
+        f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with ",
+        Choice("format"),
     )
 
 
@@ -202,7 +206,7 @@ def open_table(path: str, called: str | None = None) -> Table:
     for suffix, separator in SEPARATORS.items():
         if ending.endswith(suffix):
             return DelimitedFile(path=path, separator=separator, called=called)
-    raise FormatError(_unknown(path))
+    raise _unknown(path)
 
 
 def _has_scores(path: str) -> bool:

@@ -91,12 +91,17 @@ class Survey:
     """Samples whose answer came from a cache."""
     scores: Scores | None
     """The scores, if they can be read with the choices made."""
-    refused: str
+    error: BbedgeError | None
     """Why they cannot."""
     to_choose: bool
     """Whether they cannot because a metric or a filter is to be chosen."""
     remedy: str | None
-    """What --incomplete would have to be, if they cannot because cells are missing."""
+    """What ``incomplete`` would have to be, if they cannot because cells are missing."""
+
+    @property
+    def refused(self) -> str:
+        """Why the scores cannot be read; empty if they can."""
+        return "" if self.error is None else str(self.error)
 
 
 @dataclass(slots=True)
@@ -169,7 +174,7 @@ def survey(
 
     chosen = choices or Choices()
     count, files = _Count(), []
-    scores, refused, to_choose, remedy = None, "", False, None
+    scores, refusal, to_choose, remedy = None, None, False, None
     with limited(limits):
         found = find_sources(sources, chosen.format)
         for source in found.files:
@@ -189,7 +194,7 @@ def survey(
         except LimitError:
             raise
         except BbedgeError as error:
-            refused, to_choose = str(error), isinstance(error, ChoiceNeededError)
+            refusal, to_choose = error, isinstance(error, ChoiceNeededError)
             remedy = error.remedy if isinstance(error, MissingCellsError) else None
     return Survey(
         files=tuple(files),
@@ -202,7 +207,7 @@ def survey(
         first_error=count.first_error,
         cached=count.cached,
         scores=scores,
-        refused=refused,
+        error=refusal,
         to_choose=to_choose,
         remedy=remedy,
     )

@@ -21,7 +21,7 @@ import numpy as np
 from bbedge._version import __version__
 from bbedge.backends import Backend, map_unordered
 from bbedge.core.evidence import write_archive
-from bbedge.errors import DataError, DomainError
+from bbedge.errors import Argument, DataError, DomainError
 from bbedge.files import replacing
 from bbedge.study.results import Results, Sums, summarised
 from bbedge.study.study import Contest, Record, Seeds, Setting, Study
@@ -80,7 +80,9 @@ def run_study(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another --out") from error
+        raise DataError(
+            f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another ", Argument("keep")
+        ) from error
     chunks = [
         Chunk(
             study=study.name,

@@ -13,12 +13,19 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.archive import export_lines
+from bbedge.board.canonical import canonical
+from bbedge.board.events import VERSION
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.core.evidence import write_archive
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")
+
+
+def event_after(previous: Event | None, kind: str, at: str, content: dict[str, Any]) -> Event:
+    """An event that says anything at all, with a right hash."""
+    return Event.after(previous, kind, at, canonical({"version": VERSION, **content}))
 
 
 @dataclass
@@ -37,7 +44,7 @@ class Forged:
         rows = []
         last = None
         for row in self.rows:
-            last = Event.after(last, row["kind"], row["at"], row["content"])
+            last = event_after(last, row["kind"], row["at"], row["content"])
             rows.append(
                 {
                     "seq": last.seq,

@@ -58,7 +58,7 @@ def test_verify_counts_what_there_is(board):
     assert isinstance(done, Verified)
     assert (done.events, done.head) == (len(board.events), board.head) == (6, board.events[-1].hash)
     assert done.vectors == 2 * 4
-    assert done.certificates == sum(len(event.content.get("certified", ())) for event in board.events)
+    assert done.certificates == sum(len(json.loads(event.payload).get("certified", ())) for event in board.events)
     assert done.spent == board.state.spent
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sqlite3
@@ -13,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
-from bbedge.board import Board, BoardDesign, making
+from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines, import_lines
+from bbedge.board.place import BoardPlace, publish
 from bbedge.board.store import POSTGRESQL_NAME, Store, check_storable
 from bbedge.board.verify import verify
 from bbedge.errors import BoardError
@@ -119,7 +122,7 @@ def test_where_files_cannot_have_two_names_a_board_is_made_and_none_is_overwritt
     made = tmp_path / "made"
     made.write_bytes(b"other")
     with pytest.raises(FileExistsError):
-        making.publish(made, place)
+        publish(made, place)
     assert Board.open(place).head == head
 
 
@@ -312,3 +315,28 @@ def test_a_driver_that_repeats_the_password_is_not_quoted(monkeypatch):
         Store("postgresql://u:secret%20pw%21@h/db")
     assert "secret" not in str(refusal.value)
     assert "hidden1" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ((sqlite3.OperationalError, "sqlite_errorcode", sqlite3.SQLITE_BUSY), "another program kept writing"),
+        ((sqlite3.OperationalError, "sqlite_errorcode", sqlite3.SQLITE_IOERR_WRITE), "disk is full or failing"),
+        ((sqlite3.OperationalError, "sqlite_errorcode", sqlite3.SQLITE_CANTOPEN), "cannot be opened"),
+        ((sqlite3.DatabaseError, "sqlite_errorcode", sqlite3.SQLITE_NOTADB), "not a board"),
+        ((sqlite3.DatabaseError, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT), "is damaged"),
+        ((sqlite3.IntegrityError, "sqlite_errorcode", sqlite3.SQLITE_CONSTRAINT_UNIQUE), "the database answered"),
+        ((RuntimeError, "sqlstate", "55P03"), "another program kept writing"),
+        ((RuntimeError, "sqlstate", "25006"), "cannot be written"),
+        ((RuntimeError, "pgcode", "53100"), "disk is full or failing"),
+        ((RuntimeError, "sqlstate", None), "the database answered"),
+        ((OSError, "errno", errno.EDQUOT), "disk is full or failing"),
+        ((OSError, "errno", errno.EROFS), "cannot be written"),
+    ],
+)
+def test_the_code_of_an_error_says_what_it_means_and_not_its_words(tmp_path, error, words):
+    kind, attribute, code = error
+    made = kind("die Datenbank ist gesperrt, locked, disk is full, malformed")
+    setattr(made, attribute, code)
+    given = made if kind is OSError else DBAPIError("SELECT", {}, made)
+    assert words in str(BoardPlace.of(tmp_path / "board.db").explained(given))

@@ -42,7 +42,7 @@ def test_it_grows_and_is_exported_and_imported(grown, tmp_path):
     items = grown.state.epoch.items
     added = grown.add(runs(np.random.default_rng(3), ("a", "b", "d"), 1, items, start=3))
     assert added.replicates == (3,)
-    assert [event.version for event in grown.events[-2:]] == [1, 2]
+    assert [event.content.version for event in grown.events[-2:]] == [1, 2]
     grown.note("later", "A note of this version.")
     verify(grown.store, head=HEAD)
     import_lines(export_lines(grown.store), tmp_path / "copy.bbedge", source="archive")
@@ -59,4 +59,4 @@ def test_a_note_keeps_its_particulars(tmp_path):
     lines = (GOLDEN / "pilot.jsonl").read_text(encoding="ascii").splitlines()
     import_lines(lines, tmp_path / "board.bbedge", source="pilot")
     (note,) = Board.open(tmp_path / "board.bbedge").noted
-    assert (note["content"], note["protocol"]) == ({"x": 1}, "0" * 64)
+    assert (note.particulars["content"], note.particulars["protocol"]) == ({"x": 1}, "0" * 64)

@@ -1,11 +1,14 @@
 """The chain of events: every edit, gap or swap is noticed."""
 
+import json
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from bbedge.board.ledger import GENESIS, Event, _digest, checked
+from bbedge.board.events import NoteAdded
+from bbedge.board.ledger import GENESIS, _digest, checked
 from bbedge.errors import BoardError
+from unit.board.forging import event_after
 
 INIT = {
     "design": {},
@@ -26,7 +29,7 @@ def chain(n=5):
     events = []
     for i in range(n):
         kind, content = ("note", note(i)) if i else ("init", INIT)
-        events.append(Event.after(events[-1] if events else None, kind, f"2024-01-0{i + 1}T00:00:00+00:00", content))
+        events.append(event_after(events[-1] if events else None, kind, f"2024-01-0{i + 1}T00:00:00+00:00", content))
     return events
 
 
@@ -36,27 +39,28 @@ def test_events_follow_each_other():
     assert [event.previous for event in events] == [GENESIS, *(event.hash for event in events[:-1])]
     assert list(checked(events)) == events
     assert list(checked([])) == []
-    assert events[3].content == {"version": 2, **note(3)}
+    assert json.loads(events[3].payload) == {"version": 2, **note(3)}
+    assert events[3].content == NoteAdded(version=2, **note(3))
 
 
 def test_the_hash_is_pinned():
     """A changed way of hashing would make every published head worthless."""
-    first = Event.after(None, "init", "2024-01-01T00:00:00+00:00", {"b": [1, 2.5], "a": "é\x1b"})
+    first = event_after(None, "init", "2024-01-01T00:00:00+00:00", {"b": [1, 2.5], "a": "é\x1b"})
     assert first.payload == '{"a":"\\u00e9\\u001b","b":[1,2.5],"version":2}'
     assert first.hash == "d86a11f10156da9f915e14c09ab97e09b988a84ffdf033e88b571f9328ebea58"
-    second = Event.after(first, "retire", "2024-01-02T00:00:00+00:00", {"model": "m"})
+    second = event_after(first, "retire", "2024-01-02T00:00:00+00:00", {"model": "m"})
     assert second.hash == "0d47f900b33229ff1920b658f58adc1d2f888b30d72d7e3a8e7ad6ac182a8537"
 
 
 def test_the_same_content_gives_the_same_payload():
-    one = Event.after(None, "init", "t", {"a": 1, "b": 2})
-    other = Event.after(None, "init", "t", {"b": 2, "a": 1})
+    one = event_after(None, "init", "t", {"a": 1, "b": 2})
+    other = event_after(None, "init", "t", {"b": 2, "a": 1})
     assert one == other
 
 
 def test_what_json_cannot_say_is_refused():
     with pytest.raises(ValueError, match="Out of range"):
-        Event.after(None, "init", "t", {"log_e": float("nan")})
+        event_after(None, "init", "t", {"log_e": float("nan")})
 
 
 def test_events_are_frozen():
@@ -102,7 +106,7 @@ def test_a_removed_event_is_named(removed):
 
 def test_an_edit_with_a_new_hash_breaks_the_next_link():
     events = chain()
-    events[2] = Event.after(events[1], "note", events[2].at, note(99))
+    events[2] = event_after(events[1], "note", events[2].at, note(99))
     with pytest.raises(BoardError, match="event 4 does not follow event 3"):
         list(checked(events))
 
@@ -121,7 +125,7 @@ def test_a_doubled_event_is_noticed():
 
 
 def test_a_kind_of_the_future_is_refused():
-    event = Event.after(None, "teleport", "t", {})
+    event = event_after(None, "teleport", "t", {})
     with pytest.raises(BoardError, match="event 1: the kind 'teleport' is unknown"):
         list(checked([event]))
 
@@ -148,7 +152,7 @@ def test_a_kind_of_the_future_is_refused():
 def test_every_event_says_what_its_kind_must_say_and_nothing_else(kind, content, message):
     (first,) = chain(1)
     with pytest.raises(BoardError, match=f"event 2.*: {message}"):
-        list(checked([first, Event.after(first, kind, "t", content)]))
+        list(checked([first, event_after(first, kind, "t", content)]))
 
 
 @pytest.mark.parametrize("payload", ['{"a":1,"a":2}', '{"a": 1}', "[" * 100_000, "NaN", '{"a":1e999}', "7", "\x00"])

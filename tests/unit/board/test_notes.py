@@ -5,6 +5,7 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines, import_lines
+from bbedge.board.events import NoteAdded
 from bbedge.board.verify import verify
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError
@@ -26,9 +27,9 @@ def test_a_note_stays_and_changes_nothing_else(tmp_path):
     before = board.leaderboard().log_e
     board.note("more", "text")
     again = Board.open(tmp_path / "b.bbedge")
-    assert [note["about"] for note in again.noted] == ["independence", "more"]
-    said = {"about": "independence", "text": "seeds are ignored", "provider": "x", "epoch": 1}
-    assert said.items() <= again.noted[0].items()
+    assert [note.about for note in again.noted] == ["independence", "more"]
+    said = NoteAdded(about="independence", text="seeds are ignored", particulars={"provider": "x"}, epoch=1)
+    assert again.noted[0] == said
     assert np.array_equal(again.leaderboard().log_e, before, equal_nan=True)
     assert verify(again.store).events == 4
     again.add(panel(2, rng.random((2, 8))))

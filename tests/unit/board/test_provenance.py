@@ -66,7 +66,7 @@ def test_the_hash_of_the_file_is_recorded(tmp_path):
     board = make(tmp_path)
     file = table(tmp_path / "run.csv", block="other")
     board.add(read_scores(file, identify=True))
-    assert board.events[-1].content["files"] == [hashlib.sha256(file.read_bytes()).hexdigest()]
+    assert board.events[-1].content.origin.files == (hashlib.sha256(file.read_bytes()).hexdigest(),)
 
 
 def test_blocks_of_the_files_are_those_of_the_design(tmp_path):

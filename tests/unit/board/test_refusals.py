@@ -77,7 +77,7 @@ def test_a_model_that_comes_twice(board, rng):
 
 
 def test_a_missing_item(board, rng):
-    with refusal(board, "1 of 6 items of the benchmark are not in the files: 'q5'; a replicate is complete or it is"):
+    with refusal(board, "1 of 6 items of the benchmark are not in the files: 'q5'; a replicate must be complete"):
         board.add(runs(rng, ABC, items=ITEMS[:5], start=3))
 
 
@@ -235,7 +235,7 @@ def test_a_new_model_with_one_run_copied(tmp_path, rng):
     with refusal(board, message, CopiedReplicateError):
         board.add_model("d", copied)
     board.add_model("d", copied, copies="allow")
-    assert len(board.events[-1].content["copies"]) == 11
+    assert len(board.events[-1].content.origin.copies) == 11
 
 
 def test_old_and_new_replicates_in_one_file(board, rng):

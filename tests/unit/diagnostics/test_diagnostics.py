@@ -11,12 +11,14 @@ from bbedge.diagnostics.checks import (
     REPETITION_LEVEL,
     SELF_LEVEL,
     block_dependence,
+    diagnose,
     grouped,
     heterogeneity,
     rank_stability,
     self_evidence,
     split_null,
 )
+from bbedge.diagnostics.findings import findings_of
 from bbedge.study.synthetic import SyntheticBenchmark
 
 
@@ -172,3 +174,12 @@ def test_halves_that_differ_are_noticed():
 
 def test_the_shares_add_up_to_the_level_of_an_alarm():
     assert pytest.approx(ALARM_LEVEL) == DEPENDENCE_LEVEL + REPETITION_LEVEL + SELF_LEVEL
+
+
+def test_findings_name_arguments_in_python():
+    values = np.random.default_rng(3).random((4, 2, 30))
+    values[3] = values[0]
+    scores = Scores.of(values, models=["a", "b"], items=[f"q{i}" for i in range(30)])
+    diagnosis = diagnose(scores, rng=np.random.default_rng(1), permutations=99)
+    copies = {finding.kind: finding for finding in findings_of(diagnosis, scores)}["copies"]
+    assert "use copies='allow', or one run" in copies.to_do

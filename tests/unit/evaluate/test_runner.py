@@ -24,7 +24,9 @@ def contents(study: EvaluationSpec) -> list[tuple[str, dict]]:
     """The board's events without times and hashes."""
     board = Board.open(study.board)
     verify(board.store)
-    events = [(event.kind, {k: v for k, v in event.content.items() if k != "cache"}) for event in board.events]
+    events = [
+        (event.kind, {k: v for k, v in json.loads(event.payload).items() if k != "cache"}) for event in board.events
+    ]
     board.close()
     return events
 
@@ -271,7 +273,7 @@ def test_an_error_is_a_zero_if_the_design_says_so(tmp_path):
     block = FAR.blocks[3]
     run(study, FakeEngine(FAR, fails=lambda r, model, sample, attempt: sample == block))
     board = Board.open(study.board)
-    assert "scores zero, as decided before the first run" in board.noted[0]["text"]
+    assert "scores zero, as decided before the first run" in board.noted[0].text
     with board.store.read() as session:
         from bbedge.board.replay import stored_panel
 
@@ -285,7 +287,7 @@ def test_what_cannot_be_guaranteed_is_written_on_the_board_once(tmp_path):
     engine = FakeEngine(TIED, caveats=["no promise"], unseeded=("vendor/model",))
     _, seen = run(study, engine)
     run(replace(study, budget=4), engine)
-    noted = [note["text"] for note in Board.open(study.board).noted if note["about"] == "independence"]
+    noted = [note.text for note in Board.open(study.board).noted if note.about == "independence"]
     assert noted[0] == "no promise"
     assert "vendor/model carry no seed" in noted[1]
     assert len(noted) == 2
@@ -320,7 +322,7 @@ def test_copies_are_refused_and_a_model_that_repeats_itself_is_noted(tmp_path):
         study = fake_study(tmp_path / str(length), TIED, budget=3)
         ended, _ = run(study, engine)
         assert ended.spent.replicates == 3
-        noted = [note["text"] for note in Board.open(study.board).noted]
+        noted = [note.text for note in Board.open(study.board).noted]
         assert any("replicate 2 word for word as in replicate 1" in text for text in noted) == (length == 100)
     engine = Greedy(TIED)
     engine.all, engine.length = True, 3

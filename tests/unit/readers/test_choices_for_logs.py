@@ -30,7 +30,9 @@ def refusal(*sources, error=(DataError, DomainError), **options):
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are(tmp_path):
     path = lm_eval_run(tmp_path)
     message = refusal(path, metrics=("f1",))
-    assert f"{path}:1: --metric f1: no such metric in it; it has 'acc': name exactly one" in message
+    assert (
+        f"{path}:1: choices=Choices(metrics=('f1',)): no such metric in it; it has 'acc': name exactly one" in message
+    )
 
 
 def test_two_metrics_of_one_file_are_refused(tmp_path):
@@ -58,7 +60,7 @@ def test_right_and_wrong_have_no_place_on_another_scale(tmp_path):
 def test_numbers_are_mapped_from_their_scale(tmp_path):
     path = inspect_log(tmp_path / "a.eval", samples=[inspect_sample("q1", value=5), inspect_sample("q2", value="10")])
     assert read(path, score_range=(0, 10)).values.tolist() == [[[0.5, 1.0]]]
-    assert "a.eval: sample 1: score 5.0 is outside [0, 1]; pass --score-range 0 10" in refusal(path)
+    assert "a.eval: sample 1: score 5.0 is outside [0, 1]; pass score_range=(0, 10)" in refusal(path)
 
 
 def test_inspect_letters_are_what_inspect_counts_them_as(tmp_path):
@@ -100,7 +102,9 @@ def test_an_item_in_two_blocks_is_refused(tmp_path):
 def test_a_log_that_names_no_model_needs_one(tmp_path):
     path = lm_eval_run(tmp_path)
     next(tmp_path.glob("results_*")).unlink()
-    assert f"{path}: the log does not name its model; say it with --model-name" in refusal(path)
+    assert f"{path}: the log does not name its model; say it with choices=Choices(model_names=(NAME,)), or" in refusal(
+        path
+    )
     scores = read(path, model_names=("mine",))
     assert scores.models == ("mine",)
     assert any("has no results_<time>.json" in note.text for note in scores.notes)
@@ -114,7 +118,7 @@ def test_models_are_named_by_patterns_of_paths_and_of_names(tmp_path):
     scores = read(*files, model_names=("x/*=first", "*/y/*=second", "b=third"))
     assert scores.models == ("first", "second", "third")
     message = refusal(*files, model_names=("w/*=first",))
-    assert "--model-name 'w/*=first': no file and no model fits 'w/*'; the logs name 'gpt', 'b'" in message
+    assert "model_names 'w/*=first': no file and no model fits 'w/*'; the logs name 'gpt', 'b'" in message
     assert "gives no name" in refusal(*files, model_names=("x/*=",))
 
 
@@ -170,7 +174,9 @@ def test_a_source_of_replicates_that_means_nothing_is_refused(tmp_path, source, 
 
 def test_a_source_of_replicates_that_is_not_there_is_refused(tmp_path):
     path = inspect_log(tmp_path / "a.eval")
-    assert "a.eval: sample 1: nothing there for --replicate-from seed" in refusal(path, replicate_from="seed")
+    assert "a.eval: sample 1: nothing there for choices=Choices(replicate_from='seed');" in refusal(
+        path, replicate_from="seed"
+    )
 
 
 def test_one_run_counts_once(tmp_path):
@@ -244,9 +250,9 @@ def test_a_run_that_did_not_end_well_is_noticed(tmp_path):
 
 def test_options_of_logs_are_refused_for_tables_and_the_other_way_round(tmp_path):
     (tmp_path / "a.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
-    assert "--metric is for logs, and" in refusal(tmp_path / "a.csv", metrics=("acc",))
+    assert "metrics is for logs, and" in refusal(tmp_path / "a.csv", metrics=("acc",))
     path = inspect_log(tmp_path / "a.eval")
-    assert "--column score=acc is for tables, and" in refusal(path, columns={"score": "acc"})
+    assert "columns={'score': 'acc'} is for tables, and" in refusal(path, columns={"score": "acc"})
 
 
 def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):

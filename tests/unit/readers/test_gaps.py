@@ -39,9 +39,9 @@ def test_report_says_how_many_where_and_what_to_do():
         "2 of 5 items, first 'q3' (2 of 6), 'q2' (1 of 6)",
         "2 of 2 replicates, first '0' (2 of 15), '1' (1 of 15)",
         "model 'm1', item 'q2', replicate '0'",
-        "--incomplete drop-models would keep 2 models x 5 items x 2 replicates (20 cells)",
-        "--incomplete drop-items would keep 3 models x 3 items x 2 replicates (18 cells)",
-        "--incomplete drop-replicates would keep nothing usable",
+        "incomplete='drop-models' would keep 2 models x 5 items x 2 replicates (20 cells)",
+        "incomplete='drop-items' would keep 3 models x 3 items x 2 replicates (18 cells)",
+        "incomplete='drop-replicates' would keep nothing usable",
         "drop-models leaves the largest complete panel found",
         "without looking at the scores",
         "dropping items changes the benchmark",
@@ -59,7 +59,7 @@ def test_report_names_a_mix_where_it_keeps_more():
         in message
     )
     assert "if you leave out 1 of 10 models ('m0'), 1 of 10 items ('q0')" in message
-    assert "drop-models would keep nothing usable" in message
+    assert "incomplete='drop-models' would keep nothing usable" in message
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_dropped_replicate_leaves_a_skip_that_is_allowed_but_an_absent_one_does_
 
 def test_policy_that_leaves_nothing():
     message = refusal(table(2, 2, 1, {(0, 0, 0), (1, 1, 0)}), incomplete="drop-items")
-    assert "--incomplete drop-items would drop 2 of 2 items ('q0', 'q1') and leave no two models" in message
+    assert "incomplete='drop-items' would drop 2 of 2 items ('q0', 'q1') and leave no two models" in message
     message = refusal(table(2, 2, 1, {(0, 0, 0)}), incomplete="drop-models")
     assert "would drop 1 of 2 models ('m0')" in message
 

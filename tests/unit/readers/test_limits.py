@@ -51,7 +51,7 @@ def endless(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv.gz", "a.jsonl.gz"])
 def test_a_line_without_end_is_refused_after_64_mib(endless, name):
     path = endless(name, b"a", most=150 * MEBI)
-    with pytest.raises(LimitError, match=r"gz:1: a line does not end for 64 MiB; .*--max-size"):
+    with pytest.raises(LimitError, match=r"gz:1: a line does not end for 64 MiB; .*limits=Limits.up_to"):
         read_scores(path)
 
 
@@ -59,7 +59,7 @@ def test_a_line_without_end_is_refused_after_64_mib(endless, name):
 @pytest.mark.parametrize("unit", [b"\n", b"\r\n"])
 def test_blank_lines_without_end_are_refused(endless, name, unit):
     path = endless(name, unit, most=150 * MEBI)
-    with pytest.raises(LimitError, match=r"unpack to more than 64 MiB, over 200 times as much; .*--max-size"):
+    with pytest.raises(LimitError, match=r"unpack to more than 64 MiB, over 200 times as much; .*limits=Limits.up_to"):
         read_scores(path, limits=Limits(unpacked_bytes=64 * MEBI))
 
 

@@ -39,7 +39,7 @@ def says(message, *parts):
 
 def test_missing_column(tmp_path):
     message = csv_refusal(tmp_path, "model,thing,score\na,q,1\n", error=FormatError)
-    says(message, "DIR/a.csv: no column for the item", "'model', 'thing', 'score'", "item_id", "--column item=NAME")
+    says(message, "DIR/a.csv: no column for the item", "'model', 'thing', 'score'", "item_id", "columns={'item': NAME}")
 
 
 def test_wrong_separator_is_recognised(tmp_path):
@@ -48,17 +48,17 @@ def test_wrong_separator_is_recognised(tmp_path):
 
 def test_two_aliases(tmp_path):
     message = csv_refusal(tmp_path, "model,task,prompt,score\na,q,p,1\n", error=FormatError)
-    says(message, "'task', 'prompt' could each be the item", "--column item=NAME", "--column item=task")
+    says(message, "'task', 'prompt' could each be the item", "columns={'item': NAME}", "columns={'item': 'task'}")
 
 
 def test_chosen_column_that_does_not_exist(tmp_path):
     message = csv_refusal(tmp_path, GOOD, columns={"item": "nope"})
-    says(message, "DIR/a.csv: no column 'nope' for the item", "'model', 'item', 'score'", "--column item=nope")
+    says(message, "DIR/a.csv: no column 'nope' for the item", "'model', 'item', 'score'", "columns={'item': 'nope'}")
 
 
 def test_block_column_that_does_not_exist(tmp_path):
     message = csv_refusal(tmp_path, GOOD, blocks="topic")
-    says(message, "DIR/a.csv: no column 'topic' for the block", "--blocks topic")
+    says(message, "DIR/a.csv: no column 'topic' for the block", "blocks='topic'")
 
 
 def test_duplicate_column_names(tmp_path):
@@ -71,7 +71,11 @@ def test_duplicate_column_names(tmp_path):
 def test_column_in_one_file_only(tmp_path):
     first = write(tmp_path / "a.csv", GOOD.replace("item", "item,run").replace(",q1", ",q1,1").replace(",q2", ",q2,1"))
     second = write(tmp_path / "b.csv", GOOD)
-    says(refusal(first, second, error=FormatError), f"{second}: no replicate column, but {first} has one", "--column")
+    says(
+        refusal(first, second, error=FormatError),
+        f"{second}: no replicate column, but {first} has one",
+        "columns={'replicate': NAME}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_missing_file(tmp_path):
 
 
 def test_directory(tmp_path):
-    says(refusal(tmp_path, error=FormatError), f"{tmp_path}: none of the 0 files there holds scores", "--format")
+    says(refusal(tmp_path, error=FormatError), f"{tmp_path}: none of the 0 files there holds scores", "with format")
 
 
 def test_permission_denied(tmp_path, monkeypatch):
@@ -190,7 +194,12 @@ def test_quote_that_never_ends_in_a_large_file(tmp_path, monkeypatch):
     monkeypatch.setattr("bbedge.readers.opening.PIECE", 1000)
     text = GOOD + '"c,q1,1\n' + "c,q2,1\n" * 5000
     message = csv_refusal(tmp_path, text, error=FormatError, limits=Limits(line_bytes=5000))
-    says(message, "DIR/a.csv:6: from here on a quoted field does not end", "close the quote", "--max-size")
+    says(
+        message,
+        "DIR/a.csv:6: from here on a quoted field does not end",
+        "close the quote",
+        "limits=Limits.up_to(BYTES)",
+    )
 
 
 def test_lone_carriage_returns(tmp_path):
@@ -236,16 +245,16 @@ def test_broken_parquet(tmp_path):
 def test_score_outside_the_range_names_line_and_scale(tmp_path):
     lines = [json.dumps({"model": m, "item": "q", "score": s}) for m, s in (("a", 1), ("b", 3.0))]
     path = write(tmp_path / "a.jsonl", "\n".join(lines))
-    expected = f"{path}:2: score 3.0 is outside [0, 1]; pass --score-range 0 10 if the metric is on that scale"
+    expected = f"{path}:2: score 3.0 is outside [0, 1]; pass score_range=(0, 10) if the metric is on that scale"
     assert refusal(path) == expected
 
 
 @pytest.mark.parametrize(
     ("score", "parts"),
     [
-        ("1.5", ["score 1.5 is outside [0, 1]", "--score-range 0 10"]),
-        ("55", ["score 55.0 is outside [0, 1]", "--score-range 0 100"]),
-        ("-1", ["score -1.0 is outside [0, 1]", "--score-range LOW HIGH"]),
+        ("1.5", ["score 1.5 is outside [0, 1]", "score_range=(0, 10)"]),
+        ("55", ["score 55.0 is outside [0, 1]", "score_range=(0, 100)"]),
+        ("-1", ["score -1.0 is outside [0, 1]", "score_range=(LOW, HIGH)"]),
         ("nan", ["score NaN is not a number", "leave the score empty"]),
         ("inf", ["score inf is infinite", "[0, 1]"]),
         ("1e999", ["score inf is infinite"]),
@@ -293,14 +302,14 @@ def test_number_in_a_column_of_truth_values(tmp_path, monkeypatch):
 
 def test_truth_values_with_a_scale(tmp_path):
     message = csv_refusal(tmp_path, "model,item,score\na,q,true\nb,q,false\n", score_range=(0, 10))
-    says(message, "DIR/a.csv:2: score true", "0 to 10", "leave --score-range out")
+    says(message, "DIR/a.csv:2: score true", "0 to 10", "leave score_range out")
 
 
 @pytest.mark.parametrize(
     ("scores", "part"),
     [
         ([1.0, float("nan")], "row 2: score NaN"),
-        ([1.0, 7.0], "row 2: score 7.0 is outside [0, 1]; pass --score-range 0 10"),
+        ([1.0, 7.0], "row 2: score 7.0 is outside [0, 1]; pass score_range=(0, 10)"),
         ([None, "x"], "row 2: score 'x' is text"),
         ([[1.0], [2.0]], "row 1: the score is of type List"),
     ],
@@ -366,7 +375,7 @@ def test_duplicate_in_a_sparse_table(tmp_path):
 def test_item_in_two_blocks(tmp_path):
     text = "model,item,block,score\na,q1,x,1\na,q2,y,1\nb,q1,x,1\nb,q2,x,1\n"
     message = csv_refusal(tmp_path, text)
-    says(message, "DIR/a.csv:5: item 'q2' is in block 'x' here and in block 'y' before", "--blocks item")
+    says(message, "DIR/a.csv:5: item 'q2' is in block 'x' here and in block 'y' before", "blocks='item'")
     assert read_scores(write(tmp_path / "a.csv", text), blocks="one").blocks == ("one", "one")
 
 

@@ -58,7 +58,7 @@ def test_items_may_be_rows_and_models_columns(wide):
 
 def test_few_columns_may_be_a_summary_and_must_be_asked_for(wide):
     summary = wide.select("model", "run", "q1", "q2")
-    with pytest.raises(FormatError, match=r"no column for the item.*--format wide"):
+    with pytest.raises(FormatError, match=r"no column for the item.*format='wide'"):
         read_scores(summary)
     assert read_scores(summary, choices=Choices(format="wide")).items == ("q1", "q2")
 
@@ -136,5 +136,5 @@ def test_a_folder_can_be_read_as_one_kind(tmp_path):
     (tmp_path / "a.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
     assert read_scores(tmp_path, choices=Choices(format="table")).models == ("a", "b")
     assert read_scores(tmp_path, choices=Choices(format="inspect"), least_models=1).models == ("m",)
-    with pytest.raises(DomainError, match="--column"):
+    with pytest.raises(DomainError, match="columns="):
         read_scores(tmp_path, choices=Choices(format="inspect"), columns={"score": "x"})

@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bbedge.errors import DataError, FormatError
+from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble import spool
 from bbedge.readers.assemble.spool import Piece, Spool
+from bbedge.readers.choices import OTHER_BLOCKS
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
 from bbedge.readers.tables.columns import Role, mixed, scores_from_text
 from bbedge.text import quoted
@@ -153,7 +154,8 @@ def _refusal(found: Conflict, names: Sequence[Any], labels: Sequence[Any]) -> Da
     return DataError(
         f"{found.table.place(found.row)}: item {quoted(names[found.item])} is in block "
         f"{quoted(labels[found.block])} here and in block {quoted(labels[found.before])} before; an item belongs "
-        "to one block: correct the column, or pass --blocks item or --blocks one"
+        "to one block: correct the column, or pass ",
+        *OTHER_BLOCKS,
     )
 
 
@@ -261,7 +263,9 @@ class Coder:
             first = int(column.is_not_null().arg_max() or 0)
             raise DataError(
                 f"{table.place(first_row + first)}: score {str(column[first]).lower()} is not a number in the range "
-                f"{low:g} to {high:g}; leave --score-range out for true and false, or write numbers"
+                f"{low:g} to {high:g}; leave ",
+                Argument("score_range"),
+                " out for true and false, or write numbers",
             )
         numbers = column.cast(pl.Float64)
         scores = np.array(numbers.to_numpy(), dtype=np.float64)
@@ -271,7 +275,7 @@ class Coder:
             bad = ~((scores >= low) & (scores <= high)) & numbers.is_not_null().to_numpy()
             if bad.any():
                 row = int(bad.argmax())
-                raise DataError(f"{table.place(first_row + row)}: {_range_problem(float(scores[row]), low, high)}")
+                raise DataError(f"{table.place(first_row + row)}: ", *_range_problem(float(scores[row]), low, high))
         if (low, high) != (0.0, 1.0):
             scores -= low
             scores /= high - low
@@ -289,7 +293,8 @@ def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, fir
             row = int(long[role].arg_max() or 0)
             raise LimitError(
                 f"{table.place(first_row + row)}: the name of the {role} is longer than {size_words(most)}; use short "
-                f"names, or {HOW_TO_RAISE}"
+                "names, or ",
+                *HOW_TO_RAISE,
             )
 
 
@@ -312,15 +317,16 @@ def _narrow(scores: NDArray[np.float64]) -> NDArray[Any]:
     return scores
 
 
-def _range_problem(score: float, low: float, high: float) -> str:
+def _range_problem(score: float, low: float, high: float) -> tuple[Part, ...]:
     if math.isnan(score):
-        return "score NaN is not a number; leave the score empty where the sample failed, or repeat the sample"
+        return ("score NaN is not a number; leave the score empty where the sample failed, or repeat the sample",)
     if math.isinf(score):
-        return f"score {score} is infinite; expected a number in [{low:g}, {high:g}]: check the metric"
-    wider = (f"0 {top}" for top in (1, 10, 100) if top >= high and (low, high) != (0, top) and 0 <= score <= top)
+        return (f"score {score} is infinite; expected a number in [{low:g}, {high:g}]: check the metric",)
+    wider = ((0, top) for top in (1, 10, 100) if top >= high and (low, high) != (0, top) and 0 <= score <= top)
     return (
-        f"score {score!r} is outside [{low:g}, {high:g}]; "
-        f"pass --score-range {next(wider, 'LOW HIGH')} if the metric is on that scale"
+        f"score {score!r} is outside [{low:g}, {high:g}]; pass ",
+        Argument("score_range", next(wider, (Blank("LOW"), Blank("HIGH")))),
+        " if the metric is on that scale",
     )
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.errors import DataError
+from bbedge.errors import Argument, DataError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import Grid
 from bbedge.text import listed, quoted
@@ -169,7 +169,7 @@ def remedy(gaps: Gaps) -> str | None:
     return best if kept[best] else None
 
 
-def report(gaps: Gaps) -> str:
+def report(gaps: Gaps) -> list[Part]:
     """What is missing and what can be done, for the error message."""
     cells = prod(gaps.shape)
     replicates, models, items = gaps.shape
@@ -180,7 +180,9 @@ def report(gaps: Gaps) -> str:
         for r, m, i in gaps.examples()
     )
     policies: dict[str, Kept | None] = {f"drop-{PLURALS[axis]}": gaps.without_holes(axis) for axis in (1, 2, 0)}
-    offers = "; ".join(f"--incomplete {policy} would keep {kept_in_words(kept)}" for policy, kept in policies.items())
+    offers: list[Part] = []
+    for policy, kept in policies.items():
+        offers += ["; " if offers else "", Argument("incomplete", policy), f" would keep {kept_in_words(kept)}"]
     mix = gaps.greedy()
     best = max(policies, key=lambda policy: size(policies[policy]))
     if mix is not None and size(mix) > size(policies[best]):
@@ -192,15 +194,17 @@ def report(gaps: Gaps) -> str:
         largest = f"{best} leaves the largest complete panel found"
     else:
         largest = "No way of dropping leaves two models with a complete panel"
-    return (
+    return [
         f"{gaps.missing} of {cells} cells ({100 * gaps.missing / cells:.3g}%) have no score, but the panels of "
         f"{models} models x {items} items x {replicates} replicates must be complete.\n"
         f"Most missing: {where}.\n"
         f"For example: {examples}.\n"
-        f"Complete the runs, or drop: {offers}. {largest}.\n"
+        "Complete the runs, or drop: ",
+        *offers,
+        f". {largest}.\n"
         "Decide what to drop without looking at the scores; dropping items changes the benchmark that the claims are "
-        "about. A missing score is never counted as zero."
-    )
+        "about. A missing score is never counted as zero.",
+    ]
 
 
 def _worst(gaps: Gaps, counts: NDArray[np.int64], axis: Axis, most: int = 3) -> str:

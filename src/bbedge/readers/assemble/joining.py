@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from bbedge.core.notes import Note
-from bbedge.errors import DomainError, FormatError
+from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
 from bbedge.readers.assemble.grid import ordered_replicates
-from bbedge.readers.choices import Choices
+from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.sources import Sources, find_sources, fingerprint, open_table
@@ -184,14 +184,24 @@ def _check_options(
     """Refuse options that would have no effect: they were given for a reason."""
     if not logs and choices.any_for_logs:
         raise DomainError(
-            f"{choices.any_for_logs} is for logs, and {tables[0].name} is a table; name its columns with --column, for "
-            "instance --column score=accuracy"
+            choices.any_for_logs,
+            f" is for logs, and {tables[0].name} is a table; name its columns with ",
+            Argument("columns"),
+            ", for instance ",
+            Argument("columns", {"score": "accuracy"}),
         )
     columns = [role for role in chosen if role != "block"]
     if len(logs) == len(tables) and columns:
         raise DomainError(
-            f"--column {columns[0]}={chosen[columns[0]]} is for tables, and {logs[0].name} is a log; use --metric, "
-            "--model-name, --replicate-from or --blocks"
+            Argument("columns", {columns[0]: chosen[columns[0]]}),
+            f" is for tables, and {logs[0].name} is a log; use ",
+            Choice("metrics"),
+            ", ",
+            Choice("model_names"),
+            ", ",
+            Choice("replicate_from"),
+            " or ",
+            Argument("blocks"),
         )
     choices.check_names([seen for log in logs for seen in log.models()])
 
@@ -220,10 +230,10 @@ def _check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], r
     having = [table.name for table, its_roles in zip(tables, roles, strict=True) if role in its_roles]
     lacking = [table.name for table, its_roles in zip(tables, roles, strict=True) if role not in its_roles]
     if having and lacking:
-        remedy = ", or pass --blocks item or --blocks one" if role == "block" else ""
         raise FormatError(
-            f"{lacking[0]}: no {role} column, but {having[0]} has one; add the column or name it with "
-            f"--column {role}=NAME{remedy}"
+            f"{lacking[0]}: no {role} column, but {having[0]} has one; add the column or name it with ",
+            Argument("columns", {role: Blank("NAME")}),
+            *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
 from bbedge.core.notes import Note
-from bbedge.errors import DataError
+from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.gaps import (
     AXES,
@@ -72,8 +72,9 @@ def build_panels(
         )
     if prod(shape) >= 2**62:
         raise DataError(
-            f"{shape[1]} models x {shape[2]} items x {shape[0]} replicates are not a panel; check that --column names "
-            "the right columns: every model, item and replicate must appear in many rows"
+            f"{shape[1]} models x {shape[2]} items x {shape[0]} replicates are not a panel; check that ",
+            Argument("columns"),
+            " names the right columns: every model, item and replicate must appear in many rows",
         )
     if grid.is_dense(coder):
         return _from_dense(coder, grid, incomplete, hint)
@@ -165,14 +166,17 @@ def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete, hint: str) -> K
     tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
     sources = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
     if incomplete == "refuse":
-        error = MissingCellsError(f"{sources}: {report(gaps)}{hint}")
+        error = MissingCellsError(f"{sources}: ", *report(gaps), hint)
         error.remedy = remedy(gaps)
         raise error
     kept = gaps.without_holes(_AXIS_OF[incomplete])
     if not usable(kept):
         raise DataError(
-            f"{sources}: --incomplete {incomplete} would drop {dropped(gaps, kept)} and leave no two models with a "
-            f"complete panel.\n{report(gaps)}{hint}"
+            f"{sources}: ",
+            Argument("incomplete", incomplete),
+            f" would drop {dropped(gaps, kept)} and leave no two models with a complete panel.\n",
+            *report(gaps),
+            hint,
         )
     return kept
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from bbedge.errors import DomainError, FormatError
+from bbedge.readers.choices import Choice
 from bbedge.readers.logs.contract import Glimpse, Log, Reader, Recognition, Sample
 from bbedge.text import listed, quoted, shown_path
 
@@ -47,8 +48,8 @@ def recognised(path: str) -> tuple[Reader | None, Recognition]:
     certain = [reader for reader, answer in answers if answer == "samples"]
     if len(certain) > 1:
         raise FormatError(
-            f"{shown_path(path)}: could be a log of {listed(reader.title for reader in certain)}; "
-            f"say which with --format {certain[0].name}"
+            f"{shown_path(path)}: could be a log of {listed(reader.title for reader in certain)}; say which with ",
+            Choice("format", certain[0].name),
         )
     if certain:
         return certain[0], "samples"

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import polars as pl
 
-from bbedge.errors import DataError, FormatError
-from bbedge.readers.choices import ChoiceNeededError, Choices
+from bbedge.errors import Argument, Blank, DataError, FormatError
+from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.registry import open_log
@@ -121,8 +121,8 @@ class LogTable:
         if sample.filter != self._filter:
             found = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
             raise ChoiceNeededError(
-                f"{self._at(sample)}: every answer was scored under several filters, {listed(found)}; "
-                f"choose one with --filter {shown(found[0])}"
+                f"{self._at(sample)}: every answer was scored under several filters, {listed(found)}; choose one with ",
+                Choice("filters", (shown(found[0]),)),
             )
         return True
 
@@ -138,7 +138,8 @@ class LogTable:
             if sample.scores:
                 raise DataError(
                     f"{self._at(sample)}: no metric {quoted(self._metric)} in this sample, which has "
-                    f"{listed(sample.scores)}; choose one that all samples have with --metric"
+                    f"{listed(sample.scores)}; choose one that all samples have with ",
+                    Choice("metrics"),
                 )
             self._watch.unscored += 1
             return None
@@ -149,7 +150,9 @@ class LogTable:
         if isinstance(value, bool) and not self._unit:
             raise DataError(
                 f"{self._at(sample)}: metric {quoted(self._metric)} is right or wrong, which fits no other "
-                "scale than 0 to 1; leave --score-range out"
+                "scale than 0 to 1; leave ",
+                Argument("score_range"),
+                " out",
             )
         return float(value)
 
@@ -158,16 +161,18 @@ class LogTable:
         if self.choices.metrics and len(found) != 1:
             what = f"metrics {listed(found)} are both in it" if found else "no such metric in it"
             raise FormatError(
-                f"{self._at(sample)}: --metric {shown(' --metric '.join(self.choices.metrics))}: {what}; it has "
-                f"{listed(sample.scores, limit=12)}: name exactly one of them"
+                f"{self._at(sample)}: ",
+                Choice("metrics", tuple(map(shown, self.choices.metrics))),
+                f": {what}; it has {listed(sample.scores, limit=12)}: name exactly one of them",
             )
         usual = self.log.usual_metric
         if not found and usual is not None and usual in sample.scores:
             found = [usual]
         if not found and len(sample.scores) > 1:
             raise ChoiceNeededError(
-                f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with --metric "
-                "NAME: bbedge inspect-scores lists them"
+                f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with ",
+                Choice("metrics", (Blank("NAME"),)),
+                ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
         if metric in sample.run.lower_is_better:
@@ -183,8 +188,11 @@ class LogTable:
             model = self.choices.model_of(self.path, run.model)
             if model is None:
                 raise FormatError(
-                    f"{self.name}: the log does not name its model; say it with --model-name NAME, or with "
-                    "--model-name PATTERN=NAME for files that fit a pattern"
+                    f"{self.name}: the log does not name its model; say it with ",
+                    Choice("model_names", (Blank("NAME"),)),
+                    ", or with ",
+                    Choice("model_names", (Blank("PATTERN=NAME"),)),
+                    " for files that fit a pattern",
                 )
             self._models[id(run)] = model
         return model
@@ -211,8 +219,9 @@ class LogTable:
         if not label:
             found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(
-                f"{self._at(sample)}: nothing there for --replicate-from {shown(source)}; the fields of the sample are "
-                f"{found or 'none'}"
+                f"{self._at(sample)}: nothing there for ",
+                Choice("replicate_from", shown(source)),
+                f"; the fields of the sample are {found or 'none'}",
             )
         return label
 
@@ -222,7 +231,10 @@ class LogTable:
             found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(
                 f"{self._at(sample)}: no field {quoted(path)} to take the block from; the fields of the sample are "
-                f"{found or 'none'}: correct --blocks, or pass --blocks item or --blocks one"
+                f"{found or 'none'}: correct ",
+                Argument("blocks"),
+                ", or pass ",
+                *OTHER_BLOCKS,
             )
         # The same label in two tasks is not the same block.
         return f"{sample.run.task}/{block}" if sample.run.task else block
@@ -232,7 +244,8 @@ class LogTable:
         if filters:
             return FormatError(
                 f"{self.name}: no sample was scored under the filter {listed(self.choices.filters)}; the log has "
-                f"{listed(filters)}: correct --filter"
+                f"{listed(filters)}: correct ",
+                Choice("filters"),
             )
         return FormatError(f"{self.name}: the log has no samples; let the run end, and log its samples")
 

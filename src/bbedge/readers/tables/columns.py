@@ -15,7 +15,8 @@ from typing import Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
-from bbedge.errors import DomainError, FormatError
+from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
+from bbedge.readers.choices import Choice
 from bbedge.text import listed, quoted, shown
 
 Role = Literal["model", "item", "replicate", "block", "score"]
@@ -54,8 +55,10 @@ def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dic
     for key, name in (columns or {}).items():
         if key not in ROLES:
             raise DomainError(
-                f"no role {quoted(key)} for a column; the roles are {', '.join(ROLES)}: "
-                "pass --column ROLE=NAME, for instance --column item=question"
+                f"no role {quoted(key)} for a column; the roles are {', '.join(ROLES)}: pass ",
+                Argument("columns", {Blank("ROLE"): Blank("NAME")}),
+                ", for instance ",
+                Argument("columns", {"item": "question"}),
             )
         chosen[key] = name
     if blocks == "item" or blocks == "one":
@@ -63,8 +66,11 @@ def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dic
     elif blocks is not None:
         if chosen.get("block", blocks) != blocks:
             raise DomainError(
-                f"blocks from column {quoted(blocks)} and from column {quoted(chosen['block'])}; "
-                "pass --blocks or --column block=NAME, not both"
+                f"blocks from column {quoted(blocks)} and from column {quoted(chosen['block'])}; pass ",
+                Argument("blocks"),
+                " or ",
+                Argument("columns", {"block": Blank("NAME")}),
+                ", not both",
             )
         chosen["block"] = blocks
     roles: dict[str, Role] = {}
@@ -93,10 +99,11 @@ def find_roles(
             continue
         if role in chosen:
             if chosen[role] not in found:
-                option = f"--blocks {shown(chosen[role])}" if blocks else f"--column {role}={shown(chosen[role])}"
+                wrong = shown(chosen[role])
                 raise FormatError(
                     f"{table}: no column {quoted(chosen[role])} for the {role}; the columns are "
-                    f"{listed(found, limit=20)}: correct {option}"
+                    f"{listed(found, limit=20)}: correct ",
+                    Argument("blocks", wrong) if blocks else Argument("columns", {role: wrong}),
                 )
             roles[role] = chosen[role]
             continue
@@ -108,7 +115,9 @@ def find_roles(
                 f"{table}: no column for the {role}; "
                 f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
                 f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
-                f"rename it or pass --column {role}=NAME{_wide_hint(role, found)}"
+                "rename it or pass ",
+                Argument("columns", {role: Blank("NAME")}),
+                *_wide_hint(role, found),
             )
     return roles
 
@@ -126,8 +135,10 @@ def _by_name(found: Sequence[str], role: Role, *, table: str, taken: set[str]) -
     matching = canonical or [name for name in free if name.strip().casefold() in ALIASES[role]]
     if len(matching) > 1:
         raise FormatError(
-            f"{table}: columns {listed(matching)} could each be the {role}; "
-            f"pass --column {role}=NAME, for instance --column {role}={shown(matching[0])}"
+            f"{table}: columns {listed(matching)} could each be the {role}; pass ",
+            Argument("columns", {role: Blank("NAME")}),
+            ", for instance ",
+            Argument("columns", {role: shown(matching[0])}),
         )
     return matching[0] if matching else None
 
@@ -142,10 +153,10 @@ def _separator_hint(found: Sequence[str]) -> str:
     return ""
 
 
-def _wide_hint(role: Role, found: Sequence[str]) -> str:
+def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     if role == "score" or len(found) < 3:
-        return ""
-    return f"; or --format wide if there is a column for every {role}"
+        return ()
+    return "; or ", Choice("format", "wide"), f" if there is a column for every {role}"
 
 
 def is_seed(name: str) -> bool:

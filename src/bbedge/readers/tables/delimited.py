@@ -112,12 +112,13 @@ class DelimitedFile(TableFile):
     def _endless(self, rest: bytes, line: int) -> FormatError:
         if b'"' not in rest:
             return LimitError(
-                f"{self.name}:{line}: a line does not end for {len(rest) >> 20} MiB; write one row per line, or "
-                f"{HOW_TO_RAISE}"
+                f"{self.name}:{line}: a line does not end for {len(rest) >> 20} MiB; write one row per line, or ",
+                *HOW_TO_RAISE,
             )
         return LimitError(
             f"{self.name}:{line}: from here on a quoted field does not end for {len(rest) >> 20} MiB; close the quote, "
-            f"or write a quote inside a field twice and put the field in quotes, or {HOW_TO_RAISE}"
+            "or write a quote inside a field twice and put the field in quotes, or ",
+            *HOW_TO_RAISE,
         )
 
     def _parsed(self, chunk: bytes, header: tuple[str, ...], line: int) -> pl.DataFrame:

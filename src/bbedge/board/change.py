@@ -1,0 +1,205 @@
+"""One change to a board inside one transaction: change the state, then append an event and its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.board.arrivals import Arrival, Arrivals, arranged, counted_copies, recorded, stored_replicates
+from bbedge.board.events import (
+    Content,
+    CountedCopy,
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    ModelRetired,
+    NewEdge,
+    NoteAdded,
+    Opened,
+    Origin,
+    PilotAdded,
+    ReplicateAdded,
+    to_payload,
+)
+from bbedge.board.ledger import Event
+from bbedge.board.packing import checksum, pack
+from bbedge.board.replay import save, stored_panel
+from bbedge.board.state import BoardState, Stage
+from bbedge.board.store import Session, Vector
+from bbedge.core.kinds import Copies
+from bbedge.core.scores import Scores
+from bbedge.errors import BoardError
+from bbedge.text import listed, quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What a change did."""
+
+    replicates: tuple[int, ...] = ()
+    """Replicates that were added."""
+    pilots: tuple[int, ...] = ()
+    """Pilot replicates that were added."""
+    already: tuple[int, ...] = ()
+    """Replicates that were on the board already, with the same scores."""
+    already_pilots: tuple[int, ...] = ()
+    """Pilot replicates that were on the board already, with the same scores."""
+    edges: tuple[NewEdge, ...] = ()
+    """Directions certified for the first time."""
+    candidate: tuple[str, ...] | None = None
+    """The Top-k candidate, if the pilot has just chosen it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The board as it is inside a transaction. After an error, discard it."""
+
+    session: Session
+    """The transaction."""
+    state: BoardState
+    """The state of now."""
+    events: list[Event]
+    """The ledger."""
+
+    def create(self) -> None:
+        """Record the design, models and items of a new board."""
+        design, epoch = self.state.design, self.state.epoch
+        content = Created(
+            design=design,
+            registration=design.registration(epoch.models, epoch.items, epoch.blocks),
+            models=tuple(epoch.models),
+            items=epoch.items,
+            blocks=epoch.blocks,
+            stages=_opened(epoch.stages),
+            cache=save(self.session, epoch.stages),
+        )
+        self._append(content)
+
+    def add(self, scores: Scores, copies: Copies | None) -> Added:
+        """Add complete replicates, in order."""
+        state = self.state
+        arrivals = Arrivals.of(scores, state, stored_replicates(self.events, state.epoch.number))
+        rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
+        found = counted_copies(self.session, state, arrivals, rule, named=named)
+        pilots, replicates = state.epoch.pilots, state.epoch.replicates
+        chosen, edges = state.candidate, list[NewEdge]()
+        for each in arrivals.fresh:
+            origin = _origin(scores, found.get(state.epoch.pilots + state.epoch.replicates, ()))
+            if state.in_pilot:
+                self._add_pilot(each, origin)
+            else:
+                edges += self._add_replicate(each, origin)
+        now = state.epoch
+        return Added(
+            replicates=tuple(range(replicates + 1, now.replicates + 1)),
+            pilots=tuple(range(pilots + 1, now.pilots + 1)),
+            already=tuple(place - now.pilots for place in arrivals.already if place > now.pilots),
+            already_pilots=tuple(place for place in arrivals.already if place <= now.pilots),
+            edges=tuple(edges),
+            candidate=state.candidate if chosen is None else None,
+        )
+
+    def _add_pilot(self, fresh: Arrival, origin: Origin) -> None:
+        epoch = self.state.epoch
+        earlier = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, epoch.pilots + 1)]
+        candidate = self.state.add_pilot(fresh.panel, earlier)
+        content = PilotAdded(
+            epoch=epoch.number,
+            pilot=epoch.pilots,
+            vectors=fresh.vectors,
+            runs=tuple(sorted(fresh.stored.runs)),
+            candidate=candidate,
+            stages=_opened(epoch.stages),
+            cache=save(self.session, epoch.stages),
+            origin=origin,
+        )
+        self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
+
+    def _add_replicate(self, fresh: Arrival, origin: Origin) -> list[NewEdge]:
+        epoch = self.state.epoch
+        edges = self.state.add_replicate(fresh.panel)
+        content = ReplicateAdded(
+            epoch=epoch.number,
+            replicate=epoch.replicates,
+            vectors=fresh.vectors,
+            runs=tuple(sorted(fresh.stored.runs)),
+            cache=save(self.session, epoch.stages),
+            outcome=self.state.outcome(edges),
+            origin=origin,
+        )
+        self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
+        return edges
+
+    def add_model(self, name: str, scores: Scores | None, copies: Copies | None) -> Added:
+        """Join a new model's runs with the stored replicates."""
+        state, epoch = self.state, self.state.epoch
+        runs: list[NDArray[np.float64]] = []
+        if scores is not None:
+            scores.check_copies(copies or state.design.copies)
+            if scores.models != (name,):
+                raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
+            runs = [arranged(scores, values, state)[name] for values in scores.values]
+        stored = (stored_panel(self.session, state, r) for r in range(1, epoch.replicates + 1))
+        edges = state.add_model(name, runs, stored)
+        packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}
+        content = ModelAdded(
+            epoch=epoch.number,
+            model=name,
+            vectors=tuple(checksum(data) for data in packed.values()),
+            runs=() if scores is None else scores.runs,
+            stages=_opened(epoch.stages[-1:]),
+            cache=save(self.session, epoch.stages[-1:]),
+            outcome=state.outcome(edges) if epoch.replicates else None,
+            origin=Origin() if scores is None else _origin(scores, recorded(scores.copies)),
+        )
+        self._append(content, packed)
+        return Added(edges=tuple(edges))
+
+    def add_items(self, items: tuple[str, ...], blocks: tuple[str, ...]) -> None:
+        """Open an epoch."""
+        self.state.add_items(items, blocks)
+        epoch = self.state.epoch
+        content = ItemsAdded(
+            epoch=epoch.number,
+            items=items,
+            blocks=blocks,
+            models=tuple(epoch.models),
+            stages=_opened(epoch.stages),
+            cache=save(self.session, epoch.stages),
+        )
+        self._append(content)
+
+    def retire(self, model: str) -> None:
+        """Stop a model."""
+        self.state.retire(model)
+        epoch = self.state.epoch
+        self._append(ModelRetired(epoch=epoch.number, model=model, cache=save(self.session, epoch.stages)))
+
+    def note(self, about: str, text: str, particulars: Mapping[str, object]) -> None:
+        """Record something that readers of the board should know."""
+        epoch = self.state.epoch.number
+        self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
+
+    def _append(self, content: Content, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
+        """Append an event to the ledger, with the packed scores by place and model that came with it."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        event = Event.after(self.events[-1] if self.events else None, content.kind, at, to_payload(content))
+        vectors = [
+            Vector(epoch=self.state.epoch.number, replicate=place, model=model, data=data)
+            for (place, model), data in (packed or {}).items()
+        ]
+        self.session.append(event)
+        self.session.put_vectors(event.seq, vectors)
+        self.events.append(event)
+
+
+def _opened(stages: Sequence[Stage]) -> tuple[Opened, ...]:
+    return tuple(stage.opened for stage in stages)
+
+
+def _origin(scores: Scores, copies: tuple[CountedCopy, ...]) -> Origin:
+    return Origin(files=scores.files, copies=copies, notes=scores.notes)

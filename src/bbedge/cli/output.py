@@ -1,0 +1,200 @@
+"""What commands print and write: consoles, progress, JSON, and certificates as JSON and pages."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from bbedge.errors import DomainError
+from bbedge.files import write_whole
+from bbedge.text import shown_path
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bbedge.certificate.certificate import Certificate
+    from bbedge.certificate.standing import Shown
+
+JsonOut = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="OUT", help="Write the result as JSON; - for standard output.", show_default=False),
+]
+AllRows = Annotated[bool, typer.Option("--all", help="Print all models, not only the first 60.")]
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Print the full statement of the guarantee and its assumptions.")
+]
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="A certificate (the output of certify --json) or a board (a file or a PostgreSQL URL)."
+    ),
+]
+Title = Annotated[
+    str | None, typer.Option("--title", metavar="TEXT", help="The heading of the page.", show_default=False)
+]
+Work = TypeVar("Work")
+
+_STANDARD_OUTPUT = Path("-")
+_FILE_WIDTH = 120  # a file or a CI log has no width of its own
+_SQLITE = b"SQLite format 3\0"
+
+
+@contextmanager
+def spinner() -> Iterator[Callable[[str], None]]:
+    """A spinner on standard error, if that is a terminal; the reader sets its text."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status("reading", spinner="dots") as status:
+        yield lambda text: status.update(escape(text))
+
+
+def tracked(works: Iterable[Work], *, total: int, description: str) -> Iterator[Work]:
+    """The works in turn, with a bar on standard error that shows how many are done, if that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield from works
+        return
+    from rich.progress import track
+
+    yield from track(works, total=total, description=description, console=console, transient=True)
+
+
+def output(*, json_out: Path | None = None) -> Console:
+    """The console for results: standard error if JSON goes to standard output."""
+    from rich.console import Console
+
+    console = Console(stderr=json_out == _STANDARD_OUTPUT)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _FILE_WIDTH
+    return console
+
+
+def say(*lines: str, console: Console | None = None, style: str = "") -> None:
+    """Print lines as they are; long ones are not broken."""
+    from rich.text import Text
+
+    to = console or output()
+    for line in lines:
+        to.print(Text(line, style=style), highlight=False, soft_wrap=True)
+
+
+def say_written(console: Console, **files: Path | None) -> None:
+    """Print which files were written; the name of each says what it holds."""
+    for what, path in files.items():
+        if path is not None and path != _STANDARD_OUTPUT:
+            say(f"Wrote the {what} to {shown_path(path)}.", console=console)
+
+
+def write_json(out: Path | None, make: Callable[[], object]) -> Console:
+    """Write a result as JSON if ``out`` asks for it; the console is for everything else."""
+    if out is not None:
+        _write(out, json.dumps(make(), ensure_ascii=True, allow_nan=False, indent=1) + "\n")
+    return output(json_out=out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Which part of a certificate or a board to show."""
+
+    epoch: Annotated[
+        int | None,
+        typer.Option(help="The epoch of a board. Default: the last one that has runs.", show_default=False),
+    ] = None
+    current: Annotated[
+        bool, typer.Option("--current", help="Show the certificates of the last look alone, not of all looks.")
+    ] = False
+
+    @property
+    def shown(self) -> Shown:
+        """Which of the two graphs."""
+        return "current" if self.current else "standing"
+
+    def open(self, source: str) -> tuple[Certificate, str | None]:
+        """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board."""
+        from bbedge.certificate.certificate import Certificate, read_certificate
+
+        if not _is_board(source):
+            if self.epoch is not None:
+                raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
+            return read_certificate(Path(source), shown=self.shown), None
+
+        from bbedge.board import Board
+        from bbedge.board_certificate import document, shown_epoch
+
+        board = Board.open(source)
+        number = shown_epoch(board, self.epoch)
+        content = document(board, board.leaderboard(number), number)
+        return Certificate.of(content, shown=self.shown), board_title(source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The page of a certificate."""
+
+    html_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT", help="Write a web page: one file that needs no network.", show_default=False
+        ),
+    ] = None
+    title: Title = None
+
+    def check(self) -> None:
+        """Raise if there is a heading but no page."""
+        if self.title is not None and self.html_out is None:
+            raise DomainError("--title sets the heading of a page; add --html OUT to write the page")
+
+
+def write_certificate(
+    make: Callable[[], Certificate], *, json_out: Path | None, page: Page, title: str | None = None
+) -> Console:
+    """Write the document and the page that the options ask for; the console is for everything else."""
+    if json_out is not None or page.html_out is not None:
+        certificate = make()
+        if page.html_out is not None:
+            write_page(page.html_out, certificate, title=page.title or title)
+        # Last, because the reader of standard output may close it early, and the page must still be written.
+        if json_out is not None:
+            _write(json_out, certificate.to_json())
+    return output(json_out=json_out)
+
+
+def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
+    """Write a page to a file."""
+    write_whole(path, certificate.to_html(title))
+
+
+def board_title(place: str) -> str | None:
+    """The name of a board's file; none for a URL, so that the page does not reveal the server."""
+    return None if "://" in place else Path(place).stem
+
+
+def _write(out: Path, text: str) -> None:
+    if out == _STANDARD_OUTPUT:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+
+
+def _is_board(source: str) -> bool:
+    if "://" in source:
+        return True
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False  # reading it as a certificate gives the message
