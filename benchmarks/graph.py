@@ -142,7 +142,7 @@ def output_cost(models: int) -> OutputCost:
         json_bytes=len(text),
         page_seconds=page_seconds,
         page_bytes=len(page),
-        notebook_bytes=len(leaderboard_html(board)),
+        notebook_bytes=len(leaderboard_html(board.certificate())),
     )
 
 

@@ -6,6 +6,7 @@ Boards and certificates know nothing of each other; this module knows both.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,16 +14,24 @@ from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
-from bbedge.certificate.standing import Stood, stood
+from bbedge.certificate.shape import BoardDesignRecord, BoardRecord, Claim, Document
+from bbedge.certificate.standing import Shown, Stood, stood
 from bbedge.core.history import MOST_MODELS, History, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.text import listed, shown
 
 
-def board_certificate(board: Board, epoch: int | None = None) -> Certificate:
-    """The certificate of a benchmark version (from 1); by default of the last one that has runs."""
+def board_certificate(
+    board: Board, epoch: int | None = None, *, graph: Shown = "standing", history: bool = True
+) -> Certificate:
+    """The certificate of a benchmark version (from 1); by default of the last one that has runs. ``graph`` is shown.
+
+    The evidence of earlier looks is computed again from the stored scores; leave ``history`` out where it is not shown.
+    """
     number = shown_epoch(board, epoch)
-    return Certificate.of(document(board, board.leaderboard(number), number), source=board.name)
+    leaderboard = board.leaderboard(number)
+    content = document(board, leaderboard, number, history=history)
+    return Certificate.made(leaderboard, content, shown=graph, source=board.name)
 
 
 def shown_epoch(board: Board, asked: int | None) -> int:
@@ -84,41 +93,41 @@ def copies_counted(board: Board, number: int) -> list[str]:
     return said
 
 
-def document(board: Board, leaderboard: Leaderboard, epoch: int) -> dict[str, object]:
-    """The leaderboard of an epoch with its board, as plain values."""
-    document = certificate(
-        replace(leaderboard, history=_recorded(board, epoch)),
+def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
+    """The leaderboard of an epoch with its board."""
+    return certificate(
+        replace(leaderboard, history=_recorded(board, epoch) if history else None),
         notes=notes(board, epoch),
-        design_hash=board.registration,
-        stopped=board.state.retired,
+        board=_record(board, epoch),
         standing_looks=standing_looks(board, leaderboard, epoch),
     )
-    return document | {
-        "board": {
-            "design": board.design.content,
-            "design_hash": board.registration,
-            "head": board.head,
-            "events": len(board.events),
-            "epoch": epoch,
-            "epochs": len(board.state.epochs),
-            "active": board.state.active,
-            "retired": board.state.retired,
-            "alpha_spent": board.state.spent,
-            "next_level": board.state.next_level(),
-            "claims": [
-                {
-                    "claim": stage.claim,
-                    "epoch": each.number,
-                    "newcomer": stage.newcomer,
-                    "level": stage.level,
-                    "directions": stage.design.n_directions,
-                    "design_hash": stage.design.hash,
-                }
-                for each in board.state.epochs
-                for stage in each.stages
-            ],
-        }
-    }
+
+
+def _record(board: Board, epoch: int) -> BoardRecord:
+    return BoardRecord(
+        design=BoardDesignRecord(**cast("dict[str, Any]", board.design.content)),
+        design_hash=board.registration,
+        head=board.head,
+        events=len(board.events),
+        epoch=epoch,
+        epochs=len(board.state.epochs),
+        active=tuple(board.state.active),
+        retired=tuple(board.state.retired),
+        alpha_spent=board.state.spent,
+        next_level=board.state.next_level(),
+        claims=tuple(
+            Claim(
+                claim=stage.claim,
+                epoch=each.number,
+                newcomer=stage.newcomer,
+                level=stage.level,
+                directions=stage.design.n_directions,
+                design_hash=stage.design.hash,
+            )
+            for each in board.state.epochs
+            for stage in each.stages
+        ),
+    )
 
 
 def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:

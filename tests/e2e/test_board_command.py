@@ -302,6 +302,16 @@ def test_json_on_standard_output_stays_alone(running):
     assert "Error budget" in outcome.err
 
 
+def test_what_a_terminal_does_not_show_is_not_computed_again(running, monkeypatch):
+    expected = running("show", running.board)
+
+    def again(self, epoch=None):
+        raise AssertionError("the looks were computed again from the stored scores")
+
+    monkeypatch.setattr(Board, "looks", again)
+    assert running("show", running.board) == expected
+
+
 def test_a_board_without_replicates_can_be_shown(folder):
     folder.init()
     check_document(folder, document_of(folder), 1)

@@ -1,29 +1,33 @@
-"""A certificate read back from its document, checked, in the order in which it is shown.
+"""A certificate: a document, checked, in the order in which it is shown.
 
-Pages, figures, exports and badges are made from the document alone, so that what they show is what the JSON says.
+Every display is made from it alone, so that what they show is what the JSON says.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.document import to_json
-from bbedge.certificate.reading import Reader, parsed
+from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.parts import Parts
+from bbedge.certificate.reading import parsed, read_document
+from bbedge.certificate.shape import Document, Matrix
 from bbedge.certificate.standing import Shown, Stood, look_of, stood
 from bbedge.certificate.units import Units
 from bbedge.core.graph import Graph, Ranks
+from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DomainError, FormatError
 from bbedge.text import counted, display_names, shown_path
-
-Matrix = NDArray[np.float64]
 
 MOST_BYTES = 1 << 28
 """A certificate of 500 models, the most that list their pairs, has about 50 million."""
@@ -31,10 +35,12 @@ MOST_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pairs:
-    """What a certificate says of pairs, models in the order shown."""
+    """What is known of pairs, models in the order shown."""
 
     log_e: Matrix
     """Evidence, row against column; NaN where not tested."""
+    log_thresholds: Matrix
+    """What ``log_e`` had to reach at the last look; NaN where not tested."""
     margins: Matrix
     """Lower bounds of row minus column, in score units; NaN where not tested."""
     graph: Graph
@@ -42,13 +48,38 @@ class Pairs:
     first_certified: NDArray[np.int64]
     """The replicate at which each standing edge was first certified; 0 if it never was."""
 
+    @classmethod
+    def of(cls, leaderboard: Leaderboard, shown: Shown) -> Pairs:
+        """What a leaderboard says of its pairs, models in the order of the document."""
+        low, high = leaderboard.design.score_range
+        return cls(
+            log_e=leaderboard.log_e,
+            log_thresholds=leaderboard.log_thresholds,
+            margins=leaderboard.lower_bounds * (high - low),
+            graph=leaderboard.standing if shown == "standing" else leaderboard.current,
+            first_certified=leaderboard.first_certified,
+        ).ordered(leaderboard.order())
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+    def ordered(self, order: tuple[int, ...]) -> Pairs:
+        """The same with the models in another order."""
+        if order == tuple(range(len(self.log_e))):
+            return self
+        window = np.ix_(np.array(order), np.array(order))
+        return Pairs(
+            log_e=self.log_e[window],
+            log_thresholds=self.log_thresholds[window],
+            margins=self.margins[window],
+            graph=Graph(self.graph.edges[window], self.graph.reach[window]),
+            first_certified=self.first_certified[window],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Certificate:
     """A certificate. Everything has the models in the order shown: by tier, then as in the document."""
 
-    document: Mapping[str, Any]
-    """The document as it was written, in its own order."""
+    content: Document
+    """The document, in its own order."""
     shown: Shown
     """Which graph is shown: that of the last look, or everything that stands."""
     names: tuple[str, ...]
@@ -60,11 +91,13 @@ class Certificate:
     ranks: Ranks
     """For each model, the number of models that the displayed graph certifies as better and worse."""
     pairs: Pairs | None
-    """Pair by pair; a certificate of very many models has only counts."""
+    """Pair by pair, as the document lists them; a document of very many models has only counts."""
     order: tuple[int, ...]
     """Where each model is in the document."""
     source: str
     """What it is called in messages."""
+    leaderboard: Leaderboard | None
+    """What it was made from; ``None`` if it was read."""
 
     def __repr__(self) -> str:
         return (
@@ -73,38 +106,80 @@ class Certificate:
         )
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], *, shown: Shown = "standing", source: str = "certificate") -> Certificate:
+    def of(
+        cls, document: Document | Mapping[str, Any], *, shown: Shown = "standing", source: str = "certificate"
+    ) -> Certificate:
         """Check a document and read it. A document that contradicts itself is refused."""
-        parts = Reader(source).parts(document)
+        content = document if isinstance(document, Document) else read_document(document, source=source)
+        parts = Parts.of(content, source=source)
         check_consistency(parts, source=source)
-        ranks = parts.ranks[shown]
-        tier = {model: t for t, members in enumerate(ranks.tiers) for model in members}
-        order = sorted(range(len(parts.names)), key=lambda i: (tier[i], i))
         pairs = None
         if parts.pairs is not None:
-            window = np.ix_(np.array(order), np.array(order))
-            graph = parts.pairs.graphs[shown]
             pairs = Pairs(
-                log_e=parts.pairs.log_e[window],
-                margins=parts.pairs.margins[window],
-                graph=Graph(graph.edges[window], graph.reach[window]),
-                first_certified=parts.pairs.first["standing"][window],
+                log_e=parts.pairs.log_e,
+                log_thresholds=parts.log_thresholds(),
+                margins=parts.pairs.margins,
+                graph=parts.pairs.graphs[shown],
+                first_certified=parts.pairs.first["standing"],
             )
+        return cls._of(parts, pairs, shown=shown, source=source)
+
+    @classmethod
+    def made(
+        cls,
+        leaderboard: Leaderboard,
+        document: Document | None = None,
+        *,
+        shown: Shown = "standing",
+        source: str = "certificate",
+    ) -> Certificate:
+        """The certificate of a leaderboard; ``document`` is what a board makes of it. It cannot contradict itself."""
+        parts = Parts.of(certificate(leaderboard) if document is None else document, source=source)
+        pairs = None if parts.pairs is None else Pairs.of(leaderboard, shown)
+        return cls._of(parts, pairs, shown=shown, source=source, leaderboard=leaderboard)
+
+    @classmethod
+    def _of(
+        cls,
+        parts: Parts,
+        pairs: Pairs | None,
+        *,
+        shown: Shown,
+        source: str,
+        leaderboard: Leaderboard | None = None,
+    ) -> Certificate:
+        ranks = parts.ranks[shown]
+        tier = {model: t for t, members in enumerate(ranks.tiers) for model in members}
+        order = tuple(sorted(range(len(parts.names)), key=lambda i: (tier[i], i)))
+        names = tuple(parts.names[i] for i in order)
         return cls(
-            document=document,
+            content=parts.document,
             shown=shown,
-            names=tuple(parts.names[i] for i in order),
-            labels=tuple(display_names([parts.names[i] for i in order], width=40)),
-            means=tuple(parts.means[i] for i in order),
-            ranks=Ranks(n_better=ranks.n_better[order], n_worse=ranks.n_worse[order]),
-            pairs=pairs,
-            order=tuple(order),
+            names=names,
+            labels=tuple(display_names(names)),
+            means=tuple(parts.document.models[i].mean for i in order),
+            ranks=Ranks(n_better=ranks.n_better[list(order)], n_worse=ranks.n_worse[list(order)]),
+            pairs=pairs and pairs.ordered(order),
+            order=order,
             source=source,
+            leaderboard=leaderboard,
         )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document as plain values, as ``json.loads`` reads what :meth:`to_json` writes."""
+        return cast("dict[str, Any]", json.loads(self.to_json()))
+
+    @cached_property
+    def known(self) -> Pairs | None:
+        """Pair by pair, also where the document has only counts; ``None`` if such a document was read from a file."""
+        if self.pairs is not None or self.leaderboard is None:
+            return self.pairs
+        return Pairs.of(self.leaderboard, self.shown).ordered(self.order)
 
     def to_json(self) -> str:
         """The document as text."""
-        return to_json(self.document)
+        return to_json(self.content)
 
     def to_html(self, title: str | None = None) -> str:
         """The whole page: one text that needs no network."""
@@ -116,14 +191,15 @@ class Certificate:
         """A table for a paper; it needs the LaTeX package booktabs."""
         return cast("str", import_module("bbedge.display.latex").to_latex(self))
 
-    def by_pair(self) -> Pairs:
-        """What it says of pairs, for what cannot do without."""
-        if self.pairs is None:
+    def by_pair(self, *, known: bool = False) -> Pairs:
+        """What it says of pairs, or all that is ``known`` of them, for what cannot do without."""
+        pairs = self.known if known else self.pairs
+        if pairs is None:
             raise DomainError(
                 f"{self.source}: a certificate of {len(self.names):,} models lists no pairs, and this needs them; "
                 "bbedge certify --arrays OUT.npz and bbedge board export BOARD OUT.csv write them for programs"
             )
-        return self.pairs
+        return pairs
 
     @property
     def graph(self) -> Graph:
@@ -148,29 +224,57 @@ class Certificate:
     @property
     def n_edges(self) -> tuple[int, int]:
         """Edges of the last look, and edges that stand."""
-        counts = self.document.get("counts")
-        current, standing = (
-            int(counts[key]) if counts else len(self.document[key]) for key in ("edges", "standing_edges")
-        )
-        return current, standing
+        content = self.content
+        if content.counts:
+            return content.counts.edges, content.counts.standing_edges
+        return len(content.edges or ()), len(content.standing_edges or ())
 
     @property
     def looks(self) -> list[Stood] | None:
         """How much the graph that is shown had after each look; ``None`` where an earlier version did not write it."""
-        looks = self.document["looks"]
-        keys = ("edges", "resolved_pairs") if self.shown == "current" else ("standing_edges", "standing_resolved_pairs")
-        if all(key in look for look in looks for key in keys):
-            return [Stood(*(int(look[key]) for key in keys)) for look in looks]
-        if self.pairs is None:
+        looks = self.content.looks
+        if self.shown == "current":
+            return [Stood(look.edges, look.resolved_pairs) for look in looks]
+        written = [
+            Stood(look.standing_edges, look.standing_resolved_pairs)
+            for look in looks
+            if look.standing_edges is not UNSET and look.standing_resolved_pairs is not UNSET
+        ]
+        if len(written) == len(looks) or self.pairs is None:
+            return written if len(written) == len(looks) else None
+        return stood(look_of(self.pairs.first_certified, [look.replicate for look in looks]), len(looks))
+
+    @property
+    def history(self) -> tuple[NDArray[np.int64], Matrix, Matrix] | None:
+        """The replicate, the threshold and the evidence of each look that was kept, models in the order shown."""
+        history = self.content.history
+        if not history or not history.replicates:
             return None
-        replicates = [int(look["replicate"]) for look in looks]
-        return stood(look_of(self.pairs.first_certified, replicates), len(looks))
+        window = np.ix_(np.array(self.order), np.array(self.order))
+        log_e = np.array([look[window] for look in history.log_e])
+        return np.array(history.replicates), np.array(history.log_thresholds), log_e
+
+    @property
+    def candidate(self) -> tuple[str, ...]:
+        """The set that a pilot chose, by name: the only models that are tested against the others."""
+        if self.content.pilot is not None:
+            return self.content.pilot.candidate
+        if self.content.design.family == "all" or self.known is None:
+            return ()
+        return tuple(sorted(name for name, row in zip(self.names, self.known.log_e, strict=True) if (row == row).any()))
+
+    @property
+    def pilot_replicates(self) -> int | None:
+        """Replicates of the pilot that chose the candidate; ``None`` if there was none."""
+        pilot, board = self.content.pilot, self.content.board
+        if pilot is not None:
+            return pilot.replicates
+        return (board.design.pilot or None) if board else None
 
     @property
     def score_range(self) -> tuple[float, float]:
         """The scale of the scores."""
-        low, high = self.document["design"]["score_range"]
-        return float(low), float(high)
+        return self.content.design.score_range
 
     @property
     def units(self) -> Units:
@@ -181,18 +285,12 @@ class Certificate:
     def step(self) -> float:
         """What an edge proves at least: tau, in score units."""
         low, high = self.score_range
-        return float(self.document["design"]["tau"]) * (high - low)
+        return self.content.design.tau * (high - low)
 
     @property
     def replicates(self) -> int:
         """Replicates in the evidence."""
-        return int(self.document["replicates"])
-
-    @property
-    def log_threshold(self) -> float | None:
-        """What ``log_e`` had to reach at the last look, at most."""
-        value = self.document.get("log_threshold")
-        return None if value is None else float(value)
+        return self.content.replicates
 
     @property
     def n_pairs(self) -> int:
@@ -201,8 +299,10 @@ class Certificate:
 
     def lead(self, better: int, worse: int) -> str:
         """By how much a model is certified above another: its margin, or what the edges of a path prove."""
-        known = int(self.graph.path_lengths[better, worse]) * self.step if self.step else 0.0
-        return self.units.lead(float(self.margins[better, worse]), known)
+        known = self.by_pair(known=True)
+        # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
+        edges = int(known.graph.path_lengths[better, worse]) if self.step and self.pairs else 1
+        return self.units.lead(float(known.margins[better, worse]), edges * self.step)
 
 
 def read_certificate(path: Path, *, shown: Shown = "standing") -> Certificate:

@@ -7,19 +7,15 @@ places alike. What agrees with itself may still be false: only the scores can sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import UNSET
 
-from bbedge.certificate.model_checks import PREFIX, ROUNDING, ModelCheck
-from bbedge.certificate.reading import PairParts, Parts
+from bbedge.certificate.model_checks import ROUNDING, ModelCheck
+from bbedge.certificate.parts import PREFIX, Mask, PairParts, Parts, said
+from bbedge.certificate.shape import Edge
 from bbedge.certificate.standing import Shown, look_of, stood
 from bbedge.core.eholm import log_threshold
 from bbedge.text import quoted
-
-Mask = NDArray[np.bool_]
 
 AT_THRESHOLD = 1e-6
 """Evidence this near the threshold may be on either side of it: another machine may have computed it."""
@@ -46,8 +42,8 @@ class _PairCheck(ModelCheck):
         super().__init__(parts, source)
         self._pairs = pairs
         self._tested: Mask = ~np.isnan(pairs.log_e)
-        low, high = self._document["design"]["score_range"]
-        self._width = high - low
+        self._ends = self._document.design.score_range
+        self._width = self._ends[1] - self._ends[0]
 
     def all(self) -> None:
         self.margins()
@@ -70,12 +66,11 @@ class _PairCheck(ModelCheck):
         if len(crossed):
             a, b = crossed[0].tolist()
             self.refuse(f"the margins of {self.pair(a, b)} and of {self.pair(b, a)} exclude each other")
-        means = np.array([np.nan if mean is None else mean for mean in self._parts.means])
-        board = self._document.get("board")
-        if board is not None:
-            apart = {*board["retired"], *(claim["newcomer"] for claim in self._claims(board))}
+        means = np.array([np.nan if model.mean is None else model.mean for model in self._document.models])
+        if self._document.board:
+            apart = {*self._document.board.retired, *(claim.newcomer for claim in self._parts.claims)}
             means[[name in apart for name in names]] = np.nan
-        slack += ROUNDING * max(abs(end) for end in self._document["design"]["score_range"])
+        slack += ROUNDING * max(abs(end) for end in self._ends)
         beyond = np.argwhere(margins > means[:, None] - means + slack)
         if len(beyond):
             a, b = beyond[0].tolist()
@@ -84,24 +79,24 @@ class _PairCheck(ModelCheck):
     def edges(self, shown: Shown) -> None:
         """Every edge says of its pair what the matrices say."""
         key, graph = f"{PREFIX[shown]}edges", self._pairs.graphs[shown]
-        step = float(self._document["design"]["tau"]) * self._width
-        listed = self._document[key]
-        a = np.array([self._place[edge["winner"]] for edge in listed], dtype=np.intp)
-        b = np.array([self._place[edge["loser"]] for edge in listed], dtype=np.intp)
+        step = self._document.design.tau * self._width
+        listed: tuple[Edge, ...] = said(self._document, shown, "edges")
+        a = np.array([self._place[edge.winner] for edge in listed], dtype=np.intp)
+        b = np.array([self._place[edge.loser] for edge in listed], dtype=np.intp)
         expected = {
             "log_e": self._pairs.log_e[a, b],
             "margin": self._pairs.margins[a, b],
             "path_margin": graph.path_lengths[a, b] * step if step else np.zeros(len(listed)),
         }
         for name, values in expected.items():
-            given = np.array([edge[name] for edge in listed], dtype=np.float64)
+            given = np.array([getattr(edge, name) for edge in listed], dtype=np.float64)
             wrong = np.flatnonzero(~np.isclose(given, values, rtol=ROUNDING, atol=ROUNDING))
             if len(wrong):
                 i = int(wrong[0])
                 where = "the length of its path" if name == "path_margin" else "the matrix"
                 pair = self.pair(int(a[i]), int(b[i]))
                 self.refuse(f"{quoted(key)} gives {pair} a {name} of {given[i]:g}, {where} {values[i]:g}")
-        late = np.argwhere(self._pairs.first[shown] > self._document["replicates"])
+        late = np.argwhere(self._pairs.first[shown] > self._document.replicates)
         if len(late):
             self.refuse(f"{self.pair(*late[0].tolist())} was certified at a replicate that is not there")
 
@@ -112,12 +107,11 @@ class _PairCheck(ModelCheck):
         ranks = self._parts.ranks[shown].rank_intervals
         for name, given, expected in zip(names, ranks, graph.rank_intervals, strict=True):
             self.same(given, expected, f"{prefix}rank_interval of {name}", edges)
-        listed = self._document.get(f"{prefix}unresolved")
+        listed = said(self._document, shown, "unresolved")
         if listed is not None:
-            found = {frozenset((names[a], names[b])) for a, b in graph.unresolved_pairs.tolist()}
-            self.same({frozenset(pair) for pair in listed}, found, f"{prefix}unresolved", edges)
-            self.same(len(listed), len(found), f"{prefix}unresolved", edges)
-        sets = self._document.get(f"{prefix}top_k")
+            found = sorted(sorted((names[a], names[b])) for a, b in graph.unresolved_pairs.tolist())
+            self.same(sorted(sorted(pair) for pair in listed), found, f"{prefix}unresolved", edges)
+        sets = said(self._document, shown, "top_k")
         if sets is not None:
             given_sets = {k: members and frozenset(members) for k, members in sets.items()}
             expected_sets = {str(k): self._named(graph.top_k(k)) for k in range(1, len(names))}
@@ -131,14 +125,14 @@ class _PairCheck(ModelCheck):
             a, b = other[0].tolist()
             self.refuse(f"'edges' and 'standing_edges' do not say the same of {self.pair(a, b)}")
         cycles = {self._named(group) for group in self._pairs.graphs["standing"].cycles}
-        given = {frozenset(group) for group in self._document["contradictions"]}
+        given = {frozenset(group) for group in self._document.contradictions}
         self.same(given, cycles, "contradictions", "'standing_edges'")
 
     def certified(self) -> None:
         """The edges of the last look are the directions whose evidence reaches the threshold."""
         log_e, edges = self._pairs.log_e, self._pairs.graphs["current"].edges
         left, highest = self._tested.copy(), -np.inf
-        for family, level in self._families():
+        for family, level in self._parts.families():
             left &= ~family
             if not family.any():
                 continue
@@ -154,61 +148,38 @@ class _PairCheck(ModelCheck):
                 self.refuse(f"{self.pair(a, b)} is {beside} the threshold {threshold:.6g}")
         if left.any() or (edges & ~self._tested).any():
             self.refuse("'edges' or 'log_e' have a direction that is not tested")
-        given = self._document["log_threshold"]
-        none = highest == -np.inf
-        if none != (given is None) or not (none or abs(given - highest) <= AT_THRESHOLD * (1.0 + abs(highest))):
+        given = -np.inf if self._document.log_threshold is None else self._document.log_threshold
+        if given != highest and not (
+            np.isfinite(highest) and abs(given - highest) <= AT_THRESHOLD * (1.0 + abs(highest))
+        ):
             self.refuse("'log_threshold' is not what follows from 'log_e' and the level")
-
-    def _families(self) -> Iterator[tuple[Mask, float]]:
-        """The directions that are tested together, and at what level: of a board, those of each claim."""
-        board = self._document.get("board")
-        if board is None:
-            yield self._tested, float(self._document["design"]["alpha"])
-            return
-        claims = self._claims(board)
-        later = {claim["newcomer"] for claim in claims} - {None}
-        if not later <= set(self._names):
-            self.refuse("the board's claims name a model that is not there")
-        for claim in claims:
-            newcomer = claim["newcomer"]
-            later.discard(newcomer)
-            there = np.array([name not in later for name in self._names])
-            family = self._tested & there[:, None] & there
-            if newcomer is not None:
-                touches = np.arange(len(self._names)) == self._place[newcomer]
-                family &= touches[:, None] | touches
-            yield family, float(claim["level"])
-
-    def _claims(self, board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        return [claim for claim in board["claims"] if claim["epoch"] == board["epoch"]]
 
     def stood(self) -> None:
         """What stood after each look follows from when the edges were certified."""
-        board, looks = self._document.get("board"), self._document["looks"]
-        if board is not None and len(self._claims(board)) > 1:
+        looks = self._document.looks
+        if len(self._parts.claims) > 1:
             return  # a new model's runs are paired with replicates of looks before it came
-        first = look_of(self._pairs.first["standing"], [look["replicate"] for look in looks])
+        first = look_of(self._pairs.first["standing"], [look.replicate for look in looks])
         for look, then in zip(looks, stood(first, len(looks)), strict=True):
-            for key, value in (("standing_edges", then.edges), ("standing_resolved_pairs", then.resolved_pairs)):
-                where = f"{key} after replicate {look['replicate']}"
-                self.same(look.get(key, value), value, where, "when the edges were certified")
+            for key, value in (("edges", then.edges), ("resolved_pairs", then.resolved_pairs)):
+                where = f"standing_{key} after replicate {look.replicate}"
+                self.same(said(look, "standing", key), value, where, "when the edges were certified")
 
     def history(self) -> None:
         """The evidence of single looks ends with that of the last one, and certified what stands when it did."""
-        history, first = self._document.get("history"), self._pairs.first["standing"]
-        if not history or not history["replicates"]:
+        history, first = self._document.history, self._pairs.first["standing"]
+        if not history or not history.replicates:
             return
-        numbers = history["replicates"]
-        if numbers != sorted(set(numbers)) or numbers[0] < 1 or numbers[-1] != self._document["replicates"]:
+        numbers = history.replicates
+        if list(numbers) != sorted(set(numbers)) or numbers[-1] != self._document.replicates:
             self.refuse("the replicates of 'history' do not lead to those of the certificate")
-        for number, threshold, rows in zip(numbers, history["log_thresholds"], history["log_e"], strict=True):
-            log_e = np.array(rows, dtype=np.float64)
+        for number, threshold, log_e in zip(numbers, history.log_thresholds, history.log_e, strict=True):
             if np.any(np.isnan(log_e) == self._tested):
                 self.refuse("'history' and 'log_e' are not of the same directions")
             reached, missed = log_e > threshold + 2 * KEPT, log_e < threshold - 2 * KEPT
-            for look in self._document["looks"]:
+            for look in self._document.looks:
                 fewest, most = int(reached.sum()), int((self._tested & ~missed).sum())
-                if look["replicate"] == number and not fewest <= look["edges"] <= most:
+                if look.replicate == number and not fewest <= look.edges <= most:
                     self.refuse(f"'history' and 'looks' do not agree on the edges after replicate {number}")
             wrong = np.argwhere((reached & ~((first > 0) & (first <= number))) | (missed & (first == number)))
             if len(wrong):
@@ -216,26 +187,25 @@ class _PairCheck(ModelCheck):
                 self.refuse(f"'history' and 'standing_edges' do not agree when {self.pair(a, b)} was certified")
         if np.any(np.abs(log_e - self._pairs.log_e)[self._tested] > KEPT):
             self.refuse("the last evidence of 'history' is not 'log_e'")
-        if abs(threshold - (self._document["log_threshold"] or np.nan)) > KEPT:
+        if abs(threshold - (self._document.log_threshold or np.nan)) > KEPT:
             self.refuse("the last threshold of 'history' is not 'log_threshold'")
 
     def outlook(self) -> None:
         """What is listed as open is open, with the evidence and bounds of the matrices."""
         current, standing = self._pairs.graphs["current"].above, self._pairs.graphs["standing"].above
         log_e, margins = self._pairs.log_e, self._pairs.margins
-        for each in self._document.get("outlook", []):
-            a, b = self._place[each["ahead"]], self._place[each["behind"]]
+        for each in self._document.outlook or ():
+            a, b = self._place[each.ahead], self._place[each.behind]
             if a == b or current[a, b] or current[b, a]:
                 self.refuse(f"'outlook' lists {self.pair(a, b)} as open, and the edges of the last look decide it")
-            if "stands" in each and each["stands"] != bool(standing[a, b] or standing[b, a]):
+            if each.stands is not UNSET and each.stands != bool(standing[a, b] or standing[b, a]):
                 self.refuse(f"'outlook' and 'standing_edges' do not agree on {self.pair(a, b)}")
-            within = each.get("within", [None, None])
-            for given, expected in ((within[0], margins[a, b]), (within[1], -margins[b, a])):
-                if "within" in each and not _close(np.nan if given is None else given, float(expected)):
+            for given, expected in zip(each.within or (), (margins[a, b], -margins[b, a]), strict=False):
+                if not _close(np.nan if given is None else given, float(expected)):
                     self.refuse(f"'outlook' and 'margins' do not agree on {self.pair(a, b)}")
-            if not _close(each["log_e"], float(log_e[a, b])) or log_e[b, a] > log_e[a, b]:
+            if not _close(each.log_e, float(log_e[a, b])) or log_e[b, a] > log_e[a, b]:
                 self.refuse(f"'outlook' and 'log_e' do not agree on {self.pair(a, b)}")
-            if each["log_threshold"] > (self._document["log_threshold"] or 0.0) * (1.0 + AT_THRESHOLD):
+            if each.log_threshold > (self._document.log_threshold or 0.0) * (1.0 + AT_THRESHOLD):
                 self.refuse(f"'outlook' gives {self.pair(a, b)} a threshold above 'log_threshold'")
 
     def _named(self, members: tuple[int, ...] | None) -> frozenset[str] | None:

@@ -1,48 +1,44 @@
-"""A leaderboard as polars frames: a row per model, or a row per tested direction."""
+"""A certificate as polars frames: a row per model, or a row per tested direction."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
-from bbedge.core.leaderboard import Leaderboard
+from bbedge.certificate.certificate import Certificate
 
 
-def model_frame(leaderboard: Leaderboard) -> pl.DataFrame:
-    """What stands of each model, in the order shown; means in score units."""
-    order = np.array(leaderboard.order())
-    low, high = leaderboard.design.score_range
-    best, worst = np.array(leaderboard.standing.rank_intervals)[order].T
+def model_frame(certificate: Certificate) -> pl.DataFrame:
+    """What is certified of each model, in the order shown; means in score units."""
+    best, worst = np.array(certificate.ranks.rank_intervals).T
     return pl.DataFrame(
         {
-            "model": [leaderboard.design.models[i] for i in order.tolist()],
-            "mean": _known(low + leaderboard.means[order] * (high - low)),
+            "model": certificate.names,
+            "mean": pl.Series(certificate.means, dtype=pl.Float64),
             "rank_best": best,
             "rank_worst": worst,
-            "wins": len(order) - worst,
-            "losses": best - 1,
+            "wins": certificate.ranks.n_worse,
+            "losses": certificate.ranks.n_better,
         }
     )
 
 
-def pairs_frame(leaderboard: Leaderboard) -> pl.DataFrame:
+def pairs_frame(certificate: Certificate) -> pl.DataFrame:
     """What is known of each tested direction, in the order shown; differences in score units."""
-    order = np.array(leaderboard.order())
-    low, high = leaderboard.design.score_range
-    ends = order[np.argwhere(leaderboard.design.tested[np.ix_(order, order)])]
-    a, b = ends[:, 0], ends[:, 1]
-    names = pl.Series(leaderboard.design.models, dtype=pl.String)
-    first = leaderboard.first_certified[a, b]
+    pairs = certificate.by_pair(known=True)
+    a, b = np.nonzero(~np.isnan(pairs.margins))
+    names = pl.Series(certificate.names, dtype=pl.String)
+    means = np.array(certificate.means, dtype=np.float64)
     return pl.DataFrame(
         {
             "better": names.gather(a),
             "worse": names.gather(b),
-            "difference": _known((leaderboard.means[a] - leaderboard.means[b]) * (high - low)),
-            "lower": _known(leaderboard.lower_bounds[a, b] * (high - low)),
-            "upper": _known(-leaderboard.lower_bounds[b, a] * (high - low)),
-            "log_e": _known(leaderboard.log_e[a, b]),
-            "certified": leaderboard.standing.above[a, b],
-            "since": pl.Series(first).replace(0, None),
+            "difference": _known(means[a] - means[b]),
+            "lower": _known(pairs.margins[a, b]),
+            "upper": _known(-pairs.margins[b, a]),
+            "log_e": _known(pairs.log_e[a, b]),
+            "certified": pairs.graph.above[a, b],
+            "since": pl.Series(pairs.first_certified[a, b]).replace(0, None),
         }
     )
 

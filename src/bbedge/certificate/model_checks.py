@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from bbedge.certificate.reading import Parts
+from bbedge.certificate.parts import PREFIX, Parts, said
 from bbedge.certificate.standing import Shown
 from bbedge.core.graph import Ranks
 from bbedge.errors import FormatError
@@ -14,8 +14,6 @@ from bbedge.text import quoted
 
 ROUNDING = 1e-9
 """Relative difference of two numbers that should be the same; other programs may have written the file again."""
-PREFIX: dict[Shown, str] = {"current": "", "standing": "standing_"}
-"""What the keys of each graph start with."""
 
 
 class ModelCheck:
@@ -34,8 +32,8 @@ class ModelCheck:
         )
 
     def same(self, given: object, expected: object, key: str, follows_from: str) -> None:
-        """Refuse a value that is not what follows from others."""
-        if given != expected:
+        """Refuse a value that is not what follows from others; ``None`` was not written by an earlier version."""
+        if given is not None and given != expected:
             self.refuse(f"{quoted(key)} is not what follows from {follows_from}")
 
     def pair(self, a: int, b: int) -> str:
@@ -44,37 +42,35 @@ class ModelCheck:
 
     def design(self) -> None:
         """Numbers of the design, the pilot and the board add up."""
-        design, items = self._document["design"], self._document["items"]
-        sizes = design["blocks"]["sizes"]
-        self.same(design["blocks"]["count"], len(sizes), "blocks.count", "the list of their sizes")
-        self.same(items, sum(sizes), "items", "the sizes of the blocks")
-        weights = design.get("stake_weights", design["stake_values"])
-        if not isinstance(weights, list) or len(weights) != len(design["stake_values"]):
+        design, pilot, board = self._document.design, self._document.pilot, self._document.board
+        self.same(design.blocks.count, len(design.blocks.sizes), "blocks.count", "the list of their sizes")
+        self.same(self._document.items, sum(design.blocks.sizes), "items", "the sizes of the blocks")
+        if len(design.stake_weights) != len(design.stake_values):
             self.refuse("'stake_weights' and 'stake_values' are not of one length")
-        pilot = self._document.get("pilot")
-        if pilot is not None and pilot.get("k", len(pilot["candidate"])) != len(set(pilot["candidate"])):
+        if pilot is not None and pilot.k != len(set(pilot.candidate)):
             self.refuse("the pilot's 'candidate' does not have 'k' models")
-        board = self._document.get("board")
-        if board is not None:
-            if not 1 <= board["epoch"] <= board["epochs"]:
-                self.refuse(f"the board has {board['epochs']} epochs, and this is of epoch {board['epoch']}")
-            spent = sum(claim["level"] for claim in board["claims"])
-            if not np.isclose(spent, board["alpha_spent"], rtol=ROUNDING, atol=0.0):
-                self.refuse("'alpha_spent' is not the sum of the claims' levels")
+        if not board:
+            return
+        if board.epoch > board.epochs:
+            self.refuse(f"the board has {board.epochs} epochs, and this is of epoch {board.epoch}")
+        if not np.isclose(sum(claim.level for claim in board.claims), board.alpha_spent, rtol=ROUNDING, atol=0.0):
+            self.refuse("'alpha_spent' is not the sum of the claims' levels")
+        if not {claim.newcomer for claim in self._parts.claims} <= {None, *self._names}:
+            self.refuse("the board's claims name a model that is not there")
 
     def models(self) -> None:
         """Means lie on the scale, and the models are in the order of tiers and means."""
-        low, high = self._document["design"]["score_range"]
+        low, high = self._document.design.score_range
         slack = ROUNDING * max(abs(low), abs(high), high - low)
-        for name, mean in zip(self._names, self._parts.means, strict=True):
-            if mean is None:
+        for model in self._document.models:
+            if model.mean is None:
                 continue
-            if not self._document["replicates"]:
-                self.refuse(f"{quoted(name)} has a mean, and there are no replicates")
-            if not low - slack <= mean <= high + slack:
-                self.refuse(f"the mean {mean} of {quoted(name)} is outside the score range")
+            if not self._document.replicates:
+                self.refuse(f"{quoted(model.name)} has a mean, and there are no replicates")
+            if not low - slack <= model.mean <= high + slack:
+                self.refuse(f"the mean {model.mean} of {quoted(model.name)} is outside the score range")
         tiers = {shown: _tiers(ranks) for shown, ranks in self._parts.ranks.items()}
-        means = [-np.inf if mean is None else mean for mean in self._parts.means]
+        means = [-np.inf if model.mean is None else model.mean for model in self._document.models]
         # Earlier versions sorted by the tiers of the last look.
         by_both = [(s, c, -mean) for s, c, mean in zip(tiers["standing"], tiers["current"], means, strict=True)]
         by_last = [(c, -mean) for c, mean in zip(tiers["current"], means, strict=True)]
@@ -85,52 +81,46 @@ class ModelCheck:
         """Tiers, counts and the sizes of certified sets follow from the rank intervals."""
         ranks, prefix = self._parts.ranks[shown], PREFIX[shown]
         interval = f"the models' '{prefix}rank_interval'"
-        expected = {
-            f"{prefix}tier": _tiers(ranks),
-            f"{prefix}certified_above": ranks.n_worse.tolist(),
-            f"{prefix}certified_below": ranks.n_better.tolist(),
-        }
-        for key, values in expected.items():
-            for name, model, value in zip(self._names, self._document["models"], values, strict=True):
-                if shown == "current" or key in model:
-                    self.same(model.get(key), value, f"{key} of {name}", interval)
-        if f"{prefix}certified_k" in self._document:
-            self.same(self._document[f"{prefix}certified_k"], list(ranks.cuts), f"{prefix}certified_k", interval)
-        counts = self._document.get("counts", {})
-        for key, value in (("pairs", ranks.n_pairs), (f"{prefix}resolved_pairs", ranks.n_resolved)):
-            self.same(counts.get(key, value), value, f"counts.{key}", interval)
+        above, below = ranks.n_worse.tolist(), ranks.n_better.tolist()
+        for key, values in (("tier", _tiers(ranks)), ("certified_above", above), ("certified_below", below)):
+            for model, value in zip(self._document.models, values, strict=True):
+                self.same(said(model, shown, key), value, f"{prefix}{key} of {model.name}", interval)
+        self.same(said(self._document, shown, "certified_k"), ranks.cuts, f"{prefix}certified_k", interval)
+        counts = self._document.counts
+        if counts:
+            self.same(counts.pairs, ranks.n_pairs, "counts.pairs", interval)
+            resolved = said(counts, shown, "resolved_pairs")
+            self.same(resolved, ranks.n_resolved, f"counts.{prefix}resolved_pairs", interval)
 
     def looks(self) -> None:
         """The last look is what is shown as such, and what stands only grows."""
-        looks, replicates = self._document["looks"], self._document["replicates"]
-        numbers = [look["replicate"] for look in looks]
+        looks, replicates = self._document.looks, self._document.replicates
+        numbers = [look.replicate for look in looks]
         # Of a board, adding a model is a look, too, at a replicate that has had one.
-        each_once = "board" in self._document or len(numbers) == replicates
-        complete = len(set(numbers)) == replicates and all(1 <= number <= replicates for number in numbers)
+        each_once = bool(self._document.board) or len(numbers) == replicates
+        complete = len(set(numbers)) == replicates and all(number <= replicates for number in numbers)
         if numbers != sorted(numbers) or not each_once or not complete:
             self.refuse(f"'looks' are not those after each of {replicates} replicates")
         if not looks:
             return
-        counts = self._document.get("counts", {})
-        contradicted = bool(self._document["contradictions"])
+        counts, contradicted = self._document.counts, bool(self._document.contradictions)
         for shown, prefix in PREFIX.items():
-            edges, pairs = self._n_edges(shown), self._parts.ranks[shown].n_resolved
-            self.same(counts.get(f"{prefix}edges", edges), edges, f"counts.{prefix}edges", "the edges")
-            for key, value in ((f"{prefix}edges", edges), (f"{prefix}resolved_pairs", pairs)):
-                self.same(looks[-1].get(key, value), value, f"{key} of the last look", "the edges")
+            edges = said(counts, shown, "edges") if counts else None
+            if self._parts.pairs is not None:
+                listed = self._parts.pairs.graphs[shown].n_edges
+                self.same(edges, listed, f"counts.{prefix}edges", "the edges")
+                edges = listed
+            for key, value in (("edges", edges), ("resolved_pairs", self._parts.ranks[shown].n_resolved)):
+                self.same(said(looks[-1], shown, key), value, f"{prefix}{key} of the last look", "the edges")
         before = (0, 0)
         for look in looks:
-            now = (look.get("standing_edges", before[0]), look.get("standing_resolved_pairs", before[1]))
+            edges, pairs = (said(look, "standing", key) for key in ("edges", "resolved_pairs"))
+            now = (before[0] if edges is None else edges, before[1] if pairs is None else pairs)
             if now[0] < before[0] or (now[1] < before[1] and not contradicted):
-                self.refuse(f"after replicate {look['replicate']} less stands than before")
-            if "standing_edges" in look and now[0] < look["edges"]:
-                self.refuse(f"after replicate {look['replicate']} more is certified than stands")
+                self.refuse(f"after replicate {look.replicate} less stands than before")
+            if edges is not None and edges < look.edges:
+                self.refuse(f"after replicate {look.replicate} more is certified than stands")
             before = now
-
-    def _n_edges(self, shown: Shown) -> int:
-        if self._parts.pairs is not None:
-            return self._parts.pairs.graphs[shown].n_edges
-        return int(self._document["counts"][f"{PREFIX[shown]}edges"])
 
 
 def _tiers(ranks: Ranks) -> list[int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.certificate.shape import Prospect
 from bbedge.core.leaderboard import Leaderboard
 
 MOST_PAIRS = 200
@@ -22,19 +22,7 @@ Floats = NDArray[np.float64]
 Forecast = tuple[NDArray[np.int32], Floats, Floats, Floats]
 
 
-class Prospect(TypedDict):
-    """An open pair and how far its evidence has come."""
-
-    ahead: str
-    behind: str
-    log_e: float
-    log_threshold: float
-    more_replicates: list[int] | None
-    within: list[float | None]
-    stands: bool
-
-
-def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: int = MOST_PAIRS) -> list[Prospect]:
+def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: int = MOST_PAIRS) -> tuple[Prospect, ...]:
     """The tested open pairs, those that would be certified soonest first.
 
     ``more_replicates`` carries the average growth of ``log_e`` per replicate on to the threshold of the last look and
@@ -44,7 +32,7 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     pair.
     """
     if not leaderboard.replicates:
-        return []
+        return ()
     names = leaderboard.design.models
     low, high = leaderboard.design.score_range
     still = np.array([name not in stopped for name in names], dtype=np.bool_)
@@ -53,18 +41,22 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     merged = (np.concatenate([strip[part] for strip in strips]) for part in range(4))
     pairs, best, limit, needed = _first(*merged, most=most)
     bounds, above = leaderboard.lower_bounds, leaderboard.standing.above
-    return [
-        {
-            "ahead": names[a],
-            "behind": names[b],
-            "log_e": float(best[i]),
-            "log_threshold": float(limit[i]),
-            "more_replicates": _range(float(needed[i])),
-            "within": [None if end != end else float(end) * (high - low) for end in (bounds[a, b], -bounds[b, a])],
-            "stands": bool(above[a, b] or above[b, a]),
-        }
+    return tuple(
+        Prospect(
+            ahead=names[a],
+            behind=names[b],
+            log_e=float(best[i]),
+            log_threshold=float(limit[i]),
+            more_replicates=_range(float(needed[i])),
+            within=(_units(bounds[a, b], high - low), _units(-bounds[b, a], high - low)),
+            stands=bool(above[a, b] or above[b, a]),
+        )
         for i, (a, b) in enumerate(pairs.tolist())
-    ]
+    )
+
+
+def _units(end: float, width: float) -> float | None:
+    return None if end != end else float(end) * width
 
 
 def _strips(leaderboard: Leaderboard) -> Iterator[NDArray[np.int32]]:
@@ -105,16 +97,16 @@ def _first(pairs: NDArray[np.int32], best: Floats, limit: Floats, needed: Floats
     return pairs[chosen], best[chosen], limit[chosen], needed[chosen]
 
 
-def _range(needed: float) -> list[int] | None:
+def _range(needed: float) -> tuple[int, int] | None:
     """Half to twice as many, rounded outward to one digit.
 
     >>> _range(7.3), _range(0.2), _range(float("inf"))
-    ([3, 20], [1, 1], None)
+    ((3, 20), (1, 1), None)
     """
     if not needed < 1e15:
         return None
     low, high = needed / _UNSURE, needed * _UNSURE
-    return [max(1, math.floor(low / _unit(low)) * _unit(low)), max(1, math.ceil(high / _unit(high)) * _unit(high))]
+    return max(1, math.floor(low / _unit(low)) * _unit(low)), max(1, math.ceil(high / _unit(high)) * _unit(high))
 
 
 def _unit(value: float) -> int:

@@ -206,44 +206,29 @@ def show(
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the error budget and the history of looks."""
-    from bbedge.board_certificate import document, notes, shown_epoch, standing_looks
-    from bbedge.certificate.certificate import Certificate
+    from bbedge.board_certificate import board_certificate, shown_epoch
     from bbedge.display.ledger import show_budget, show_looks
-    from bbedge.display.terminal import MOST_ROWS, Identity, show_leaderboard
+    from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
     page.check()
     board = _open(place, design)
     number = shown_epoch(board, view.epoch)
-    leaderboard = board.leaderboard(number)
-    console = write_certificate(
-        lambda: Certificate.of(document(board, leaderboard, number), shown=view.shown, source=board.name),
-        json_out=json_out,
-        page=page,
-        title=board_title(place),
-    )
+    written = json_out is not None or page.html_out is not None
+    certificate = board_certificate(board, number, graph=view.shown, history=written)
+    console = write_certificate(certificate, json_out=json_out, page=page, title=board_title(place))
     say_written(console, page=page.html_out)
-    said = notes(board, number)
     if board.state.in_pilot:
-        say(*said, console=console)
+        say(*certificate.content.notes, console=console)
     else:
         show_leaderboard(
             console,
-            leaderboard,
-            shown=view.shown,
-            notes=said,
-            pilot_replicates=board.design.pilot,
+            certificate,
             title=f"{board.name} · epoch {number} · " + ("last look" if view.current else "all looks"),
-            identity=Identity(
-                settings=f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} for the whole "
-                "board",
-                label="registration",
-                hash=board.registration,
-            ),
             most_rows=None if all_rows else MOST_ROWS,
             verbose=verbose,
         )
     console.print()
-    show_looks(console, leaderboard.looks, None if view.current else standing_looks(board, leaderboard, number))
+    show_looks(console, certificate)
     show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
     say(f"{len(board.events)} events, head {board.head}", console=console)
 

@@ -106,7 +106,6 @@ def certify(
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
     from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.document import certificate
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
@@ -124,19 +123,9 @@ def certify(
     leaderboard = _run(table, claim, top_k=top_k, pilot=pilot, device=device)
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    out = write_certificate(
-        lambda: Certificate.of(certificate(leaderboard), shown=view.shown), json_out=json_out, page=page
-    )
-    show_leaderboard(
-        out,
-        leaderboard,
-        shown=view.shown,
-        notes=[note.text for note in leaderboard.notes],
-        top_k=top_k,
-        pilot_replicates=leaderboard.pilot,
-        most_rows=None if all_rows else MOST_ROWS,
-        verbose=verbose,
-    )
+    certificate = Certificate.made(leaderboard, shown=view.shown)
+    out = write_certificate(certificate, json_out=json_out, page=page)
+    show_leaderboard(out, certificate, top_k=top_k, most_rows=None if all_rows else MOST_ROWS, verbose=verbose)
     say_written(out, certificate=json_out, page=page.html_out, arrays=arrays_out)
     if expectations:
         results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]

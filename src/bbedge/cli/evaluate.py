@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -114,10 +113,10 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     """Print the result: the leaderboard, the answer and the cost."""
     from rich.text import Text
 
+    from bbedge.certificate.certificate import Certificate
     from bbedge.cli.evaluate_screen import saving_lines
     from bbedge.display.terminal import Identity, show_leaderboard
 
-    standing = replace(ended.leaderboard, current=ended.leaderboard.standing)
     top_k = study.question.k if study.question.kind == "top-k" else None
     notes = (
         [f"Decided early and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."] if ended.retired else []
@@ -125,8 +124,9 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     if study.design.family == "all" and ended.leaderboard.replicates:
         show_leaderboard(
             console,
-            standing,
+            Certificate.made(ended.leaderboard),
             notes=notes,
+            looks_apart=False,
             top_k=top_k,
             title=shown_path(study.path.name),
             identity=Identity(

@@ -125,7 +125,7 @@ class View:
 
     def open(self, source: str) -> tuple[Certificate, str | None]:
         """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board."""
-        from bbedge.certificate.certificate import Certificate, read_certificate
+        from bbedge.certificate.certificate import read_certificate
 
         if not _is_board(source):
             if self.epoch is not None:
@@ -133,12 +133,9 @@ class View:
             return read_certificate(Path(source), shown=self.shown), None
 
         from bbedge.board import Board
-        from bbedge.board_certificate import document, shown_epoch
+        from bbedge.board_certificate import board_certificate
 
-        board = Board.open(source)
-        number = shown_epoch(board, self.epoch)
-        content = document(board, board.leaderboard(number), number)
-        return Certificate.of(content, shown=self.shown), board_title(source)
+        return board_certificate(Board.open(source), self.epoch, graph=self.shown), board_title(source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,16 +157,14 @@ class Page:
 
 
 def write_certificate(
-    make: Callable[[], Certificate], *, json_out: Path | None, page: Page, title: str | None = None
+    certificate: Certificate, *, json_out: Path | None, page: Page, title: str | None = None
 ) -> Console:
     """Write the document and the page that the options ask for; the console is for everything else."""
-    if json_out is not None or page.html_out is not None:
-        certificate = make()
-        if page.html_out is not None:
-            write_page(page.html_out, certificate, title=page.title or title)
-        # Last, because the reader of standard output may close it early, and the page must still be written.
-        if json_out is not None:
-            _write(json_out, certificate.to_json())
+    if page.html_out is not None:
+        write_page(page.html_out, certificate, title=page.title or title)
+    # Last, because the reader of standard output may close it early, and the page must still be written.
+    if json_out is not None:
+        _write(json_out, certificate.to_json())
     return output(json_out=json_out)
 
 

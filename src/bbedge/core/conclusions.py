@@ -122,11 +122,10 @@ class Leaderboard:
     # By name from here on: the core knows nothing of documents, frames and displays, and works without them.
 
     def certificate(self) -> Any:  # noqa: ANN401 - bbedge.Certificate
-        """The :class:`bbedge.Certificate`: the checked document that pages, figures and exports are made from."""
+        """The :class:`bbedge.Certificate`: the document that every display is made from."""
         if self.of_board is not None:
             return self.of_board()
-        document = import_module("bbedge.certificate.document").certificate(self)
-        return import_module("bbedge.certificate.certificate").Certificate.of(document)
+        return self._made()
 
     def to_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
         """A polars frame with a row per model, in the order shown.
@@ -134,7 +133,7 @@ class Leaderboard:
         Its columns are ``model``, ``mean`` in score units (null before the first replicate), ``rank_best`` and
         ``rank_worst``, and ``wins`` and ``losses``: how many models are certified below and above it.
         """
-        return import_module("bbedge.certificate.frames").model_frame(self)
+        return import_module("bbedge.certificate.frames").model_frame(self._made())
 
     def pairs_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
         """A polars frame with a row per tested direction, in the order shown.
@@ -144,7 +143,7 @@ class Leaderboard:
         ``certified``, as :meth:`certified`; and ``since``, the replicate at which the direction itself was first
         certified (null if it never was: then a path of other directions may still certify the pair).
         """
-        return import_module("bbedge.certificate.frames").pairs_frame(self)
+        return import_module("bbedge.certificate.frames").pairs_frame(self._made())
 
     def to_json(self) -> str:
         """The certificate as text, exactly as ``bbedge certify --json`` or ``bbedge board show --json`` writes it."""
@@ -160,7 +159,11 @@ class Leaderboard:
 
     def _repr_html_(self) -> str:
         """What a notebook shows; :meth:`to_html` makes the whole page."""
-        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self))
+        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self._made()))
+
+    def _made(self) -> Any:  # noqa: ANN401 - bbedge.Certificate
+        """The certificate without what a board adds, which may have changed since."""
+        return import_module("bbedge.certificate.certificate").Certificate.made(self)
 
     def _place(self, model: str) -> int:
         try:

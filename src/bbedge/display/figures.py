@@ -158,15 +158,12 @@ def evidence_figure(certificate: Certificate) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    history = certificate.document.get("history")
-    if not history or not history["replicates"]:
+    if certificate.history is None:
         raise DomainError(
             "this certificate does not contain the evidence of each look: certificates contain it for up to 30 models, "
             "and on a board only for an epoch to which no model was added; draw graph or ranks instead"
         )
-    window = np.ix_(np.array(certificate.order), np.array(certificate.order))
-    log_e = np.array([np.array(look, dtype=np.float64)[window] for look in history["log_e"]])
-    limits, replicates = np.array(history["log_thresholds"]), np.array(history["replicates"])
+    replicates, limits, log_e = certificate.history
     figure = Figure(figsize=(5.5, 3.6))
     axes = figure.subplots()
     final = np.nan_to_num(log_e[-1], nan=-np.inf)

@@ -11,8 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bbedge.certificate.standing import Stood
-from bbedge.core.leaderboard import LookCount
+from bbedge.certificate.certificate import Certificate
 from bbedge.text import shown
 
 
@@ -50,15 +49,13 @@ def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, nex
     console.print()
 
 
-def show_looks(
-    console: Console, looks: Sequence[LookCount], standing: Sequence[Stood] | None, *, most: int = 12
-) -> None:
+def show_looks(console: Console, certificate: Certificate, *, most: int = 12) -> None:
     """Print the history of looks, latest last: what stood after each, or what each certified by itself."""
+    looks = list(zip(certificate.content.looks, certificate.looks or (), strict=True))
     if not looks:
         return
     table = _table("replicate", "certificates", "pairs decided")
-    then = standing or [Stood(look.edges, look.resolved_pairs) for look in looks]
-    for look, (edges, pairs) in list(zip(looks, then, strict=True))[-most:]:
+    for look, (edges, pairs) in looks[-most:]:
         table.add_row(Text(str(look.replicate)), Text(f"{edges:,}"), Text(f"{pairs:,}"))
     if len(looks) > most:
         table.caption = f"the last {most} of {len(looks)} looks"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -13,12 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bbedge.certificate.document import MOST_MODELS
-from bbedge.certificate.standing import Shown
-from bbedge.certificate.units import Units, rank
-from bbedge.core.design import Design
-from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Leaderboard
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import rank
 from bbedge.text import counted, display_names, listed
 
 MOST_ROWS = 60
@@ -40,11 +35,14 @@ class Identity:
     """Its hash; the first 16 digits are printed."""
 
     @classmethod
-    def of(cls, leaderboard: Leaderboard) -> Identity:
-        """The identity of the leaderboard's own design."""
-        design = leaderboard.design
+    def of(cls, certificate: Certificate) -> Identity:
+        """The identity of the certificate's design: of a board, its registration."""
+        design, board = certificate.content.design, certificate.content.board
+        if board:
+            settings = f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g}"
+            return cls(settings=f"{settings} for the whole board", label="registration", hash=board.design_hash)
         return cls(
-            settings=f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes.rule} stakes, "
+            settings=f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes} stakes, "
             f"alpha {design.alpha:g}, tau {design.tau:g}",
             label="hash",
             hash=design.hash,
@@ -56,44 +54,38 @@ class Identity:
 
 def show_leaderboard(
     console: Console,
-    leaderboard: Leaderboard,
+    certificate: Certificate,
     *,
-    shown: Shown = "standing",
-    notes: Sequence[str] = (),
+    notes: Sequence[str] | None = None,
     top_k: int | None = None,
-    pilot_replicates: int | None = None,
     title: str | None = None,
     identity: Identity | None = None,
+    looks_apart: bool = True,
     most_rows: int | None = MOST_ROWS,
     verbose: bool = False,
 ) -> None:
-    """Print a leaderboard for a person. Names may contain anything: they are escaped, shortened and never markup.
+    """Print a certificate for a person. Names may contain anything: they are escaped, shortened and never markup.
 
-    ``shown`` selects everything that stands, or the last look alone. ``title`` replaces the method in the heading,
-    ``identity`` the design in the statement at the end. Only the first ``most_rows`` models are printed; ``None``
-    prints all. ``verbose`` prints the full statement of the guarantee.
+    ``notes`` replaces the notes of the certificate, ``title`` the method in the heading, ``identity`` the design in the
+    statement at the end. ``looks_apart`` says how much earlier looks certified that the last one does not. Only the
+    first ``most_rows`` models are printed; ``None`` prints all. ``verbose`` prints the full statement of the guarantee.
     """
-    names = display_names(leaderboard.design.models)
-    graph = leaderboard.standing if shown == "standing" else leaderboard.current
-    _print(console, Text.assemble(("\n" + _heading(leaderboard, title), "bold")))
-    _show_contradictions(console, leaderboard)
-    if not leaderboard.replicates:
-        models = listed(leaderboard.design.models, limit=20)
+    _print(console, Text.assemble(("\n" + _heading(certificate, title), "bold")))
+    _show_contradictions(console, certificate)
+    if not certificate.replicates:
+        models = listed(certificate.names, limit=20)
         _print(console, Text(f"Nothing is certified yet: there is no complete replicate. Models: {models}."))
-    elif pilot_replicates is None:
-        console.print(Padding(_ranking(leaderboard, graph, names, most_rows), (0, 0, 1, 0), expand=False))
-        _print(console, Text(_certified_line(leaderboard, shown)))
-        _show_open(console, leaderboard, graph, names, top_k)
-        _print(console, _top_k_line(leaderboard, graph, names, top_k))
+    elif certificate.pilot_replicates is None:
+        console.print(Padding(_ranking(certificate, most_rows), (0, 0, 1, 0), expand=False))
+        _print(console, Text(_certified_line(certificate, looks_apart)))
+        _show_open(console, certificate, top_k)
+        _print(console, _top_k_line(certificate, top_k))
     else:
-        _print(console, _pilot_lines(leaderboard, graph, names, pilot_replicates))
-    for note in notes:
+        _print(console, _pilot_lines(certificate, certificate.pilot_replicates))
+    for note in certificate.content.notes if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
-    identity = identity or Identity.of(leaderboard)
-    if verbose:
-        console.print(_full_statement(leaderboard, identity))
-    else:
-        console.print(_short_statement(leaderboard, identity))
+    statement = _full_statement if verbose else _short_statement
+    console.print(statement(certificate, identity or Identity.of(certificate)))
 
 
 def show_expectations(console: Console, results: Sequence[tuple[str, str, bool]]) -> None:
@@ -110,49 +102,36 @@ def _print(console: Console, text: Text) -> None:
         console.print()
 
 
-def _heading(leaderboard: Leaderboard, title: str | None) -> str:
-    design = leaderboard.design
-    layout = design.layout
-    items = counted(len(design.items), "item")
-    if layout.largest > 1:
-        items += f" in {counted(layout.count, 'block')}"
-    return " · ".join(
-        [
-            title or design.method,
-            counted(len(design.models), "model"),
-            items,
-            counted(leaderboard.replicates, "replicate"),
-        ]
-    )
+def _heading(certificate: Certificate, title: str | None) -> str:
+    content, blocks = certificate.content, certificate.content.design.blocks
+    items = counted(content.items, "item")
+    if blocks.count < content.items:
+        items += f" in {counted(blocks.count, 'block')}"
+    parts = [counted(len(certificate.names), "model"), items, counted(certificate.replicates, "replicate")]
+    return " · ".join([title or content.design.method, *parts])
 
 
-def _ranking(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], most_rows: int | None) -> Table:
-    design, units = leaderboard.design, _Scale(leaderboard)
-    n_models, ranks = len(design.models), graph.ranks
+def _ranking(certificate: Certificate, most_rows: int | None) -> Table:
+    ranks, n_models = certificate.ranks, len(certificate.names)
     rows = n_models if most_rows is None else most_rows
-    tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
+    tiers = {model: t for t, members in enumerate(ranks.tiers, start=1) for model in members}
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("rank", justify="right")
     with_bar = n_models <= _WIDEST_BAR
     if with_bar:
         table.add_column(Text("1" + str(n_models).rjust(n_models - 1), style="dim"), no_wrap=True)
     table.add_column("model", overflow="fold")
-    table.add_column("mean", justify="right")
-    table.add_column("lead over next", justify="right")
-    table.add_column("beats", justify="right")
-    table.add_column("loses to", justify="right")
-    table.add_column("tier", justify="right")
-    order = leaderboard.order()
-    for i, below in zip_longest(order[:rows], order[1 : rows + 1]):
-        best, worst = graph.rank_intervals[i]
+    for column in ("mean", "lead over next", "beats", "loses to", "tier"):
+        table.add_column(column, justify="right")
+    for i, (best, worst) in enumerate(ranks.rank_intervals[:rows]):
         cells = [Text(rank((best, worst)), style="bold")]
         if with_bar:
             bar = "·" * (best - 1) + "█" * (worst - best + 1) + "·" * (n_models - worst)
             cells.append(Text(bar, style="cyan"))
         cells += [
-            Text(names[i]),
-            Text(units.score(float(leaderboard.means[i]))),
-            _lead(leaderboard, graph, i, below),
+            Text(certificate.labels[i]),
+            Text(certificate.units.score(certificate.means[i])),
+            _lead(certificate, i),
             Text(str(int(ranks.n_worse[i]))),
             Text(str(int(ranks.n_better[i]))),
             Text(str(tiers[i])),
@@ -163,46 +142,20 @@ def _ranking(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], most_
     return table
 
 
-class _Scale:
-    """Formats numbers of the [0, 1] scale in score units."""
-
-    def __init__(self, leaderboard: Leaderboard) -> None:
-        self._low, high = leaderboard.design.score_range
-        self._width = high - self._low
-        self._units = Units.of(leaderboard.design.score_range)
-
-    def score(self, value: float) -> str:
-        return self._units.score(self._low + value * self._width)
-
-    def difference(self, value: float) -> str:
-        return self._units.difference(value * self._width)
-
-    def at_least(self, value: float, sign: str = "") -> str:
-        return self._units.at_least(value * self._width, sign)
-
-    def at_most(self, value: float, sign: str = "") -> str:
-        return self._units.at_most(value * self._width, sign)
-
-
-def _lead(leaderboard: Leaderboard, graph: Graph, model: int, below: int | None) -> Text:
+def _lead(certificate: Certificate, model: int) -> Text:
     """The certified lead of a model over the next one in the table."""
-    if below is None:
+    if certificate.known is None or model + 1 == len(certificate.names):
         return Text("")
-    if not graph.above[model, below]:
+    if not certificate.known.graph.above[model, model + 1]:
         return Text("open", style="yellow")
-    design = leaderboard.design
-    low, high = design.score_range
-    step = design.tau * (high - low)
-    edges = int(graph.path_lengths[model, below]) if step and graph.n_models <= MOST_MODELS else 1
-    margin = float(leaderboard.lower_bounds[model, below]) * (high - low)
-    return Text(Units.of(design.score_range).lead(margin, edges * step), style="green")
+    return Text(certificate.lead(model, model + 1), style="green")
 
 
-def _certified_line(leaderboard: Leaderboard, shown: Shown) -> str:
-    ranks = leaderboard.standing.ranks if shown == "standing" else leaderboard.current.ranks
-    line = f"{ranks.n_resolved:,} of {counted(ranks.n_pairs, 'pair')} certified"
-    earlier = leaderboard.standing.n_edges - leaderboard.current.n_edges
-    if shown == "current":
+def _certified_line(certificate: Certificate, looks_apart: bool) -> str:
+    line = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'pair')} certified"
+    current, standing = certificate.n_edges
+    earlier = standing - current if looks_apart else 0
+    if certificate.shown == "current":
         line += " at the last look"
         if earlier:
             line += f"; earlier looks certified {counted(earlier, 'more comparison')}, still valid"
@@ -211,64 +164,60 @@ def _certified_line(leaderboard: Leaderboard, shown: Shown) -> str:
     return line + "."
 
 
-def _show_open(
-    console: Console, leaderboard: Leaderboard, graph: Graph, names: Sequence[str], top_k: int | None
-) -> None:
+def _show_open(console: Console, certificate: Certificate, top_k: int | None) -> None:
     """The open pairs of neighbouring models, or those across the Top-k cut."""
-    order = np.array(leaderboard.order())
-    above = graph.above
+    if certificate.known is None:
+        return
+    above = certificate.known.graph.above
     if top_k is None:
-        upper, lower = order[:-1], order[1:]
-        ends = np.flatnonzero(~(above[upper, lower] | above[lower, upper]))
-        open_pairs = np.stack([upper[ends], lower[ends]], axis=1)
+        upper = np.arange(len(above) - 1)
+        ends = np.flatnonzero(~(above[upper, upper + 1] | above[upper + 1, upper]))
+        open_pairs = np.stack([ends, ends + 1], axis=1)
     else:
-        upper, lower = order[:top_k], order[top_k:]
-        across = np.argwhere(~(above[np.ix_(upper, lower)] | above[np.ix_(lower, upper)].T))
-        open_pairs = np.stack([upper[across[:, 0]], lower[across[:, 1]]], axis=1)
+        open_pairs = np.argwhere(~(above[:top_k, top_k:] | above[top_k:, :top_k].T)) + np.array([0, top_k])
     if not len(open_pairs):
         return
-    units = _Scale(leaderboard)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("open pairs" if top_k is None else f"open pairs across the Top-{top_k} cut", overflow="fold")
     table.add_column("and", overflow="fold")
-    table.add_column("difference", justify="right")
-    table.add_column("interval", justify="right")
-    table.add_column("evidence", justify="right")
+    for column in ("difference", "interval", "evidence"):
+        table.add_column(column, justify="right")
     for a, b in open_pairs[:_MOST_OPEN].tolist():
-        if leaderboard.means[a] < leaderboard.means[b]:
-            a, b = b, a
-        at_least = units.at_least(float(leaderboard.lower_bounds[a, b]), sign="+")
-        at_most = units.at_most(-float(leaderboard.lower_bounds[b, a]), sign="+")
-        log_e, threshold = float(leaderboard.log_e[a, b]), float(leaderboard.log_thresholds[a, b])
-        share = "not tested" if np.isnan(log_e) else f"{min(max(0.0, log_e) / threshold, 0.99):.0%} of threshold"
-        table.add_row(
-            Text(names[a]),
-            Text(names[b]),
-            Text(units.difference(float(leaderboard.means[a] - leaderboard.means[b]))),
-            Text(f"{at_least} to {at_most}"),
-            Text(share),
-        )
+        table.add_row(*_open_pair(certificate, a, b))
     console.print(Padding(table, (0, 0, 1, 0), expand=False))
-    n_open = graph.n_unresolved
-    if n_open > min(len(open_pairs), _MOST_OPEN):
+    n_open, n_shown = certificate.ranks.n_unresolved, min(len(open_pairs), _MOST_OPEN)
+    if n_open > n_shown:
         kind = "neighbouring models" if top_k is None else "models across the cut"
-        n_shown = min(len(open_pairs), _MOST_OPEN)
         words = f"{n_open:,} pairs are open. The table lists {n_shown:,} of them: {kind}."
         _print(console, Text(words, style="dim"))
 
 
-def _top_k_line(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], top_k: int | None) -> Text:
+def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
+    pairs, units = certificate.by_pair(known=True), certificate.units
+    first, second = (np.nan if mean is None else mean for mean in (certificate.means[a], certificate.means[b]))
+    if first < second:
+        a, b, first, second = b, a, second, first
+    log_e = float(pairs.log_e[a, b])
+    share = min(max(0.0, log_e) / float(pairs.log_thresholds[a, b]), 0.99)
+    within = units.at_least(float(pairs.margins[a, b]), "+"), units.at_most(-float(pairs.margins[b, a]), "+")
+    return [
+        Text(certificate.labels[a]),
+        Text(certificate.labels[b]),
+        Text(units.difference(first - second)),
+        Text(" to ".join(within)),
+        Text("not tested" if np.isnan(log_e) else f"{share:.0%} of threshold"),
+    ]
+
+
+def _top_k_line(certificate: Certificate, top_k: int | None) -> Text:
     line = Text()
-    place = {model: position for position, model in enumerate(leaderboard.order())}
-    for k in graph.cuts if top_k is None else (top_k,):
-        members = graph.top_k(k)
-        if members is None:
-            if top_k is not None:
-                line.append(f"Top-{k}  ", style="bold").append("not certified yet")
-            continue
-        named = [names[i] for i in sorted(members, key=place.__getitem__)]
+    cuts = certificate.ranks.cuts
+    if top_k is not None and top_k not in cuts:
+        return line.append(f"Top-{top_k}  ", style="bold").append("not certified yet")
+    for k in cuts if top_k is None else (top_k,):
+        named = certificate.labels[:k]
         if top_k is None and k > 5:
-            named = [*named[:5], f"… {k - 5} more"]
+            named = (*named[:5], f"… {k - 5} more")
         if line:
             line.append("\n")
         line.append(f"Top-{k}  ", style="bold green").append(", ".join(named))
@@ -278,10 +227,11 @@ def _top_k_line(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], to
     return line
 
 
-def _pilot_lines(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], pilot_replicates: int) -> Text:
-    design = leaderboard.design
-    inside = [name for name, model in zip(names, design.models, strict=True) if model in design.family.candidate]
-    done, total = graph.n_edges, design.n_directions
+def _pilot_lines(certificate: Certificate, pilot_replicates: int) -> Text:
+    label = dict(zip(certificate.names, certificate.labels, strict=True))
+    inside = [label[name] for name in certificate.candidate]
+    done = certificate.n_edges[certificate.shown == "standing"]
+    total = certificate.content.design.directions
     line = Text(
         f"The pilot ({counted(pilot_replicates, 'replicate')}, not part of the evidence) chose: {', '.join(inside)}\n"
     )
@@ -291,8 +241,8 @@ def _pilot_lines(leaderboard: Leaderboard, graph: Graph, names: Sequence[str], p
     return line.append(f"{done} of {total} comparisons with the other models are certified.")
 
 
-def _show_contradictions(console: Console, leaderboard: Leaderboard) -> None:
-    for group in leaderboard.contradictions:
+def _show_contradictions(console: Console, certificate: Certificate) -> None:
+    for group in certificate.content.contradictions:
         members = ", ".join(display_names(group))
         _print(
             console,
@@ -305,40 +255,40 @@ def _show_contradictions(console: Console, leaderboard: Leaderboard) -> None:
         )
 
 
-def _short_statement(leaderboard: Leaderboard, identity: Identity) -> Text:
+def _short_statement(certificate: Certificate, identity: Identity) -> Text:
     """The guarantee and its assumptions, a line each."""
-    design = leaderboard.design
-    if design.tau:
-        certified = f"all certified differences on this benchmark exceed {_margin(design):.4g}"
+    if certificate.step:
+        certified = f"all certified differences on this benchmark exceed {certificate.step:.4g}"
     else:
         certified = "all certified comparisons on this benchmark are true"
-    layout = design.layout
-    units = "" if layout.count == 1 else " and items" if layout.largest == 1 else " and blocks"
+    blocks = certificate.content.design.blocks
+    units = "" if blocks.count == 1 else " and items" if blocks.sizes[0] == 1 else " and blocks"
     return Text(
-        f"With probability at least {_level(design)}, {certified}, however often you look.\n"
+        f"With probability at least {_level(certificate)}, {certified}, however often you look.\n"
         f"Assumes independent runs{units}, which scores cannot show, and a design fixed beforehand ({identity}).\n"
         "Full statement: add -v to certify or board show, or read docs/guarantees.md",
         style="dim",
     )
 
 
-def _full_statement(leaderboard: Leaderboard, identity: Identity) -> Table:
-    design = leaderboard.design
-    sizes = sorted(set(design.layout.sizes.tolist()))
-    if design.layout.count == 1:
+def _full_statement(certificate: Certificate, identity: Identity) -> Table:
+    layout = certificate.content.design.blocks
+    smallest, largest = layout.sizes[-1], layout.sizes[0]
+    if layout.count == 1:
         blocks = "Items may depend on each other in any way (one block)"
-    elif sizes == [1]:
+    elif largest == 1:
         blocks = "Items are independent of each other within a replicate"
     else:
-        blocks = f"Blocks of {_span(sizes)} items are independent; items of one block may depend on each other"
-    margin = f" (difference above {_margin(design):.4g})" if design.tau else ""
+        span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
+        blocks = f"Blocks of {span} items are independent; items of one block may depend on each other"
+    margin = f" (difference above {certificate.step:.4g})" if certificate.step else ""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold dim", no_wrap=True)
     table.add_column(style="dim")
     for topic, text in (
         (
             "guarantee",
-            f"With probability at least {_level(design)}, every certified comparison is true on this "
+            f"With probability at least {_level(certificate)}, every certified comparison is true on this "
             f"benchmark{margin}, for all pairs and all looks together. You may stop at any time. Rank 2-4 means: at "
             "best second, at worst fourth.",
         ),
@@ -358,14 +308,5 @@ def _full_statement(leaderboard: Leaderboard, identity: Identity) -> Table:
     return table
 
 
-def _level(design: Design) -> str:
-    return f"{100 * (1 - design.alpha):.6g} %"
-
-
-def _margin(design: Design) -> float:
-    low, high = design.score_range
-    return design.tau * (high - low)
-
-
-def _span(sizes: Sequence[int]) -> str:
-    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+def _level(certificate: Certificate) -> str:
+    return f"{100 * (1 - certificate.content.design.alpha):.6g} %"

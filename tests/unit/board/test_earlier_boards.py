@@ -32,7 +32,7 @@ def test_it_opens_and_verifies_with_the_head_that_was_published(grown):
 
 def test_its_certificates_name_the_registration_and_say_what_the_old_hash_covered(grown):
     made = document(grown, grown.leaderboard(), 2)
-    assert made["board"]["design_hash"] == made["design"]["hash"] == grown.registration != DESIGN_HASH
+    assert made.board.design_hash == made.design.hash == grown.registration != DESIGN_HASH
     (note,) = (note for note in notes(grown, 2) if "earlier version" in note)
     assert DESIGN_HASH in note
     assert grown.registration in note

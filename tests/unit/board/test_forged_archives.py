@@ -5,7 +5,6 @@ A forged archive must not end in a traceback, leave a file behind, or give a lea
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from bbedge.board.archive import import_lines
 from bbedge.board.store import Store
 from bbedge.board.verify import verify
 from bbedge.board_certificate import document
+from bbedge.certificate.document import plain
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from unit.board import forging
@@ -50,7 +50,7 @@ def documents(board: Board) -> list[dict[str, object]]:
     """The leaderboards of all epochs, without what an honest board with other times and other notes would change."""
     found = []
     for number in range(1, len(board.state.epochs) + 1):
-        content = copy.deepcopy(document(board, board.leaderboard(number), number))
+        content = plain(document(board, board.leaderboard(number), number))
         content.pop("notes")
         for key in ("head", "events"):
             content["board"].pop(key)

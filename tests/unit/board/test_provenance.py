@@ -31,10 +31,10 @@ def test_what_a_reader_noticed_reaches_the_ledger_and_every_certificate(tmp_path
     board.add_model("d", replace(runs(rng, ("d",), 2), notes=(CACHE,)))
     board = Board.open(board.name)
     assert [note for _, note in board.noticed] == [SEED, CACHE]
-    assert {SEED.text, CACHE.text} <= set(document(board, board.leaderboard(), 1)["notes"])
+    assert {SEED.text, CACHE.text} <= set(document(board, board.leaderboard(), 1).notes)
     board.add_items(["x"])
-    assert SEED.text in document(board, board.leaderboard(1), 1)["notes"]
-    assert SEED.text not in document(board, board.leaderboard(2), 2)["notes"]
+    assert SEED.text in document(board, board.leaderboard(1), 1).notes
+    assert SEED.text not in document(board, board.leaderboard(2), 2).notes
     import_lines(export_lines(board.store), tmp_path / "copy.db", source="archive")
     assert Board.open(tmp_path / "copy.db").noticed == board.noticed
 
@@ -44,16 +44,16 @@ def test_repetitions_that_count_are_stated(tmp_path, rng):
     same = values(rng, ABC)
     board.add(scores(np.repeat(same, 2, axis=0), ABC, start=1), copies="allow")
     made = document(board, board.leaderboard(), 1)
-    assert made["design"]["copies"] == "refuse"
-    assert any("because copies were allowed when they were added: replicate 2" in note for note in made["notes"])
+    assert made.design.copies == "refuse"
+    assert any("because copies were allowed when they were added: replicate 2" in note for note in made.notes)
     verify(board.store)
 
     (tmp_path / "other").mkdir()
     board = make(tmp_path / "other", copies="allow")
     board.add(scores(np.repeat(same, 2, axis=0), ABC, start=1))
     made = document(board, board.leaderboard(), 1)
-    assert made["design"]["copies"] == "allow"
-    assert any("as the design allows: replicate 2" in note for note in made["notes"])
+    assert made.design.copies == "allow"
+    assert any("as the design allows: replicate 2" in note for note in made.notes)
 
 
 def table(path, *, block="block"):

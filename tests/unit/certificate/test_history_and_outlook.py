@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bbedge.certificate import outlook as module
-from bbedge.certificate.history import history_record
+from bbedge.certificate.document import history_record
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from unit.certificate.documents import certified, drawn, many
@@ -24,12 +24,12 @@ def test_the_history_is_bounded_and_has_its_ends(looks):
     for replicate in range(1, looks + 1):
         recorder.record(look(replicate))
     history = history_record(recorder.history(), [1, 0])
-    assert len(history["replicates"]) <= MOST_LOOKS + 2
-    assert history["replicates"][0] == 1
-    assert history["replicates"][-1] == looks
-    assert history["replicates"] == sorted(set(history["replicates"]))
-    assert [matrix[0][1] for matrix in history["log_e"]] == history["replicates"]
-    assert history["log_e"][0][0][0] is None
+    assert len(history.replicates) <= MOST_LOOKS + 2
+    assert history.replicates[0] == 1
+    assert history.replicates[-1] == looks
+    assert list(history.replicates) == sorted(set(history.replicates))
+    assert [matrix[0][1] for matrix in history.log_e] == list(history.replicates)
+    assert np.isnan(history.log_e[0][0][0])
 
 
 def test_many_models_leave_no_history():
@@ -44,8 +44,8 @@ def test_the_history_is_that_of_the_looks():
     order = leaderboard.order()
     history = history_record(leaderboard.history, order)
     last = leaderboard.log_e[np.ix_(order, order)]
-    assert np.allclose(np.array(history["log_e"][-1], dtype=float), last, atol=1e-4, equal_nan=True)
-    assert history["log_thresholds"][-1] == pytest.approx(np.nanmax(leaderboard.log_thresholds), abs=1e-4)
+    assert np.allclose(np.array(history.log_e[-1], dtype=float), last, atol=1e-4, equal_nan=True)
+    assert history.log_thresholds[-1] == pytest.approx(np.nanmax(leaderboard.log_thresholds), abs=1e-4)
 
 
 def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
@@ -53,14 +53,14 @@ def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
     listed = outlook(leaderboard)
     names = leaderboard.design.models
     open_pairs = {frozenset((names[a], names[b])) for a, b in leaderboard.current.unresolved}
-    assert {frozenset((each["ahead"], each["behind"])) for each in listed} == open_pairs
+    assert {frozenset((each.ahead, each.behind)) for each in listed} == open_pairs
     for each in listed:
-        a, b = names.index(each["ahead"]), names.index(each["behind"])
-        assert each["log_e"] == leaderboard.log_e[a, b] >= leaderboard.log_e[b, a]
-        assert each["log_e"] < each["log_threshold"]
-        if each["more_replicates"] is not None:
-            needed = leaderboard.replicates * (each["log_threshold"] - each["log_e"]) / each["log_e"]
-            low, high = each["more_replicates"]
+        a, b = names.index(each.ahead), names.index(each.behind)
+        assert each.log_e == leaderboard.log_e[a, b] >= leaderboard.log_e[b, a]
+        assert each.log_e < each.log_threshold
+        if each.more_replicates is not None:
+            needed = leaderboard.replicates * (each.log_threshold - each.log_e) / each.log_e
+            low, high = each.more_replicates
             assert max(1, needed / 2) >= low >= 1
             assert high >= 2 * needed * (1 - 1e-12)
 
@@ -68,28 +68,28 @@ def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
 def test_no_growth_no_guess():
     # The same scores in every replicate: nothing points to a difference.
     leaderboard = certified(drawn([0.5, 0.5, 0.5], replicates=1))
-    assert outlook(leaderboard, stopped=leaderboard.design.models)[0]["more_replicates"] is None
+    assert outlook(leaderboard, stopped=leaderboard.design.models)[0].more_replicates is None
     tied = drawn([0.5, 0.5])
     tied.values[:, 1] = tied.values[:, 0]
-    assert outlook(certified(tied))[0]["more_replicates"] is None
+    assert outlook(certified(tied))[0].more_replicates is None
 
 
 def test_before_the_first_replicate_there_is_nothing_to_guess_from():
-    assert outlook(certified(drawn([0.5, 0.6], replicates=0))) == []
+    assert outlook(certified(drawn([0.5, 0.6], replicates=0))) == ()
 
 
 def test_the_outlook_is_bounded_and_the_soonest_comes_first():
     listed = outlook(certified(drawn([0.5] * 30, replicates=1)))
     assert len(listed) == MOST_PAIRS
-    needs = [each["more_replicates"][0] for each in listed if each["more_replicates"]]
+    needs = [each.more_replicates[0] for each in listed if each.more_replicates]
     assert needs == sorted(needs)
 
 
 def test_pairs_that_a_design_does_not_test_are_left_out():
     leaderboard = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
     for each in outlook(leaderboard):
-        assert each["ahead"] in ("m00", "m01")
-        assert each["behind"] in ("m02", "m03")
+        assert each.ahead in ("m00", "m01")
+        assert each.behind in ("m02", "m03")
 
 
 def soonest(leaderboard, stopped, most):
@@ -112,7 +112,7 @@ def test_the_soonest_of_many_are_found_without_sorting_all(monkeypatch, strip, m
     monkeypatch.setattr(module, "_STRIP", strip)
     leaderboard = many(60, certified=0.6)
     stopped = set(leaderboard.design.models[: round(60 * share_stopped)])
-    found = [(each["ahead"], each["behind"]) for each in outlook(leaderboard, stopped=stopped, most=most)]
+    found = [(each.ahead, each.behind) for each in outlook(leaderboard, stopped=stopped, most=most)]
     assert found == soonest(leaderboard, stopped, most)
 
 
@@ -120,7 +120,7 @@ def test_an_open_pair_tells_where_its_difference_lies():
     leaderboard = certified(drawn([0.6, 0.58, 0.5, 0.5]))
     names = leaderboard.design.models
     for each in outlook(leaderboard):
-        a, b = names.index(each["ahead"]), names.index(each["behind"])
-        assert each["within"] == [leaderboard.lower_bounds[a, b], -leaderboard.lower_bounds[b, a]]
+        a, b = names.index(each.ahead), names.index(each.behind)
+        assert each.within == (leaderboard.lower_bounds[a, b], -leaderboard.lower_bounds[b, a])
     half = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
-    assert all(each["within"][0] is not None and each["within"][1] is None for each in outlook(half))
+    assert all(each.within[0] is not None and each.within[1] is None for each in outlook(half))

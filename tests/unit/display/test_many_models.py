@@ -17,7 +17,7 @@ from rich.console import Console
 from bbedge.certificate.arrays import pair_arrays, write_arrays
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import MOST_MODELS, certificate, to_json
-from bbedge.certificate.reading import ADDED, PAIRWISE
+from bbedge.certificate.parts import ADDED, PAIRWISE
 from bbedge.display.badge import badge
 from bbedge.display.exports import EXPORTS
 from bbedge.display.figures import graph_figure, rank_figure
@@ -52,8 +52,8 @@ def test_nothing_that_grows_with_the_pairs_is_written():
 
 def test_the_limit_is_kept_by_default():
     few, over = certificate(many(40)), certificate(many(MOST_MODELS + 1))
-    assert few["edges"] is not None
-    assert over["edges"] is None
+    assert few.edges is not None
+    assert over.edges is None
     assert len(to_json(over)) < 400 * (MOST_MODELS + 1)
 
 
@@ -203,9 +203,10 @@ def test_arrays_hold_the_pairs_in_the_order_of_the_json(tmp_path):
         assert arrays["above"].sum(axis=1).tolist() == [model["certified_above"] for model in WHOLE["models"]]
 
 
-def printed(board, **options) -> str:
+def printed(board, shown="standing", **options) -> str:
     out = io.StringIO()
-    show_leaderboard(Console(file=out, width=120, no_color=True), board, **options)
+    certificate = Certificate.made(board, shown=shown)
+    show_leaderboard(Console(file=out, width=120, no_color=True), certificate, **options)
     return out.getvalue()
 
 
@@ -239,7 +240,7 @@ def test_open_pairs_in_a_terminal(shown):
 
 
 def test_a_notebook_shows_the_first_models():
-    text = leaderboard_html(BOARD)
+    text = leaderboard_html(BOARD.certificate())
     assert text.count("<tr>") == NOTEBOOK_ROWS + 1
     assert f"{SIZE - NOTEBOOK_ROWS} more models" in text
-    assert len(leaderboard_html(many(400))) < 2 * len(text)
+    assert len(leaderboard_html(many(400).certificate())) < 2 * len(text)

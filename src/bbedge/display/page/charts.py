@@ -72,7 +72,7 @@ def pairs_chart(certificate: Certificate) -> Chart | None:
     looks = certificate.looks
     if not looks:
         return None
-    replicates = [int(look["replicate"]) for look in certificate.document["looks"]]
+    replicates = [look.replicate for look in certificate.content.looks]
     places = _places(replicates)
     total = certificate.n_pairs
     values = [_level(look.resolved_pairs / total) for look in looks]
@@ -93,13 +93,12 @@ def pairs_chart(certificate: Certificate) -> Chart | None:
 
 def evidence_chart(certificate: Certificate) -> Chart | None:
     """The evidence of the leading direction of every pair, as a share of the threshold of each look."""
-    history = certificate.document.get("history")
-    if not history or not history["replicates"]:
+    if certificate.history is None:
         return None
-    window = np.ix_(np.array(certificate.order), np.array(certificate.order))
-    log_e = np.array([np.array(look, dtype=np.float64)[window] for look in history["log_e"]])
-    shares = np.clip(log_e / np.array(history["log_thresholds"])[:, None, None], *CLIPPED)
-    places = _places([int(replicate) for replicate in history["replicates"]])
+    looks, log_thresholds, log_e = certificate.history
+    shares = np.clip(log_e / log_thresholds[:, None, None], *CLIPPED)
+    replicates = looks.tolist()
+    places = _places(replicates)
     names = [shown(name) for name in certificate.names]
     curves: list[Curve] = []
     dots: list[tuple[float, float, str]] = []
@@ -119,7 +118,7 @@ def evidence_chart(certificate: Certificate) -> Chart | None:
         if len(points) == 1:
             dots.append((*points[0], kind))
     return Chart(
-        across=_ticks([int(replicate) for replicate in history["replicates"]], places),
+        across=_ticks(replicates, places),
         up=tuple(
             Tick(at=_level((mark - CLIPPED[0]) / (CLIPPED[1] - CLIPPED[0])), text=text)
             for mark, text in (

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import plain
+from bbedge.certificate.shape import Document, Edge
 
 MOST_PLAIN = 80
 """A certificate of more models than this, about a million characters, is packed."""
@@ -29,35 +30,38 @@ def embedded(certificate: Certificate, *, most_plain: int = MOST_PLAIN) -> str:
         "looks": certificate.looks,
     }
     if len(certificate.names) <= most_plain:
-        return _script_safe(content | {"document": certificate.document})
-    packed = gzip.compress(_json(pack(certificate.document)).encode("ascii"), compresslevel=6, mtime=0)
+        return _script_safe(content | {"document": plain(certificate.content)})
+    packed = gzip.compress(_json(pack(certificate.content)).encode("ascii"), compresslevel=6, mtime=0)
     return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
 
 
-def pack(document: Mapping[str, Any]) -> dict[str, object]:
+def pack(document: Document) -> dict[str, object]:
     """The document without what can be put together from the rest: see ``unpack`` in the script."""
-    place = {model["name"]: i for i, model in enumerate(document["models"])}
+    place = {model.name: i for i, model in enumerate(document.models)}
 
-    def flat(edges: Sequence[Mapping[str, Any]]) -> list[float]:
+    def flat(edges: Sequence[Edge]) -> list[float]:
         return [
             value
             for edge in edges
-            for value in (place[edge["winner"]], place[edge["loser"]], edge["path_margin"], edge["first_certified"])
+            for value in (place[edge.winner], place[edge.loser], edge.path_margin, edge.first_certified)
         ]
 
-    if document["edges"] is None:
-        return {"rest": document}
-    edges = ("edges", "standing_edges")
+    rest = plain(document)
+    if document.edges is None or document.standing_edges is None:
+        return {"rest": rest}
+    edges = {"edges": flat(document.edges), "standing_edges": flat(document.standing_edges)}
     # Certificates of earlier versions have these for the last look only.
-    pairs = [key for key in ("unresolved", "standing_unresolved") if document.get(key) is not None]
-    sets = [key for key in ("top_k", "standing_top_k") if document.get(key) is not None]
+    pairs, sets = (
+        {key: rest.pop(key) for key in keys if key in rest}
+        for keys in (("unresolved", "standing_unresolved"), ("top_k", "standing_top_k"))
+    )
     return {
-        "rest": {key: value for key, value in document.items() if key not in (*edges, *pairs, *sets)},
-        "edges": {key: flat(document[key]) for key in edges},
-        "pairs": {key: [place[name] for pair in document[key] for name in pair] for key in pairs},
+        "rest": {key: value for key, value in rest.items() if key not in edges},
+        "edges": edges,
+        "pairs": {key: [place[name] for pair in listed for name in pair] for key, listed in pairs.items()},
         "sets": {
-            key: {k: members and [place[name] for name in members] for k, members in document[key].items()}
-            for key in sets
+            key: {k: members and [place[name] for name in members] for k, members in listed.items()}
+            for key, listed in sets.items()
         },
     }
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.shape import BoardRecord, Document
 from bbedge.certificate.units import rank
 from bbedge.display.page.charts import Chart, evidence_chart, pairs_chart
 from bbedge.display.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_matrix
@@ -136,7 +136,7 @@ class View:
     @classmethod
     def of(cls, certificate: Certificate, *, title: str) -> View:
         """Everything that the page shows of a certificate."""
-        document = certificate.document
+        content = certificate.content
         sets = list(_top_sets(certificate))
         graph = draw_graph(certificate) if certificate.pairs else None
         return cls(
@@ -154,10 +154,10 @@ class View:
             open_pairs=tuple(_open_pairs(certificate)),
             n_open=certificate.ranks.n_unresolved,
             n_pairs=certificate.n_pairs,
-            facts=tuple(_facts(document)),
-            claims=tuple(_claims(document.get("board"))),
-            notes=tuple(shown(str(note), None) for note in document["notes"]),
-            contradictions=tuple(", ".join(display_names(group)) for group in document["contradictions"]),
+            facts=tuple(_facts(content)),
+            claims=tuple(_claims(content.board or None)),
+            notes=tuple(shown(note, None) for note in content.notes),
+            contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
             replicates=certificate.replicates,
         )
 
@@ -205,21 +205,21 @@ def _top_sets(certificate: Certificate) -> Iterator[TopSet]:
 def _open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
     place = {name: i for i, name in enumerate(certificate.names)}
     units, pairs = certificate.units, certificate.pairs
-    for each in certificate.document.get("outlook", []):
-        a, b = place[each["ahead"]], place[each["behind"]]
-        if certificate.shown == "standing" and each.get("stands"):
+    for each in certificate.content.outlook or ():
+        a, b = place[each.ahead], place[each.behind]
+        if certificate.shown == "standing" and each.stands:
             continue
         if pairs and (pairs.graph.above[a, b] or pairs.graph.above[b, a]):
             continue
-        low, high = each.get("within") or ((pairs.margins[a, b], -pairs.margins[b, a]) if pairs else (None, None))
+        low, high = each.within or ((pairs.margins[a, b], -pairs.margins[b, a]) if pairs else (None, None))
         first, second = certificate.means[a], certificate.means[b]
         yield OpenPair(
             ahead=certificate.labels[a],
             behind=certificate.labels[b],
             difference="-" if first is None or second is None else units.difference(first - second),
             within=f"{units.at_least(_known(low), '+')} to {units.at_most(_known(high), '+')}",
-            share=share(float(each["log_e"]), float(each["log_threshold"])),
-            more=more_replicates(each["more_replicates"]),
+            share=share(each.log_e, each.log_threshold),
+            more=more_replicates(each.more_replicates),
         )
 
 
@@ -232,10 +232,10 @@ def share(log_e: float, log_threshold: float) -> int:
     return min(99, round(100 * max(0.0, log_e) / log_threshold))
 
 
-def more_replicates(interval: list[int] | None) -> str:
+def more_replicates(interval: tuple[int, int] | None) -> str:
     """A forecast as text.
 
-    >>> more_replicates([3, 20]), more_replicates([4000, 20000]), more_replicates(None)
+    >>> more_replicates((3, 20)), more_replicates((4000, 20000)), more_replicates(None)
     ('3 to 20', 'thousands', 'no trend yet')
     """
     if interval is None:
@@ -246,34 +246,27 @@ def more_replicates(interval: list[int] | None) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    design = document["design"]
-    low, high = design["score_range"]
-    family = "all ordered pairs of models" if design["family"] == "all" else "the candidate set against all others"
-    yield "Method", f"{design['method']}: {design['evidence']} evidence, {design['prediction']} prediction"
-    yield "Stakes", f"{design['stakes']}, {len(design.get('stake_values', []))} values"
-    yield "Tested", f"{counted(int(design.get('directions', 0)), 'comparison')}: {family}"
-    yield "tau", f"{design['tau']:g} on the [0, 1] scale, {design['tau'] * (high - low):g} in score units"
+def _facts(content: Document) -> Iterator[tuple[str, str]]:
+    design, pilot, board = content.design, content.pilot, content.board
+    low, high = design.score_range
+    family = "all ordered pairs of models" if design.family == "all" else "the candidate set against all others"
+    yield "Method", f"{design.method}: {design.evidence} evidence, {design.prediction} prediction"
+    yield "Stakes", f"{design.stakes}, {len(design.stake_values)} values"
+    yield "Tested", f"{counted(design.directions, 'comparison')}: {family}"
+    yield "tau", f"{design.tau:g} on the [0, 1] scale, {design.tau * (high - low):g} in score units"
     yield "Score range", f"{low:g} to {high:g}"
-    yield "Items", f"{document['items']:,} in {counted(design['blocks']['count'], 'block')}"
-    yield "Replicates", f"{document['replicates']:,}"
-    if document.get("pilot"):
-        pilot = document["pilot"]
-        chosen = listed(pilot["candidate"], limit=20)
-        yield "Pilot", f"{counted(pilot['replicates'], 'replicate')}, not part of the evidence; chose {chosen}"
-    yield "Design hash", design["hash"]
-    board = document.get("board")
+    yield "Items", f"{content.items:,} in {counted(design.blocks.count, 'block')}"
+    yield "Replicates", f"{content.replicates:,}"
+    if pilot:
+        chosen = listed(pilot.candidate, limit=20)
+        yield "Pilot", f"{counted(pilot.replicates, 'replicate')}, not part of the evidence; chose {chosen}"
+    yield "Design hash", design.hash
     if board:
-        yield "Board", f"epoch {board['epoch']} of {board['epochs']}, {counted(board['events'], 'event')}"
-        yield "Ledger head", board["head"]
+        yield "Board", f"epoch {board.epoch} of {board.epochs}, {counted(board.events, 'event')}"
+        yield "Ledger head", board.head
 
 
-def _claims(board: Mapping[str, Any] | None) -> Iterator[tuple[str, ...]]:
-    for claim in board["claims"] if board else ():
-        about = f"model {shown(claim['newcomer'])}" if claim["newcomer"] else "its first models"
-        yield (
-            f"{claim['claim']}",
-            f"epoch {claim['epoch']}: {about}",
-            f"{claim['level']:.3g}",
-            f"{claim['directions']:,}",
-        )
+def _claims(board: BoardRecord | None) -> Iterator[tuple[str, ...]]:
+    for claim in board.claims if board else ():
+        about = f"model {shown(claim.newcomer)}" if claim.newcomer else "its first models"
+        yield (f"{claim.claim}", f"epoch {claim.epoch}: {about}", f"{claim.level:.3g}", f"{claim.directions:,}")

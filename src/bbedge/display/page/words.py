@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.shape import BoardRecord
 from bbedge.text import counted, listed
 
 
@@ -36,16 +35,13 @@ class Words:
     @classmethod
     def of(cls, certificate: Certificate) -> Words:
         """The sentences of a certificate."""
-        document = certificate.document
-        design = document["design"]
-        items = counted(document["items"], "item")
-        if design["blocks"]["count"] < document["items"]:
-            items += f" in {counted(design['blocks']['count'], 'block')}"
+        content, design = certificate.content, certificate.content.design
+        items = counted(content.items, "item")
+        if design.blocks.count < content.items:
+            items += f" in {counted(design.blocks.count, 'block')}"
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
-        alpha = float(design["alpha"])
-        board = document.get("board")
-        if board:
-            alpha = float(board["design"]["alpha"])
+        board = content.board or None
+        alpha = board.design.alpha if board else design.alpha
         level = f"{100 * (1 - alpha):.6g}\N{NO-BREAK SPACE}%"
         above = f" (difference above {certificate.step:.4g})" if certificate.step else ""
         return cls(
@@ -57,17 +53,17 @@ class Words:
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
             promise=f"With probability at least {level}, every certified comparison{above} is true of the models' mean "
             "scores on this benchmark, for all pairs and all looks together.",
-            blocks=_blocks(design["blocks"]["count"], [int(size) for size in design["blocks"]["sizes"]]),
+            blocks=_blocks(design.blocks.count, design.blocks.sizes),
             budget=_budget(alpha, board),
         )
 
 
-def _budget(alpha: float, board: Mapping[str, Any] | None) -> str:
+def _budget(alpha: float, board: BoardRecord | None) -> str:
     if board is None:
         return f"alpha is {alpha:g}: the largest probability that any certificate, at any look, is false."
-    claims = counted(len(board["claims"]), "claim")
-    spent = f"{board['alpha_spent']:.4g} of {alpha:g} is spent on {claims}"
-    return f"{spent}; the next claim gets {board['next_level']:.3g}." if board["next_level"] else f"{spent}."
+    claims = counted(len(board.claims), "claim")
+    spent = f"{board.alpha_spent:.4g} of {alpha:g} is spent on {claims}"
+    return f"{spent}; the next claim gets {board.next_level:.3g}." if board.next_level else f"{spent}."
 
 
 def _standing(certificate: Certificate) -> str:
@@ -84,16 +80,16 @@ def _standing(certificate: Certificate) -> str:
 
 
 def _pilot(certificate: Certificate) -> str:
-    pilot = certificate.document.get("pilot")
+    pilot = certificate.content.pilot
     if not pilot:
         return ""
     place = {name: i for i, name in enumerate(certificate.names)}
-    inside = [place[name] for name in pilot["candidate"]]
+    inside = [place[name] for name in pilot.candidate]
     total = len(inside) * (len(certificate.names) - len(inside))
     # Only comparisons of the candidate with the others are tested, so that every worse model is outside.
     done = int(certificate.ranks.n_worse[inside].sum())
     chosen = (
-        f"The pilot, which is not part of the evidence, chose {listed(pilot['candidate'], limit=20)}. Only this set is "
+        f"The pilot, which is not part of the evidence, chose {listed(pilot.candidate, limit=20)}. Only this set is "
         "tested. "
     )
     if done == total:
@@ -101,7 +97,7 @@ def _pilot(certificate: Certificate) -> str:
     return f"{chosen}It is not certified as the Top-{len(inside)} set yet: {done} of {total} comparisons are certified."
 
 
-def _blocks(blocks: int, sizes: list[int]) -> str:
+def _blocks(blocks: int, sizes: tuple[int, ...]) -> str:
     if blocks == 1:
         return "Items may depend on each other in any way: the whole replicate is one block."
     if max(sizes, default=1) == 1:

@@ -1,0 +1,177 @@
+"""What a document says, in arrays: every name in it is a model, matrices fit the models, pairs are listed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
+
+from bbedge.certificate.reading import refusal
+from bbedge.certificate.shape import Claim, Document, Edge, Matrix, Record
+from bbedge.certificate.standing import Shown
+from bbedge.core.eholm import log_threshold
+from bbedge.core.graph import Graph, Ranks
+from bbedge.text import quoted
+
+Mask = NDArray[np.bool_]
+
+PREFIX: dict[Shown, str] = {"current": "", "standing": "standing_"}
+"""What the keys of each graph start with."""
+PAIRWISE = ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k")
+"""What is null in a certificate of very many models."""
+ADDED = ("standing_unresolved", "standing_top_k")
+"""The same, which certificates of earlier versions do not have."""
+
+
+def said(record: Record, shown: Shown, key: str) -> Any:  # noqa: ANN401 - the type is that of the field
+    """What a record says about one of the two graphs; ``None`` where an earlier version did not write it."""
+    value = getattr(record, PREFIX[shown] + key)
+    return None if value is UNSET else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairParts:
+    """What a document says of pairs, in its own order."""
+
+    log_e: Matrix
+    """Evidence, row against column; NaN where not tested."""
+    margins: Matrix
+    """Lower bounds of row minus column; NaN where not tested."""
+    first: Mapping[Shown, NDArray[np.int64]]
+    """The replicate at which each listed edge was first certified; 0 where there is none."""
+    graphs: Mapping[Shown, Graph]
+    """The graphs that the lists of edges make."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parts:
+    """A document whose names and sizes fit; whether its facts agree is another question."""
+
+    document: Document
+    """The document itself."""
+    names: tuple[str, ...]
+    """The models, in the order of the document."""
+    ranks: Mapping[Shown, Ranks]
+    """For each model, the number of models certified better and worse than it."""
+    pairs: PairParts | None
+    """Pair by pair; a certificate of very many models has only counts."""
+
+    @classmethod
+    def of(cls, document: Document, *, source: str) -> Parts:
+        """Take a document apart; ``source`` is what messages call it."""
+        names = tuple(model.name for model in document.models)
+        place = {name: i for i, name in enumerate(names)}
+        if len(names) < 2 or len(place) < len(names):
+            raise refusal("needs at least two models, each named once", source=source)
+        for key, groups in _named(document):
+            if not all(name in place for group in groups for name in group):
+                raise refusal(f"{quoted(key)} names a model that is not there", source=source)
+        for key, matrix in _matrices(document):
+            if matrix.shape != (len(names), len(names)):
+                raise refusal(f"{quoted(key)} is not a matrix of {len(names)} x {len(names)}", source=source)
+        pairs = None
+        if _lists_pairs(document, source):
+            first = {shown: _first(said(document, shown, "edges"), shown, place, source) for shown in PREFIX}
+            pairs = PairParts(
+                log_e=_there(document.log_e),
+                margins=_there(document.margins),
+                first=first,
+                graphs={shown: Graph(listed > 0) for shown, listed in first.items()},
+            )
+        ranks = {shown: _ranks(document, shown, source) for shown in PREFIX}
+        return cls(document=document, names=names, ranks=ranks, pairs=pairs)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims of a board that this certificate is about."""
+        board = self.document.board
+        return [claim for claim in board.claims if claim.epoch == board.epoch] if board else []
+
+    def families(self) -> Iterator[tuple[Mask, float]]:
+        """The listed directions that are tested together, and their level: of a board, those of each claim."""
+        if self.pairs is None:
+            return
+        tested = ~np.isnan(self.pairs.log_e)
+        if not self.document.board:
+            yield tested, self.document.design.alpha
+        later = {claim.newcomer for claim in self.claims} - {None}
+        for claim in self.claims:
+            later.discard(claim.newcomer)
+            there = np.array([name not in later for name in self.names])
+            family = tested & there[:, None] & there
+            if claim.newcomer is not None:
+                touches = np.array([name == claim.newcomer for name in self.names])
+                family &= touches[:, None] | touches
+            yield family, claim.level
+
+    def log_thresholds(self) -> Matrix:
+        """What the evidence of each listed direction had to reach at the last look; NaN where not tested."""
+        log_e = _there(self.document.log_e)
+        thresholds = np.full(log_e.shape, np.nan)
+        for family, level in self.families():
+            if family.any():
+                thresholds[family] = log_threshold(np.where(family, log_e, np.nan), level)
+        return thresholds
+
+
+def _there(matrix: Matrix | None) -> Matrix:
+    return np.empty((0, 0)) if matrix is None else matrix
+
+
+def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
+    """Every list of names, with the key that it stands under."""
+    for key in ("unresolved", "standing_unresolved", "contradictions"):
+        yield key, getattr(document, key) or ()
+    for key in ("top_k", "standing_top_k"):
+        yield key, (names for names in (getattr(document, key) or {}).values() if names)
+    yield "pilot", [document.pilot.candidate] if document.pilot else []
+    yield "outlook", [(each.ahead, each.behind) for each in document.outlook or ()]
+
+
+def _matrices(document: Document) -> Iterator[tuple[str, Matrix]]:
+    for key, matrix in (("log_e", document.log_e), ("margins", document.margins)):
+        if matrix is not None:
+            yield key, matrix
+    for matrix in document.history.log_e if document.history else ():
+        yield "log_e", matrix
+
+
+def _lists_pairs(document: Document, source: str) -> bool:
+    """Whether matrices and lists of pairs are there: all of them, or none."""
+    absent = [key for key in PAIRWISE if getattr(document, key) is None]
+    added = [getattr(document, key) is None for key in ADDED if getattr(document, key) is not UNSET]
+    if (absent and len(absent) < len(PAIRWISE)) or any(null != bool(absent) for null in added):
+        raise refusal(f"{quoted((absent or ADDED)[0])} is null and others are not", source=source)
+    if absent and not document.counts:
+        raise refusal("'counts' is missing", source=source)
+    return not absent
+
+
+def _first(edges: Sequence[Edge], shown: Shown, place: Mapping[str, int], source: str) -> NDArray[np.int64]:
+    """The replicate at which each listed edge was first certified; 0 where there is none."""
+    key = f"{PREFIX[shown]}edges"
+    first = np.zeros((len(place), len(place)), dtype=np.int64)
+    for edge in edges:
+        a, b = place.get(edge.winner), place.get(edge.loser)
+        if a is None or b is None or a == b:
+            raise refusal(f"{quoted(key)} names a model that is not there", source=source)
+        if first[a, b]:
+            what = f"{quoted(key)} lists {quoted(edge.winner)} over {quoted(edge.loser)} twice"
+            raise refusal(what, source=source)
+        first[a, b] = edge.first_certified
+    return first
+
+
+def _ranks(document: Document, shown: Shown, source: str) -> Ranks:
+    """The rank intervals of all models, as the number of better and worse models for each."""
+    size, key = len(document.models), f"{PREFIX[shown]}rank_interval"
+    best, worst = np.array([said(model, shown, "rank_interval") for model in document.models], dtype=np.int64).T
+    if np.any(best > worst) or np.any(worst > size):
+        raise refusal(f"{quoted(key)} is not a range of ranks", source=source)
+    if (best - 1).sum() != (size - worst).sum():
+        raise refusal(f"{quoted(key)} of the models do not fit together", source=source)
+    return Ranks(n_better=best - 1, n_worse=size - worst)
