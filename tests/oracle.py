@@ -216,6 +216,16 @@ def exact_log_evidence(setting: Setting, panels: Sequence[Panel], a: int, b: int
     return mixture(stake_logs(setting, panels, a, b, arithmetic=EXACT), setting.weights, EXACT)
 
 
+@_high_precision
+def exact_stake_logs(setting: Setting, panels: Sequence[Panel], a: int, b: int) -> list[Decimal]:
+    return stake_logs(setting, panels, a, b, arithmetic=EXACT)
+
+
+@_high_precision
+def exact_mixture(logs: Sequence[Decimal], weights: Sequence[float]) -> Decimal:
+    return mixture(logs, weights, EXACT)
+
+
 def log_evidence_matrix(setting: Setting, panels: Sequence[Panel]) -> list[list[float]]:
     """Every direction; NaN on the diagonal."""
     models = range(len(panels[0]))
@@ -318,3 +328,59 @@ def top_sets(edges: Edges, k: int) -> list[tuple[int, ...]]:
         if all(above[a][b] for a in members for b in others):
             found.append(members)
     return found
+
+
+# Staggered e-Holm ------------------------------------------------------------------------------------------------
+
+
+def entry_times(planned: int | None = None) -> list[int]:
+    most = 25 if planned is None else min(25, planned / 4)
+    return [
+        math.floor(0.7 * math.exp(math.log(1 / 80) + g / 11 * (math.log(most) - math.log(1 / 80))) + 1e-9)
+        for g in range(12)
+    ]
+
+
+def staggered(
+    looks: Sequence[dict[tuple[int, int], Sequence[float]]],
+    entries: Sequence[int],
+    weights: Sequence[float],
+    alpha: float,
+) -> list[set[tuple[int, int]]]:
+    """What stands after every look, by trying every set of directions that are not certified.
+
+    ``looks`` holds, per replicate and direction, the logarithm of the evidence of every stake.
+    """
+    times = sorted(set(entries))
+    rho = {k: math.fsum(w for w, e in zip(weights, entries, strict=True) if e == k) for k in times}
+
+    def group(logs: Sequence[float], k: int) -> float:
+        inside = [math.exp(x) * w for x, w, e in zip(logs, weights, entries, strict=True) if e == k]
+        return math.fsum(inside) / rho[k]
+
+    certified: set[tuple[int, int]] = set()
+    history = []
+    for r, now in enumerate(looks, start=1):
+        while True:
+            rest = sorted(set(now) - certified)
+            left_side = dict.fromkeys(rest, math.fsum(rho[k] for k in times if k >= r))
+            for k in (k for k in times if k < r):
+                x = [group(now[e], k) for e in rest]
+                d = [1.0 if k == 0 else group(looks[k - 1][e], k) for e in rest]
+                least = dict.fromkeys(rest, math.inf)
+                for chosen in range(1, 1 << len(rest)):
+                    inside = [i for i in range(len(rest)) if chosen >> i & 1]
+                    ratio = sum(x[i] for i in inside) / sum(d[i] for i in inside)
+                    for i in inside:
+                        least[rest[i]] = min(least[rest[i]], ratio)
+                for e in rest:
+                    left_side[e] += rho[k] * least[e]
+            new = {e for e in rest if left_side[e] >= 1 / alpha}
+            if not new:
+                break
+            certified |= new
+            models = range(1 + max(max(e) for e in now))
+            reach = closure([[(a, b) in certified for b in models] for a in models])
+            certified |= {(a, b) for a, b in now if reach[a][b]}
+        history.append(set(certified))
+    return history

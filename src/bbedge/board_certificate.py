@@ -157,7 +157,7 @@ def _recorded(board: Board, epoch: int) -> History | None:
     stages = board.state.epochs[epoch - 1].stages
     if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
         return None
-    recorder = Recorder(alpha=stages[0].design.alpha)
+    recorder = Recorder()
     for look in board.looks(epoch):
         recorder.record(look)
     return recorder.history()

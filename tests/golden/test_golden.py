@@ -23,8 +23,11 @@ def expected(case: str) -> dict:
 
 @cache
 def scores(case: str) -> bbedge.Scores:
-    table = pl.read_parquet(HERE / f"{case}.parquet")
-    models = expected(case)["models"]
+    return read(HERE / f"{case}.parquet", expected(case)["models"])
+
+
+def read(path: Path, models: list[str]) -> bbedge.Scores:
+    table = pl.read_parquet(path)
     items = table["item"].unique(maintain_order=True).to_list()
     block_of = dict(zip(table["item"], table["block"], strict=True))
     replicates = sorted(table["replicate"].unique().to_list())
@@ -53,6 +56,7 @@ def test_golden(case, kind):
         evidence=evidence,
         prediction=expected(case)["prediction"],
         stakes=stakes or "paper",
+        method="bb-edge",
     )
     certifier = Certifier(design)
 
@@ -75,3 +79,24 @@ def test_golden(case, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_models_earn_no_edge_at_any_look(kind):
     assert all(look["edges"] == [] for look in expected("all_tied")["by_evidence"][kind]["looks"])
+
+
+ENTRY = HERE / "entry"
+
+
+@pytest.mark.parametrize("kind", ["sharp/design", "betting/design"])
+@pytest.mark.parametrize("case", ["entry_blocks_tau", "entry_five_models"])
+def test_staggered_entry(case, kind):
+    want = json.loads((ENTRY / f"{case}.json").read_text(encoding="utf-8"))
+    panels = read(ENTRY / f"{case}.parquet", want["models"])
+    design = panels.design(
+        alpha=want["alpha"], tau=want["tau"], evidence=kind.partition("/")[0], margin_share=0.0, method="bb-edge-x"
+    )
+    assert design.holm == "staggered"
+    times = {place: group.after for group in design.entry_groups for place in group.stakes}
+    assert [times[g] for g in range(12)] == want["entry"]
+    certifier = Certifier(design)
+    for panel, edges in zip(panels.panels(), want["by_evidence"][kind], strict=True):
+        got = certifier.update(panel)
+        assert sorted([design.models[a], design.models[b]] for a, b in np.argwhere(got.edges)) == sorted(edges)
+    assert len(edges) > 2

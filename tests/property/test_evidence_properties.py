@@ -135,6 +135,7 @@ def cases(
         prediction=draw(st.sampled_from(rules)),
         stakes=stakes,
         candidate=candidate,
+        method="bb-edge",
     )
     panels = draw(panel_lists(n_models, n_items, max_replicates, min_replicates))
     return Case(design=design, blocks=blocks, panels=panels)
@@ -179,7 +180,12 @@ def test_log_e_is_never_above_the_exact_value_with_many_items(kind, n_blocks):
     blocks = np.sort(np.arange(300) % n_blocks)
     stakes = [0.3, 0.95, 1.9] if kind in ("sharp", "betting") else [0.3, 0.95]
     design = Design.make(
-        ["a", "b", "c"], names("i", 300), blocks=[str(m) for m in blocks], evidence=kind, stakes=stakes
+        ["a", "b", "c"],
+        names("i", 300),
+        blocks=[str(m) for m in blocks],
+        evidence=kind,
+        stakes=stakes,
+        method="bb-edge",
     )
     case = Case(design=design, blocks=tuple(blocks.tolist()), panels=tuple(panels))
     log_e = case.evidence().log_e()
@@ -193,7 +199,7 @@ def test_log_e_is_never_above_the_exact_value_with_many_items(kind, n_blocks):
 def test_log_e_is_never_above_the_exact_value_for_any_single_stake(kind):
     # One block and one stake leave the least room for one rounding to hide another.
     for stake in np.linspace(1e-4, 1.9 if kind in ("sharp", "betting") else 0.95, 40):
-        design = Design.make(["a", "b"], ["q"], evidence=kind, stakes=[stake])
+        design = Design.make(["a", "b"], ["q"], evidence=kind, stakes=[stake], method="bb-edge")
         panels = (np.array([[1.0], [0.0]]), np.array([[0.2], [0.9]]), np.array([[0.7], [0.1]]))
         case = Case(design=design, blocks=(0,), panels=panels)
         evidence = Evidence(design)
@@ -218,6 +224,7 @@ def test_more_block_sizes_than_stakes_take_the_form_per_stake(kind, tau, rule):
         evidence=kind,
         prediction=rule,
         stakes=stakes,
+        method="bb-edge",
     )
     rng = np.random.default_rng(8)
     case = Case(design=design, blocks=blocks, panels=tuple(rng.random((4, 4, len(blocks)))))
@@ -278,7 +285,7 @@ def test_the_three_kinds_do_certify_and_do_differ():
     panels = [np.stack([rng.random(40) < p for p in (0.9, 0.5, 0.2)]).astype(float) for _ in range(4)]
     counts = []
     for kind in ("bernstein", "sharp", "betting"):
-        evidence = Evidence(Design.make(names("m", 3), names("i", 40), evidence=kind))
+        evidence = Evidence(Design.make(names("m", 3), names("i", 40), evidence=kind, method="bb-edge"))
         counts.append(0)
         for panel in panels:
             evidence.update(panel)
@@ -307,6 +314,7 @@ def test_relabelling_permutes_the_results_and_keeps_the_hash(case, data):
         prediction=design.prediction,
         stakes=design.stakes if design.stakes.rule == "given" else design.stakes.rule,
         candidate=None if design.family.kind == "all" else list(reversed(design.family.candidate)),
+        method="bb-edge",
     )
     assert other.hash == design.hash
     straight, permuted = case.evidence(), Evidence(other)
@@ -452,7 +460,9 @@ def test_stopping_freezes_exactly_the_touched_directions(case, data):
 @example(
     # One model wins everything: bounds well above zero, so that the comparison is not only of -1 with -1.
     Case(
-        design=Design.make(["m0", "m1"], names("i", 12), tau=0.03, evidence="betting", stakes="design"),
+        design=Design.make(
+            ["m0", "m1"], names("i", 12), tau=0.03, evidence="betting", stakes="design", method="bb-edge"
+        ),
         blocks=tuple(range(12)),
         panels=(np.array([[0.9] * 12, [0.1] * 12]),) * 5,
     )

@@ -149,6 +149,7 @@ class Board:
                         replicate=state.epoch.replicates,
                         log_e=certifier.evidence.log_e(),
                         edges=certifier.current.edges,
+                        alpha=certifier.evidence.design.certificate_alpha,
                     )
 
     def add(self, scores: Scores, *, copies: Copies | None = None) -> Added:

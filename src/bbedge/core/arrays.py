@@ -72,6 +72,10 @@ class Space:
         """An array to be filled."""
         return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
 
+    def column(self, values: object, ndim: int) -> Array:
+        """Numbers along the first of so many axes."""
+        return self.xp.reshape(self.asarray(values), (-1, *(1,) * (ndim - 1)))
+
     def combine(self, first: Array, factor: float, second: Array, *, out: Array | None) -> Array:
         """``first + factor * second`` in a new array, or in the given one where that is faster."""
         found = np.multiply(second, factor, out=out) if self.is_numpy else second * factor

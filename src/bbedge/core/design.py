@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.blocks import BlockLayout
-from bbedge.core.kinds import Copies, EvidenceKind, FamilyKind, Method, PredictionRule, StakeRule
+from bbedge.core.family import Family
+from bbedge.core.kinds import Copies, EvidenceKind, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.stakes import (
     CENTRED_MAX,
+    EntryGroup,
     Stakes,
+    design_entries,
     design_stakes,
+    entry_groups,
     given_stakes,
     paper_stakes,
     wide_max,
@@ -29,44 +33,16 @@ from bbedge.text import quoted
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
 
+STAGGERED_LIMIT = 250_000
+"""``bb-edge-x`` uses staggered e-Holm up to this many directions (500 models), else direct e-Holm."""
+
+EDITIONS: dict[str, int] = {"bb-edge": 1, "bb-edge-x": 2}
+"""The latest edition of each method. Designs of earlier editions stay what they were."""
+
+MARGIN_SHARE = 0.2
+"""The part of alpha that ``bb-edge-x`` spends on margins."""
+
 _HASH_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """Which directions are tested."""
-
-    kind: FamilyKind = "all"
-    """``all`` directions, or only those from a candidate set to the models outside it."""
-    candidate: tuple[str, ...] = ()
-    """The Top-k candidate of a ``cross-set`` family."""
-    newcomer: str | None = None
-    """A model that was added later: only the directions of the family that touch it are tested."""
-
-    def mask(self, models: Sequence[str], rows: slice = slice(None), cols: slice = slice(None)) -> NDArray[np.bool_]:
-        """Tested directions as a models x models mask, row against column; or some rows and columns of it."""
-        names = np.array(models, dtype=object)
-        if self.kind == "all":
-            places = np.arange(len(models))
-            mask: NDArray[np.bool_] = places[rows, None] != places[cols]
-        else:
-            inside = np.isin(names, np.array(self.candidate, dtype=object))
-            mask = inside[rows, None] & ~inside[cols]
-        if self.newcomer is not None:
-            new = names == self.newcomer
-            mask &= new[rows, None] | new[cols]
-        return mask
-
-    def count(self, n_models: int) -> int:
-        """Number of tested directions among so many models, without making the mask.
-
-        >>> Family().count(50_000)
-        2499950000
-        """
-        if self.kind == "all":
-            return n_models * (n_models - 1) if self.newcomer is None else 2 * (n_models - 1)
-        inside = len(set(self.candidate))
-        return inside * (n_models - inside) if self.newcomer is None else inside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +56,7 @@ class Design:
 
     >>> design = Design.make(["a", "b"], ["q1", "q2", "q3"], blocks=["d1", "d1", "d2"], tau=0.01)
     >>> design.n_directions, design.layout.count, design.evidence
-    (2, 2, 'bernstein')
+    (2, 2, 'betting')
     """
 
     models: tuple[str, ...]
@@ -107,6 +83,14 @@ class Design:
     """The scale of the raw scores, which panels map to [0, 1]."""
     copies: Copies = "refuse"
     """Whether replicates that repeat earlier ones score by score count."""
+    edition: int = 1
+    """The edition of the method: what was frozen under an edition stays under it."""
+    margin_share: float = 0.0
+    """The part of ``alpha`` that margins spend; certificates have the rest. With 0, each has ``alpha`` for itself."""
+    holm: Holm = "direct"
+    """How evidence becomes edges."""
+    planned: int | None = None
+    """The number of replicates that the stakes were made for, stated beforehand; more or fewer are valid too."""
 
     def __post_init__(self) -> None:
         _check_names("model", self.models, at_least=2)
@@ -126,8 +110,36 @@ class Design:
         _check_choice("evidence", self.evidence, get_args(EvidenceKind))
         _check_choice("prediction rule", self.prediction, get_args(PredictionRule))
         _check_choice("rule for copies", self.copies, get_args(Copies))
+        _check_choice("kind of e-Holm", self.holm, get_args(Holm))
+        self._check_edition()
         self._check_family()
         self._check_stakes()
+
+    def _check_edition(self) -> None:
+        if self.edition not in range(1, EDITIONS[self.method] + 1):
+            raise DesignError(
+                f"edition {self.edition!r} of {self.method} is not known; this bbedge has editions up to "
+                f"{EDITIONS[self.method]}"
+            )
+        if not 0.0 <= self.margin_share < 1.0:
+            raise DomainError(f"a margin share of {self.margin_share} is not allowed; choose 0 <= margin_share < 1")
+        if self.planned is not None and not (type(self.planned) is int and self.planned >= 1):
+            raise DomainError(
+                f"{self.planned!r} planned replicates are not possible; give a whole number of at least 1"
+            )
+        if self.edition == 1:
+            for name, value, default in (
+                ("margin_share", self.margin_share, 0.0),
+                ("holm", self.holm, "direct"),
+                ("planned", self.planned, None),
+            ):
+                if value != default:
+                    raise DesignError(
+                        f"{name} = {value!r} is not part of {self.method}, edition 1; leave it out, or use the latest "
+                        "edition of bb-edge-x"
+                    )
+        if self.holm == "staggered" and self.stakes.rule != "design":
+            raise DesignError("staggered e-Holm needs the design stakes, whose rule says when each enters")
 
     def _check_family(self) -> None:
         if self.family.newcomer is not None and self.family.newcomer not in self.models:
@@ -171,7 +183,7 @@ class Design:
         blocks: Sequence[str] | Literal["item", "one"] = "item",
         alpha: float = 0.05,
         tau: float = 0.0,
-        method: Method = "bb-edge",
+        method: Method = "bb-edge-x",
         evidence: EvidenceKind | None = None,
         prediction: PredictionRule | None = None,
         stakes: StakeRule | Stakes | Sequence[float] | None = None,
@@ -179,6 +191,10 @@ class Design:
         newcomer: str | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
         copies: Copies = "refuse",
+        margin_share: float | None = None,
+        planned: int | None = None,
+        holm: Holm | None = None,
+        edition: int | None = None,
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
@@ -186,6 +202,10 @@ class Design:
         run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
         restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
         ``copies`` says whether replicates that repeat earlier ones score by score count; if not, they are refused.
+
+        For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of
+        replicates that are planned, if that was decided without looking at scores, ``holm`` and ``edition`` override
+        what the size of the design and the present version choose.
         """
         _check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
@@ -200,6 +220,9 @@ class Design:
                 raise DesignError(f"the candidate {candidate!r} is a single text; give a list of model names")
             family = Family(kind="cross-set", candidate=tuple(sorted(set(candidate))), newcomer=newcomer)
         extended = method == "bb-edge-x"
+        edition = EDITIONS[method] if edition is None else edition
+        if margin_share is None:
+            margin_share = MARGIN_SHARE if edition > 1 else 0.0
         # Validates everything the stake rule is about to be computed from.
         draft = cls(
             models=models,
@@ -214,11 +237,19 @@ class Design:
             family=family,
             score_range=(float(score_range[0]), float(score_range[1])),
             copies=copies,
+            edition=edition,
+            margin_share=float(margin_share),
+            planned=planned,
         )
         grid = draft._stakes_by(stakes if stakes is not None else ("design" if extended else "paper"))
         if evidence is None:
             evidence = draft._affordable_evidence(grid) if extended else "bernstein"
-        return replace(draft, evidence=evidence, stakes=grid)
+        if planned is not None and grid.rule != "design":
+            raise DesignError(f"planned = {planned} has no meaning with {grid.rule} stakes; leave it out")
+        if holm is None:
+            small = draft.n_directions <= STAGGERED_LIMIT and grid.rule == "design"
+            holm = "staggered" if edition > 1 and small else "direct"
+        return replace(draft, evidence=evidence, stakes=grid, holm=holm)
 
     def _stakes_by(self, rule: str | Stakes | Sequence[float]) -> Stakes:
         if isinstance(rule, Stakes):
@@ -229,15 +260,44 @@ class Design:
         if rule == "paper":
             return paper_stakes()
         return design_stakes(
-            alpha=self.alpha,
+            alpha=self.certificate_alpha,
             tau=self.tau,
             n_directions=self.n_directions,
             effective_blocks=self.layout.effective_count,
+            planned=self.planned,
         )
 
     def _affordable_evidence(self, stakes: Stakes) -> EvidenceKind:
         triples = self.n_directions * self.layout.count * len(stakes.values)
         return "betting" if triples <= BETTING_LIMIT else "sharp"
+
+    @property
+    def certificate_alpha(self) -> float:
+        """The level of the certificates: ``alpha`` less what the margins spend."""
+        return self.alpha * (1.0 - self.margin_share)
+
+    @property
+    def margin_alpha(self) -> float:
+        """The level of the margins."""
+        if not self.margin_share:
+            return self.alpha
+        return math.nextafter(self.alpha - self.certificate_alpha, 0.0)  # so that both add up to at most alpha
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether certificates and margins hold together with probability at least ``1 - alpha``."""
+        return self.margin_share > 0.0
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether what stands is the answer of every look: true of methods whose later looks take nothing back."""
+        return self.edition > 1
+
+    @property
+    def entry_groups(self) -> tuple[EntryGroup, ...]:
+        """The stakes by when they enter; of direct e-Holm, one group that enters before the first replicate."""
+        staggered = self.holm == "staggered"
+        return entry_groups(self.stakes, design_entries(self.planned) if staggered else None)
 
     @property
     def mu0(self) -> float:
@@ -277,7 +337,11 @@ class Design:
         if self.family.newcomer is not None:
             family["newcomer"] = self.family.newcomer
         # What most designs do not say is left out, so that designs hashed by earlier versions keep their hash.
-        said = {} if self.copies == "refuse" else {"copies": self.copies}
+        said: dict[str, object] = {} if self.copies == "refuse" else {"copies": self.copies}
+        if self.edition > 1:
+            said |= {"edition": self.edition, "margin_share": self.margin_share, "holm": self.holm}
+        if self.planned is not None:
+            said["planned"] = self.planned
         return said | {
             "version": _HASH_VERSION,
             "models": sorted(self.models),

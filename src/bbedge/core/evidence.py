@@ -15,12 +15,13 @@ import numpy as np
 from numpy.lib.format import write_array
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import Array, Space, space_of, space_on, to_numpy
+from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.design import Design
-from bbedge.core.mixture import Mixture
+from bbedge.core.mixture import Mixture, joined
 from bbedge.core.panel import check_panel
-from bbedge.core.penalties import Pairs, Rows
+from bbedge.core.penalties import Bound, Pairs, Rows
 from bbedge.core.predictions import Predictor, predictor_for, some
+from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
 
@@ -72,6 +73,8 @@ class Evidence:
         self._active: Rows = np.arange(n_models)
         self._count = 0
         self._frozen: dict[str, NDArray[np.float64]] = {}
+        self._groups = design.entry_groups
+        self._entries: dict[int, Array] = {}
         self._decided = device is not None
         self._place(space_on(device or "cpu"))
 
@@ -138,26 +141,57 @@ class Evidence:
         predictor.update(means)
         self._runs[self._active] += 1
         self._count += 1
+        for place, group in enumerate(self._groups):
+            if group.after == self._count:
+                self._entries[place] = self.log_groups("upper")[place, ...]
 
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
-        return self._with_frozen("log_e", self._mixture.log_e())
+        if self._is_staggered:
+            return self.tested_only(joined(self._space, self.log_groups()))
+        return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
+
+    def log_groups(self, bound: Bound = "lower") -> Array:
+        """What each group of stakes adds to the evidence, as a logarithm: groups x (batch x) models x models.
+
+        A lower bound, or an upper one; any number where nothing is tested.
+        """
+        return self._with_frozen(bound, self._mixture.log_groups(bound))
+
+    @property
+    def groups(self) -> tuple[EntryGroup, ...]:
+        """The stakes by when they enter e-Holm."""
+        return self._groups
+
+    def at_entry(self, place: int) -> Array:
+        """What a group of stakes had added to the evidence when it entered, as a logarithm that is not below it."""
+        if place in self._entries:
+            return self._entries[place]
+        shape = (*self._batch, len(self._design.models), len(self._design.models))
+        return self._space.zeros(*shape) + math.log(self._groups[place].weight) * (1.0 - 4 * UNIT)
+
+    @property
+    def _is_staggered(self) -> bool:
+        return len(self._groups) > 1
 
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
 
         **Guarantee:** with probability at least ``1 - alpha`` all of them hold, at every look at once.
         """
-        return self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions))
+        return self.tested_only(self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions)))
 
     def _with_frozen(self, name: str, active: Array) -> Array:
-        """The values of the active models among those that were frozen, and NaN where nothing is tested."""
-        xp = self._space.xp
-        if self._frozen:
-            whole = self._frozen[name].copy()
-            whole[np.ix_(self._active, self._active)] = to_numpy(active)
-            active = self._space.asarray(whole)
-        return xp.where(self._tested_there, active, xp.nan)
+        """The values of the active models among those that were frozen."""
+        if not self._frozen:
+            return active
+        whole = self._frozen[name].copy()
+        whole[..., self._active[:, None], self._active] = to_numpy(active)
+        return self._space.asarray(whole)
+
+    def tested_only(self, values: Array) -> Array:
+        """The values, with NaN where nothing is tested."""
+        return self._space.xp.where(self._tested_there, values, self._space.xp.nan)
 
     def stop(self, models: Sequence[str]) -> None:
         """Freeze every direction that touches these models; later panels leave them out.
@@ -171,10 +205,13 @@ class Evidence:
         if unknown:
             raise DesignError(f"model {quoted(unknown[0])} cannot be stopped: it is not an active model of this design")
         stopped = np.isin(np.array(self._design.models, dtype=object), np.array(list(models), dtype=object))
-        self._frozen = {
+        frozen = {
             "log_e": np.nan_to_num(to_numpy(self.log_e()), nan=0.0),
             "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
         }
+        if self._is_staggered:
+            frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
+        self._frozen = frozen
         self._totals = self._all_totals()
         rows = np.flatnonzero(~stopped[self._active])
         self._mixture.keep(rows)
@@ -193,6 +230,7 @@ class Evidence:
             "runs": self._runs,
         }
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
+        arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
         arrays |= self._mixture.state()
         buffer = io.BytesIO()
@@ -218,6 +256,11 @@ class Evidence:
             evidence._active = arrays["active"]
             evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
             evidence._frozen = _with_prefix(arrays, "frozen_")
+            entries = {int(place): array for place, array in _with_prefix(arrays, "entry_").items()}
+            due = {place for place, group in enumerate(evidence._groups) if 0 < group.after <= evidence._count}
+            if entries.keys() != due:
+                raise ValueError("not the evidence at the entries that have passed")
+            evidence._entries = {place: evidence._space.asarray(array) for place, array in entries.items()}
             evidence._predictor.restore(_with_prefix(arrays, "prediction."))
             evidence._mixture.restore(arrays, totals=evidence._totals[evidence._active], count=evidence._count)
             evidence._decided = evidence._decided or evidence._count > 0

@@ -18,6 +18,7 @@ import numpy as np
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import (
+    Bound,
     Columns,
     Features,
     Floats,
@@ -28,6 +29,7 @@ from bbedge.core.penalties import (
     bernstein_psi,
     sharp_tail,
     some_pairs,
+    toward,
 )
 from bbedge.core.predictions import Places, some
 
@@ -279,15 +281,14 @@ class PenaltyBySize(_Polynomial):
                 power += n * reach**j
             self._arrays[f"mass{j}"][size, ...] += power * (2.0 ** (j - 1) * _UP)
 
-    def features(self, terms: int) -> Features:
+    def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
         kept: list[tuple[Array, Array]] = []
         for j, coefficients in self._powers.items():
             error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays[f"mass{j}"]
             error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
-            if coefficients.min() < 0.0:
-                error = -error  # the penalty falls as this sum grows
-            kept.append((self._arrays[f"sums{j}"], error))
+            falls = coefficients.min() < 0.0  # the penalty falls as this sum grows
+            kept.append((self._arrays[f"sums{j}"], -toward(bound) * error if falls else toward(bound) * error))
         return self._reader(kept)
 
 
@@ -339,11 +340,11 @@ class PenaltyByStake(_Polynomial):
             ):
                 self._arrays[name] += factor * _UP * xp.moveaxis(reach**power @ weights, -1, 0)
 
-    def features(self, terms: int) -> Features:
+    def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
         error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays["mass"]
         error += self._residual_error * self._arrays["lower_mass"]
-        return self._reader([(self._arrays["sums"], error)])
+        return self._reader([(self._arrays["sums"], toward(bound) * error)])
 
 
 def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dict[int, Floats]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +25,27 @@ _DECIMALS = 4  # enough for a drawing
 
 
 class Look:
-    """What one look at the evidence showed."""
+    """What one look at the evidence showed. Arrays are copied from their device when they are first asked for."""
 
-    def __init__(self, *, replicate: int, log_e: Array, edges: Array) -> None:
+    def __init__(
+        self, *, replicate: int, log_e: Array, edges: Array, alpha: float, log_w: Callable[[], Array] | None = None
+    ) -> None:
         self.replicate = replicate
         """The replicate after which the look was taken."""
         self._log_e = log_e
         self._edges = edges
+        self._alpha = alpha
+        self._log_w = log_w
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return int(self._log_e.shape[-1])
+
+    @property
+    def edges_there(self) -> Array:
+        """The edges, on the device where they were found."""
+        return self._edges
 
     @cached_property
     def log_e(self) -> Matrix:
@@ -37,8 +54,18 @@ class Look:
 
     @cached_property
     def edges(self) -> NDArray[np.bool_]:
-        """The directions certified at this look."""
+        """The directions certified at this look; in a design with memory, at this or an earlier one."""
         return to_numpy(self._edges)
+
+    @cached_property
+    def log_w(self) -> Matrix | None:
+        """What staggered e-Holm compares with its threshold; ``None`` for direct e-Holm, which compares ``log_e``."""
+        return None if self._log_w is None else to_numpy(self._log_w())
+
+    @cached_property
+    def log_threshold(self) -> float:
+        """What ``log_w``, or without it ``log_e``, must reach."""
+        return log_threshold(self.log_e, self._alpha) if self._log_w is None else -math.log(self._alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +87,11 @@ class History:
     replicates: tuple[int, ...]
     """The replicate before each look that was kept."""
     log_thresholds: tuple[float, ...]
-    """What ``log_e`` had to reach at each of these looks."""
-    log_e: Matrix
-    """Looks x models x models, in the order of the design; NaN where not tested."""
+    """What had to be reached at each of these looks."""
+    values: Matrix
+    """What had to reach it: looks x models x models, in the order of the design; NaN where not tested."""
+    kind: Literal["log_e", "log_w"] = "log_e"
+    """What the values are: evidence, or the wealth of staggered e-Holm."""
 
     def __repr__(self) -> str:
         return f"History({len(self.replicates)} looks, to replicate {self.replicates[-1]})"
@@ -71,21 +100,20 @@ class History:
 class Recorder:
     """Keeps looks as they are taken, and never more than a bounded number of them."""
 
-    def __init__(self, *, alpha: float) -> None:
-        self._alpha = alpha
+    def __init__(self) -> None:
         self._kept: list[History] = []
         self._last: History | None = None
         self._stride = 1
 
     def record(self, look: Look) -> None:
         """Keep a look."""
-        # By the array on its device: with many models, nothing is copied from there.
-        if look._log_e.shape[0] > MOST_MODELS:
+        if look.n_models > MOST_MODELS:  # with many models, nothing is copied from a device
             return
         self._last = History(
             replicates=(look.replicate,),
-            log_thresholds=(round(log_threshold(look.log_e, self._alpha), _DECIMALS),),
-            log_e=np.round(look.log_e, _DECIMALS)[None],
+            log_thresholds=(round(look.log_threshold, _DECIMALS),),
+            values=np.round(look.log_e if look.log_w is None else look.log_w, _DECIMALS)[None],
+            kind="log_e" if look.log_w is None else "log_w",
         )
         if (look.replicate - 1) % self._stride == 0:
             self._kept.append(self._last)
@@ -101,5 +129,6 @@ class Recorder:
         return History(
             replicates=tuple(each.replicates[0] for each in kept),
             log_thresholds=tuple(each.log_thresholds[0] for each in kept),
-            log_e=np.concatenate([each.log_e for each in kept]),
+            values=np.concatenate([each.values for each in kept]),
+            kind=self._last.kind,
         )

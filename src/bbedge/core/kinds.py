@@ -16,6 +16,9 @@ PredictionRule = Literal["running-mean", "two-way"]
 StakeRule = Literal["paper", "design"]
 """Where the stake grid comes from."""
 
+Holm = Literal["direct", "staggered"]
+"""How evidence becomes edges: every look by itself, or with stakes that enter one after the other and with memory."""
+
 SpendingRule = Literal["open-ended", "equal"]
 """How an error budget is shared out over the claims of a growing leaderboard."""
 

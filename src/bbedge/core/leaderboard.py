@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, Unpack
@@ -14,13 +15,15 @@ from bbedge.core.arrays import Array, to_numpy
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard, check_k
 from bbedge.core.design import Design
-from bbedge.core.eholm import e_holm, log_threshold
+from bbedge.core.eholm import log_threshold
 from bbedge.core.evidence import DAMAGED, Evidence, load_arrays, write_archive
 from bbedge.core.graph import Graph
 from bbedge.core.history import Look, LookCount, Recorder
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.core.notes import Note
+from bbedge.core.procedure import Procedure
 from bbedge.core.scores import DesignOptions, Scores
+from bbedge.core.staggered import Wealth
 from bbedge.core.stakes import Stakes
 from bbedge.errors import DataError, DesignError
 
@@ -59,9 +62,9 @@ class Certifier:
         n_models = len(design.models)
         self._design = design
         self._evidence = Evidence(design, device=device)
-        self._first_certified: Array = np.zeros((n_models, n_models), dtype=np.int64)
+        self._procedure = Procedure(design)
         self._looks: list[LookCount] = []
-        self._recorder: Recorder | None = Recorder(alpha=design.alpha)
+        self._recorder: Recorder | None = Recorder()
         nothing = np.zeros((n_models, n_models), dtype=np.bool_)
         self._current: tuple[Array, Array] = nothing, nothing  # edges and their closure
 
@@ -73,21 +76,17 @@ class Certifier:
     def update(self, panel: object) -> Look:
         """Take in the next replicate and look."""
         self._evidence.update(panel)
-        log_e = self._evidence.log_e()
-        edges = e_holm(log_e, alpha=self._design.alpha)
-        replicate, xp = self._evidence.replicates, self._evidence.space.xp
-        first = xp.asarray(self._first_certified, device=self._evidence.space.device)
-        self._first_certified = xp.where(edges & (first == 0), replicate, first)
+        look = self._procedure.look(self._evidence)
+        edges, xp = look.edges_there, self._evidence.space.xp
         reach = closure(edges)
         self._current = edges, reach
         self._looks.append(
             LookCount(
-                replicate=replicate,
+                replicate=look.replicate,
                 edges=int(xp.count_nonzero(edges)),
                 resolved_pairs=int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach))),
             )
         )
-        look = Look(replicate=replicate, log_e=log_e, edges=edges)
         if self._recorder is not None:
             self._recorder.record(look)
         return look
@@ -100,7 +99,7 @@ class Certifier:
 
     def standing_edges(self) -> NDArray[np.bool_]:
         """Everything certified at any look so far."""
-        return to_numpy(self._first_certified > 0)
+        return to_numpy(self._procedure.first > 0)
 
     def stop(self, models: Sequence[str]) -> None:
         """Freeze these models: see :meth:`Evidence.stop`."""
@@ -112,7 +111,7 @@ class Certifier:
         looks = [(look.replicate, look.edges, look.resolved_pairs) for look in self._looks]
         arrays = {
             "evidence": np.frombuffer(self._evidence.to_bytes(), dtype=np.uint8),
-            "first_certified": to_numpy(self._first_certified),
+            "first_certified": to_numpy(self._procedure.first),
             "current": to_numpy(self._current[0]),
             "looks": np.array(looks).reshape(-1, 3),
         }
@@ -126,7 +125,7 @@ class Certifier:
         certifier = cls(design)
         try:
             certifier._evidence = Evidence.from_bytes(design, arrays["evidence"].tobytes())
-            certifier._first_certified = arrays["first_certified"]
+            certifier._procedure.first = arrays["first_certified"]
             certifier._current = arrays["current"], closure(arrays["current"])
             certifier._looks = [
                 LookCount(replicate=int(r), edges=int(n), resolved_pairs=int(p)) for r, n, p in arrays["looks"]
@@ -139,17 +138,27 @@ class Certifier:
 
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
-        log_e = to_numpy(self._evidence.log_e())
+        design, evidence, standing = self._design, self._evidence, self.standing_edges()
+        log_e, log_w = to_numpy(evidence.log_e()), None
+        if design.holm == "staggered" and evidence.replicates:
+            log_w = to_numpy(Wealth(evidence, evidence.log_groups()).log(evidence.space.bools(standing)))
+        threshold = (
+            log_threshold(log_e, design.certificate_alpha) if log_w is None else -math.log(design.certificate_alpha)
+        )
+        bounds = to_numpy(evidence.lower_bounds())
+        if design.is_joint:  # where both hold, a certified direction exceeds tau
+            bounds = np.where(standing, np.maximum(bounds, design.tau), bounds)
         return Leaderboard(
-            design=self._design,
-            replicates=self._evidence.replicates,
-            means=self._evidence.means,
+            design=design,
+            replicates=evidence.replicates,
+            means=evidence.means,
             log_e=log_e,
-            log_thresholds=np.where(np.isnan(log_e), np.nan, log_threshold(log_e, self._design.alpha)),
-            lower_bounds=to_numpy(self._evidence.lower_bounds()),
+            log_w=log_w,
+            log_thresholds=np.where(np.isnan(log_e), np.nan, threshold),
+            lower_bounds=bounds,
             current=self.current,
-            standing=Graph(self.standing_edges()),
-            first_certified=to_numpy(self._first_certified).copy(),
+            standing=Graph(standing),
+            first_certified=to_numpy(self._procedure.first).copy(),
             looks=tuple(self._looks),
             history=None if self._recorder is None else self._recorder.history(),
         )
@@ -169,13 +178,15 @@ def certify(
     *,
     alpha: float = 0.05,
     tau: float = 0.0,
-    method: Method = "bb-edge",
+    method: Method = "bb-edge-x",
     evidence: EvidenceKind | None = None,
     prediction: PredictionRule | None = None,
     stakes: StakeRule | Stakes | Sequence[float] | None = None,
     blocks: Sequence[str] | Literal["item", "one"] | None = None,
     candidate: Sequence[str] | None = None,
     copies: Copies = "refuse",
+    margin_share: float | None = None,
+    planned: int | None = None,
     device: str | None = None,
 ) -> Leaderboard:
     """Certify scores in one go, as ``bbedge certify`` does.
@@ -184,7 +195,9 @@ def certify(
     a fraction of the score range. ``evidence``, ``prediction`` and ``stakes`` override parts of the ``method``,
     ``blocks`` the blocks of the scores. ``candidate`` restricts the tests to directions from these models to all
     others. Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they
-    count. ``device`` is where to compute, for instance ``"cuda"``; ``None`` is NumPy.
+    count. ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of replicates that were
+    planned before any was seen (never the number there are). ``device`` is where to compute, for instance ``"cuda"``;
+    ``None`` is NumPy.
 
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 
@@ -202,6 +215,8 @@ def certify(
         blocks=scores.blocks if blocks is None else blocks,
         candidate=candidate,
         copies=copies,
+        margin_share=margin_share,
+        planned=planned,
     )
     return certify_design(scores, design, device=device)
 
@@ -213,12 +228,14 @@ def certify_pilot_top_k(
     pilot: int,
     alpha: float = 0.05,
     tau: float = 0.0,
-    method: Method = "bb-edge",
+    method: Method = "bb-edge-x",
     evidence: EvidenceKind | None = None,
     prediction: PredictionRule | None = None,
     stakes: StakeRule | Stakes | Sequence[float] | None = None,
     blocks: Sequence[str] | Literal["item", "one"] | None = None,
     copies: Copies = "refuse",
+    margin_share: float | None = None,
+    planned: int | None = None,
     device: str | None = None,
 ) -> Leaderboard:
     """Pilot-targeted Top-k: the first ``pilot`` replicates pick the candidate, the others test it.
@@ -243,6 +260,8 @@ def certify_pilot_top_k(
         stakes=stakes,
         blocks=scores.blocks if blocks is None else blocks,
         copies=copies,
+        margin_share=margin_share,
+        planned=planned,
     )
     return certify_design(scores, design, pilot=pilot, device=device)
 

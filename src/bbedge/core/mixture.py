@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from bbedge.core.gram import gram_penalty
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.penalties import (
     BettingPenalty,
+    Bound,
     Columns,
     Features,
     Floats,
@@ -31,6 +32,7 @@ from bbedge.core.penalties import (
     Penalty,
     Rows,
     State,
+    toward,
 )
 from bbedge.core.predictions import Places, some
 from bbedge.core.stakes import CENTRED_MAX
@@ -74,6 +76,7 @@ class Mixture:
             if places.size:
                 penalty = _penalty(design, stakes[places], space=space, pairs=pairs, reach=reach)
                 self._parts.append(_Part(centre, places, penalty))  # type: ignore[arg-type]
+        self._groups = design.entry_groups
         self._matrix, self._terms = self._stake_matrix()
         self._matrix_there = space.asarray(self._matrix)
 
@@ -94,28 +97,48 @@ class Mixture:
 
     def log_e(self) -> Array:
         """Natural logarithm of the evidence: (batch x) rows x columns; any number for a model against itself."""
-        space = self._space
+        return joined(self._space, self.log_groups())
+
+    def log_groups(self, bound: Bound = "lower") -> Array:
+        """Natural logarithm of what each group of stakes adds to the evidence: groups x (batch x) rows x columns.
+
+        A lower bound, or an upper one; any number for a model against itself.
+        """
+        space, shape = self._space, (len(self._groups), *self._pairs.shape)
         if not self._count:
-            return space.zeros(*self._pairs.shape)
-        out = space.empty(*self._pairs.shape)
-        reader, (height, width) = self._reader(is_sorted=self._is_sorted), self._tile_shape()
+            return space.zeros(*shape) + space.column([math.log(group.weight) for group in self._groups], len(shape))
+        out = space.empty(*shape)
+        reader, (height, width) = self._reader(is_sorted=self._is_sorted, bound=bound), self._tile_shape()
         for rows in _steps(out.shape[-2], height):
             strip = reader.strip(rows, slice(0, out.shape[-1]), with_selves=not self._is_sorted)
             for cols in _steps(out.shape[-1], width):
                 tile = strip[..., cols]
                 flat = space.xp.reshape(tile, (tile.shape[0], -1))
-                out[..., rows, cols] = space.xp.reshape(self._mixed(flat), tuple(tile.shape[1:]))
+                mixed = self._mixed(flat, bound)
+                out[..., rows, cols] = space.xp.reshape(mixed, (len(self._groups), *tile.shape[1:]))
         return reader.in_place(out)
 
-    def _mixed(self, features: Array) -> Array:
-        """The logarithm of the mixture of a tile of directions, rounded down."""
-        xp = self._space.xp
-        exponents = self._adding(features) @ features
-        peak = xp.max(exponents, axis=0)
-        exponents -= peak
-        value = peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
-        value -= (len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value)
+    def _mixed(self, features: Array, bound: Bound) -> Array:
+        """The logarithm of the mixture of each group, for a tile of directions."""
+        xp, sign = self._space.xp, toward(bound)
+        if len(self._groups) == 1 and bound == "lower":
+            value = _log_sum(xp, self._adding(features) @ features)[None, :]
+        else:
+            matrix = self._matrix_there if bound == "lower" else self._space.asarray(self._upper_matrix)
+            exponents = matrix @ features
+            value = xp.stack([_log_sum(xp, self._space.take(exponents, places, axis=0)) for places in self._places])
+        value -= sign * ((len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value))
         return value
+
+    @cached_property
+    def _places(self) -> list[Rows]:
+        return [np.array(group.stakes) for group in self._groups]
+
+    @cached_property
+    def _upper_matrix(self) -> Floats:
+        matrix = self._matrix.copy()
+        matrix[:, 1] = 2 * self._log_weights - matrix[:, 1]
+        return matrix
 
     def _adding(self, features: Array) -> Array:
         """The rows of the stakes that add to the evidence of a tile.
@@ -143,7 +166,7 @@ class Mixture:
         if not self._count or self._slopes.max() <= LEAST_SLOPE:
             return space.zeros(*self._pairs.shape) - 1.0
         out = space.empty(*self._pairs.shape)
-        target = math.log(n_directions / self._design.alpha)
+        target = math.log(n_directions / self._design.margin_alpha)
         reader = self._reader()
         *batch, n_rows, n_cols = self._pairs.shape
         height = max(1, 2 * space.tile // max(1, self._matrix.shape[1] * n_cols * math.prod(batch)))
@@ -198,7 +221,7 @@ class Mixture:
             column += coefficients.shape[1]
         return matrix, terms
 
-    def _reader(self, *, is_sorted: bool = False) -> _Reader:
+    def _reader(self, *, is_sorted: bool = False, bound: Bound = "lower") -> _Reader:
         orders: tuple[Rows | None, Rows | None] = (None, None)
         if is_sorted:
             totals = to_numpy(self._totals)
@@ -208,11 +231,11 @@ class Mixture:
             pairs=self._pairs,
             orders=orders,
             n_features=self._matrix.shape[1],
-            features=[part.penalty.features(self._terms) for part in self._parts],
+            features=[part.penalty.features(self._terms, bound) for part in self._parts],
             totals=self._totals,
             drift=self._count * self._design.tau,
             # Summation of the items, then one addition a replicate; and the roundings of the product.
-            total_error=(self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
+            total_error=toward(bound) * (self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
         )
 
     def keep(self, rows: Rows) -> None:
@@ -262,7 +285,7 @@ class _Reader:
         return (rows if of_rows is None else of_rows[rows]), (cols if of_cols is None else of_cols[cols])
 
     def advantage(self, rows: slice, cols: slice) -> Array:
-        """``T`` of some directions, rounded down."""
+        """``T`` of some directions, rounded down; up, for an upper bound."""
         some_rows, some_cols = self._places(rows, cols)
         low = self.totals[..., self.pairs.rows] * ((1.0 - self.total_error) / 2)
         high = (self.totals[..., self.pairs.cols] + self.drift) * ((1.0 + self.total_error) / 2)
@@ -299,6 +322,22 @@ class _Reader:
             if order is not None:
                 found = self.space.take(found, np.argsort(order), axis=axis)
         return found
+
+
+def joined(space: Space, log_groups: Array) -> Array:
+    """The logarithm of the evidence, rounded down, from what groups of stakes add to it."""
+    if log_groups.shape[0] == 1:
+        return log_groups[0, ...]
+    value = _log_sum(space.xp, log_groups + 0.0)
+    value -= (2 * log_groups.shape[0] + 16) * UNIT * (1.0 + space.xp.abs(value))
+    return value
+
+
+def _log_sum(xp: Any, exponents: Array) -> Array:  # noqa: ANN401 - libraries have no common type
+    """The logarithm of the sum of exponentials over the first axis; overwrites its argument."""
+    peak = xp.max(exponents, axis=0)
+    exponents -= peak
+    return peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
 
 
 def _steps(n: int, step: int) -> Iterator[slice]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ State = dict[str, np.ndarray]
 Columns = Callable[[Places, Array | None], Array]
 """Gives the residuals of some blocks, (batch x) models x those blocks, in an array that may be overwritten: a new one,
 or the one that is given for it."""
+Bound = Literal["lower", "upper"]
+"""On which side of the exact evidence a number is: below it where it certifies, above it where it is divided by."""
 Features = Callable[[Places, Places], list[Array]]
 """Gives the features of some rows and columns: arrays of features x (batch x) rows x columns, to be put together."""
 
@@ -94,10 +96,11 @@ class Penalty(Protocol):
         """Add a replicate of per-model residuals; a pair's is ``(res_a - res_b) / 2 - shift``."""
         ...
 
-    def features(self, terms: int) -> Features:
-        """The features, such that ``coefficients @ features`` is at least the penalty.
+    def features(self, terms: int, bound: Bound = "lower") -> Features:
+        """The features, such that ``coefficients @ features`` is at least the penalty, for a lower bound of evidence.
 
-        That stays true if the product is computed in float64 with at most ``terms`` roundings.
+        For an upper bound it is at most the penalty. Both stay true if the product is computed in float64 with at most
+        ``terms`` roundings.
         """
         ...
 
@@ -112,6 +115,11 @@ class Penalty(Protocol):
     def restore(self, state: State) -> None:
         """Take over what :meth:`state` returned."""
         ...
+
+
+def toward(bound: Bound) -> int:
+    """The sign with which a penalty's error is added to it."""
+    return 1 if bound == "lower" else -1
 
 
 def some_pairs(space: Space, array: Array, rows: Places, cols: Places) -> Array:
@@ -162,9 +170,9 @@ class HoeffdingPenalty:
         """See :class:`Penalty`."""
         self._count += 1
 
-    def features(self, terms: int) -> Features:
+    def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
-        replicates = self._count * (1.0 + self._roundoff + 2 * terms * UNIT)
+        replicates = self._count * (1.0 + toward(bound) * (self._roundoff + 2 * terms * UNIT))
 
         def read(rows: Places, cols: Places) -> list[Array]:
             return [self._space.zeros(1, *self._batch, _length(rows), _length(cols)) + replicates]
@@ -259,10 +267,10 @@ class BettingPenalty:
             found.append(self._column(stakes, bet.ndim) * linear - xp.log(xp.prod(factors, axis=1)))
         return xp.concat(found, axis=0)
 
-    def features(self, terms: int) -> Features:
+    def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
-        up = 1.0 + (self._count + 128 + 2 * terms) * UNIT
-        slack = self._column(self._roundoff_there * self._count, self._sums.ndim)
+        up = 1.0 + toward(bound) * (self._count + 128 + 2 * terms) * UNIT
+        slack = self._column(self._roundoff_there * (toward(bound) * self._count), self._sums.ndim)
 
         def read(rows: Places, cols: Places) -> list[Array]:
             # Every bet's penalty is nonnegative, so a negative sum can only be rounding.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.core.kinds import Copies, EvidenceKind, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.notes import Note
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
@@ -31,6 +31,10 @@ class DesignOptions(TypedDict, total=False):
     candidate: Sequence[str] | None
     newcomer: str | None
     copies: Copies
+    margin_share: float | None
+    planned: int | None
+    holm: Holm | None
+    edition: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

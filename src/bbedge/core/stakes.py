@@ -19,6 +19,8 @@ CENTRED_MAX = 0.95
 _PAPER_COUNT = 41
 _DESIGN_COUNT = 12
 _KAPPA_MIN, _KAPPA_MAX = 1 / 80, 25.0
+_NOISY_FOR = 40  # beyond 1,000 planned replicates, kappa grows by one for so many of them
+_WAIT = 0.7
 
 
 def wide_max(tau: float) -> float:
@@ -66,6 +68,33 @@ class Stakes:
         return max(self.values) > CENTRED_MAX
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryGroup:
+    """Stakes that enter e-Holm together."""
+
+    after: int
+    """The replicate after which they enter; 0 is before the first."""
+    stakes: tuple[int, ...]
+    """Their places among the stakes of positive weight."""
+    weight: float
+    """The sum of their mixture weights."""
+
+
+def entry_groups(stakes: Stakes, entries: tuple[int, ...] | None) -> tuple[EntryGroup, ...]:
+    """The stakes by the replicate after which they enter; all before the first, if that is ``None``."""
+    weights = stakes.weights
+    present = [g for g, weight in enumerate(weights) if weight > 0.0]
+    times = [0 if entries is None else entries[g] for g in present]
+    return tuple(
+        EntryGroup(
+            after=after,
+            stakes=tuple(place for place, time in enumerate(times) if time == after),
+            weight=math.fsum(weights[g] for g, time in zip(present, times, strict=True) if time == after),
+        )
+        for after in sorted(set(times))
+    )
+
+
 def _normalised(weights: tuple[float, ...]) -> tuple[float, ...]:
     """The weights with a sum of at most 1: a larger sum would be evidence before there are any data."""
     total = math.fsum(weights)
@@ -86,21 +115,39 @@ def paper_stakes() -> Stakes:
     )
 
 
-def design_stakes(*, alpha: float, tau: float, n_directions: int, effective_blocks: float) -> Stakes:
+def design_stakes(
+    *, alpha: float, tau: float, n_directions: int, effective_blocks: float, planned: int | None = None
+) -> Stakes:
     """Twelve stakes fitted to the size of the design, from one quiet replicate to a hundred noisy ones.
 
     The stake that certifies first when the block noise has accumulated to ``kappa`` per block is near
-    ``sqrt(2 log(H / alpha) / (M_eff kappa))``; ``kappa`` runs over a geometric grid from 1/80 to 25 and the result
-    is capped at :func:`wide_max`. Nothing here depends on a score.
+    ``sqrt(2 log(H / alpha) / (M_eff kappa))``; the result is capped at :func:`wide_max`. ``planned`` is the number of
+    replicates for which the grid of ``kappa`` is made. Nothing here depends on a score.
     """
     cap = wide_max(tau)
-    ratio = _KAPPA_MAX / _KAPPA_MIN
     budget = 2.0 * math.log(n_directions / alpha)
-    values = []
-    for g in range(_DESIGN_COUNT):
-        kappa = _KAPPA_MIN * ratio ** (g / (_DESIGN_COUNT - 1))
-        values.append(min(cap, math.sqrt(budget / (effective_blocks * kappa))))
+    values = (min(cap, math.sqrt(budget / (effective_blocks * kappa))) for kappa in _kappas(planned))
     return Stakes(rule="design", values=tuple(values), weights=(1.0 / _DESIGN_COUNT,) * _DESIGN_COUNT)
+
+
+def design_entries(planned: int | None = None) -> tuple[int, ...]:
+    """The replicates after which each of the :func:`design_stakes` enters staggered e-Holm.
+
+    A stake is made for noise that takes about ``4 kappa`` replicates of the noisiest scores to accumulate, and most of
+    its gain comes after the first ``0.7 kappa`` of any scores. Until then, the data show which directions cannot win.
+
+    >>> design_entries(), design_entries(planned=4)
+    ((0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 17), (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    """
+    # What is a whole number but for rounding must be the same on every platform.
+    return tuple(math.floor(_WAIT * kappa + 1e-9) for kappa in _kappas(planned))
+
+
+def _kappas(planned: int | None) -> tuple[float, ...]:
+    """A geometric grid of accumulated noise: from that of the quietest scores to that of all planned replicates."""
+    most = _KAPPA_MAX if planned is None else max(min(_KAPPA_MAX, planned / 4), planned / _NOISY_FOR)
+    ratio = most / _KAPPA_MIN
+    return tuple(_KAPPA_MIN * ratio ** (g / (_DESIGN_COUNT - 1)) for g in range(_DESIGN_COUNT))
 
 
 def given_stakes(values: tuple[float, ...], weights: tuple[float, ...] | None = None) -> Stakes:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.design import Design, Family
+from bbedge.core.design import Design
+from bbedge.core.family import Family
 from bbedge.core.evidence import write_archive
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError

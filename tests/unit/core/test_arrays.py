@@ -46,7 +46,15 @@ def test_every_library_gives_the_same_leaderboard(name, kind, tau, stakes, rule)
     rng = np.random.default_rng(5)
     models = list("abcdef")
     design = Design.make(
-        models, ITEMS, blocks=BLOCKS, evidence=kind, tau=tau, stakes=stakes, prediction=rule, alpha=0.2
+        models,
+        ITEMS,
+        blocks=BLOCKS,
+        evidence=kind,
+        tau=tau,
+        stakes=stakes,
+        prediction=rule,
+        alpha=0.2,
+        method="bb-edge",
     )
     lift = np.linspace(0, 0.5, 6)[:, None]
     panels = [np.clip(0.5 * rng.random((6, len(ITEMS))) + lift, 0, 1) for _ in range(6)]
@@ -79,7 +87,7 @@ def test_every_library_reads_many_tiles(monkeypatch, name, kind):
     monkeypatch.setattr(arrays, "_accelerated", lambda xp, place: replace(make(xp, place), tile=1 << 15))
     rng = np.random.default_rng(6)
     panels = [(rng.random((60, 40)) < rng.permutation(60)[:, None] / 60).astype(float) for _ in range(2)]
-    design = Design.make([f"m{i}" for i in range(60)], [f"q{i}" for i in range(40)], evidence=kind)
+    design = Design.make([f"m{i}" for i in range(60)], [f"q{i}" for i in range(40)], evidence=kind, method="bb-edge")
     here, there = Evidence(design), Evidence(design)
     for panel in panels:
         here.update(panel)
@@ -91,7 +99,7 @@ def test_every_library_reads_many_tiles(monkeypatch, name, kind):
 @pytest.mark.parametrize("kind", ["hoeffding", "bernstein", "sharp", "betting"])
 @pytest.mark.parametrize("rule", ["running-mean", "two-way"])
 def test_a_batch_is_its_members(kind, rule):
-    design = Design.make(list("abcd"), ITEMS, blocks=BLOCKS, evidence=kind, prediction=rule, tau=0.01)
+    design = Design.make(list("abcd"), ITEMS, blocks=BLOCKS, evidence=kind, prediction=rule, tau=0.01, method="bb-edge")
     panels = np.random.default_rng(6).random((5, 2, 3, 4, len(ITEMS)))
     batch = Evidence(design, batch=(2, 3))
     alone = {place: Evidence(design) for place in itertools.product(range(2), range(3))}
@@ -111,7 +119,7 @@ def test_a_batch_is_its_members(kind, rule):
 
 def test_a_batch_cannot_stop_models():
     with pytest.raises(DesignError, match="one by one"):
-        Evidence(Design.make(["a", "b"], ["q"]), batch=(2,)).stop(["a"])
+        Evidence(Design.make(["a", "b"], ["q"], method="bb-edge"), batch=(2,)).stop(["a"])
 
 
 @pytest.mark.parametrize("name", ["strict", "torch"])

@@ -13,7 +13,7 @@ ITEMS = ["q1", "q2", "q3", "q4"]
 
 
 def make(**options):
-    return Design.make(options.pop("models", MODELS), options.pop("items", ITEMS), **options)
+    return Design.make(options.pop("models", MODELS), options.pop("items", ITEMS), **({"method": "bb-edge"} | options))
 
 
 # What is refused -------------------------------------------------------------------------------------------------
@@ -130,9 +130,89 @@ def test_design_stakes_see_the_blocks_the_level_and_the_family():
         for options in ({}, {"blocks": "one"}, {"alpha": 0.01}, {"candidate": ["a"]})
     ]
     assert len(set(values)) == 4
-    # Last stake: sqrt(2 log(H / alpha) / (25 M)), with six directions and four blocks.
-    assert values[0] == pytest.approx((2 * np.log(6 / 0.05) / (25 * 4)) ** 0.5, rel=1e-12)
-    assert values[3] == pytest.approx((2 * np.log(2 / 0.05) / (25 * 4)) ** 0.5, rel=1e-12)
+    # Last stake: sqrt(2 log(H / alpha) / (25 M)), with six directions and four blocks, at the certificates' level.
+    assert values[0] == pytest.approx((2 * np.log(6 / 0.04) / (25 * 4)) ** 0.5, rel=1e-12)
+    assert values[3] == pytest.approx((2 * np.log(2 / 0.04) / (25 * 4)) ** 0.5, rel=1e-12)
+    # With four replicates planned, kappa ends at 1; with two thousand, at 50.
+    for planned, most in ((4, 1.0), (100, 25.0), (1000, 25.0), (2000, 50.0)):
+        last = make(method="bb-edge-x", planned=planned).stakes.values[-1]
+        assert last == pytest.approx(min(1.9, (2 * np.log(6 / 0.04) / (most * 4)) ** 0.5), rel=1e-12)
+
+
+# Editions --------------------------------------------------------------------------------------------------------
+
+
+def test_the_default_is_the_second_edition_of_bb_edge_x():
+    design = Design.make(MODELS, ITEMS)
+    assert (design.method, design.edition, design.margin_share, design.holm) == ("bb-edge-x", 2, 0.2, "staggered")
+    assert design.certificate_alpha == pytest.approx(0.04)
+    assert design.margin_alpha == pytest.approx(0.01)
+    assert design.certificate_alpha + design.margin_alpha <= design.alpha
+    assert design.is_joint
+    assert design.has_memory
+
+
+def test_bb_edge_stays_as_published():
+    design = make()
+    assert (design.edition, design.margin_share, design.holm, design.planned) == (1, 0.0, "direct", None)
+    assert (design.certificate_alpha, design.margin_alpha) == (0.05, 0.05)
+    assert not design.is_joint
+    assert not design.has_memory
+
+
+def test_the_first_edition_of_bb_edge_x_is_what_it_was():
+    first = Design.make(["a", "b", "c"], ["q1", "q2", "q3"], method="bb-edge-x", edition=1)
+    assert first.hash == "986be383553679cd4baa69ad265a9e0b971609a266d3e0a8a97e31d52678fb57"
+    assert first.stakes.values[-1] == pytest.approx(0.3573044170930271, rel=1e-15)
+    assert (first.holm, first.margin_share, first.certificate_alpha) == ("direct", 0.0, 0.05)
+
+
+def test_without_a_share_margins_have_alpha_for_themselves():
+    design = make(method="bb-edge-x", margin_share=0)
+    assert (design.certificate_alpha, design.margin_alpha, design.is_joint) == (0.05, 0.05, False)
+
+
+def test_staggered_e_holm_is_for_designs_up_to_a_size(monkeypatch):
+    monkeypatch.setattr(module, "STAGGERED_LIMIT", 6)
+    assert make(method="bb-edge-x").holm == "staggered"
+    monkeypatch.setattr(module, "STAGGERED_LIMIT", 5)
+    assert make(method="bb-edge-x").holm == "direct"
+    assert make(method="bb-edge-x", holm="staggered").holm == "staggered"
+    assert make(method="bb-edge-x", stakes="paper").holm == "direct"
+
+
+def test_everything_new_is_in_the_hash():
+    made = [
+        {},
+        {"margin_share": 0.0},
+        {"margin_share": 0.3},
+        {"holm": "direct"},
+        {"planned": 3},
+        {"planned": 4},
+        {"edition": 1},
+    ]
+    assert len({make(method="bb-edge-x", **options).hash for options in made}) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "bb-edge", "margin_share": 0.2}, "margin_share = 0.2 is not part of bb-edge"),
+        ({"method": "bb-edge", "planned": 3}, "planned = 3 is not part of bb-edge"),
+        ({"method": "bb-edge", "holm": "staggered"}, "holm = 'staggered' is not part of bb-edge"),
+        ({"method": "bb-edge", "edition": 2}, "edition 2 of bb-edge is not known"),
+        ({"edition": 3}, "edition 3 of bb-edge-x is not known"),
+        ({"margin_share": 1.0}, "choose 0 <= margin_share < 1"),
+        ({"margin_share": float("nan")}, "choose 0 <= margin_share < 1"),
+        ({"planned": 0}, "a whole number of at least 1"),
+        ({"planned": 2.5}, "a whole number of at least 1"),
+        ({"planned": 3, "stakes": "paper"}, "has no meaning with paper stakes"),
+        ({"holm": "staggered", "stakes": "paper"}, "needs the design stakes"),
+    ],
+)
+def test_what_a_method_does_not_have_is_refused(options, message):
+    with pytest.raises(BbedgeError, match=message):
+        make(**({"method": "bb-edge-x"} | options))
 
 
 # Families --------------------------------------------------------------------------------------------------------
@@ -157,7 +237,7 @@ def test_a_cross_set_family_tests_only_from_the_candidate_outwards():
 @pytest.mark.parametrize("candidate", [None, ["a"], ["d", "b", "b"]])
 @pytest.mark.parametrize("newcomer", [None, "c"])
 def test_directions_are_counted_as_the_mask_has_them_and_the_mask_can_be_had_in_parts(candidate, newcomer):
-    design = Design.make("abcde", ["q"], candidate=candidate, newcomer=newcomer)
+    design = Design.make("abcde", ["q"], candidate=candidate, newcomer=newcomer, method="bb-edge")
     assert design.n_directions == np.count_nonzero(design.tested)
     part = design.family.mask(design.models, slice(1, 4), slice(2, 5))
     np.testing.assert_array_equal(part, design.tested[1:4, 2:5])
@@ -165,7 +245,7 @@ def test_directions_are_counted_as_the_mask_has_them_and_the_mask_can_be_had_in_
 
 def test_the_hash_of_one_design_is_pinned():
     # Written down once: another platform, Python or release that gives another value breaks every saved design.
-    plain = Design.make(["a", "b"], ["q1", "q2", "q3"], blocks=["d1", "d1", "d2"])
+    plain = Design.make(["a", "b"], ["q1", "q2", "q3"], blocks=["d1", "d1", "d2"], method="bb-edge")
     assert plain.hash == "7e0a1c0ba4d188314182901378fdd8fdfbfa1a30beeb03268684f5600c5a0931"
     rich = Design.make(
         ["é", "b", 'c"\n'],
@@ -177,6 +257,7 @@ def test_the_hash_of_one_design_is_pinned():
         stakes=[0.1, 1.2],
         candidate=["b"],
         score_range=(0, 10),
+        method="bb-edge",
     )
     assert rich.hash == "4cdfa7f9ad0226396168c10d6b820821a9dcf58e8d7f0334f2965506a7339038"
 

@@ -26,7 +26,7 @@ def fed(design, panels=2, seed=0):
 
 def test_one_stake_one_item_by_hand():
     # a scores 1 and b scores 0, so Y = 1 and p = 1/2: 0.4 * 0.5 - (-log 0.6 - 0.4) / 4.
-    evidence = Evidence(Design.make(["a", "b"], ["q"], stakes=[0.4]))
+    evidence = Evidence(Design.make(["a", "b"], ["q"], stakes=[0.4], method="bb-edge"))
     evidence.update([[1.0], [0.0]])
     psi = -np.log(0.6) - 0.4
     assert evidence.log_e()[0, 1] == pytest.approx(0.2 - psi / 4, abs=1e-12)
@@ -38,7 +38,7 @@ def test_one_stake_one_item_by_hand():
 
 
 def test_a_wide_stake_predicts_the_null_value_by_hand():
-    evidence = Evidence(Design.make(["a", "b"], ["q"], tau=0.2, evidence="betting", stakes=[1.5]))
+    evidence = Evidence(Design.make(["a", "b"], ["q"], tau=0.2, evidence="betting", stakes=[1.5], method="bb-edge"))
     for _ in range(2):
         evidence.update([[1.0], [0.0]])
     assert evidence.log_e()[0, 1] == pytest.approx(2 * np.log(1 + 1.5 * 0.4), abs=1e-11)
@@ -46,7 +46,7 @@ def test_a_wide_stake_predicts_the_null_value_by_hand():
 
 
 def test_means_and_counts():
-    evidence = Evidence(Design.make(MODELS, ITEMS, blocks=["x", "x", "y"]))
+    evidence = Evidence(Design.make(MODELS, ITEMS, blocks=["x", "x", "y"], method="bb-edge"))
     assert evidence.replicates == 0
     evidence.update([[1, 0, 0], [1, 1, 1], [0, 0, 0]])
     evidence.update([[1, 1, 1], [1, 1, 1], [0, 0, 1]])
@@ -55,7 +55,7 @@ def test_means_and_counts():
 
 
 def test_a_bad_panel_leaves_the_evidence_as_it_was():
-    evidence = fed(Design.make(MODELS, ITEMS))
+    evidence = fed(Design.make(MODELS, ITEMS, method="bb-edge"))
     before = evidence.to_bytes()
     for bad in (np.full((3, 3), np.nan), np.zeros((2, 3)), np.full((3, 3), 1.5)):
         with pytest.raises(DataError):
@@ -64,7 +64,7 @@ def test_a_bad_panel_leaves_the_evidence_as_it_was():
 
 
 def test_evidence_does_not_follow_or_change_the_panel():
-    evidence, panel = Evidence(Design.make(MODELS, ITEMS)), np.full((3, 3), 0.25)
+    evidence, panel = Evidence(Design.make(MODELS, ITEMS, method="bb-edge")), np.full((3, 3), 0.25)
     evidence.update(panel)
     before = evidence.to_bytes()
     assert (panel == 0.25).all()
@@ -73,7 +73,7 @@ def test_evidence_does_not_follow_or_change_the_panel():
 
 
 def test_results_are_copies():
-    evidence = fed(Design.make(MODELS, ITEMS))
+    evidence = fed(Design.make(MODELS, ITEMS, method="bb-edge"))
     evidence.stop(["c"])
     before = evidence.to_bytes()
     evidence.log_e()[:] = 1e6
@@ -84,7 +84,7 @@ def test_results_are_copies():
 
 @pytest.mark.parametrize("kind", ["bernstein", "hoeffding", "sharp", "betting"])
 def test_reading_in_tiles_changes_nothing(kind):
-    evidence = fed(Design.make([f"m{i}" for i in range(7)], ITEMS, evidence=kind))
+    evidence = fed(Design.make([f"m{i}" for i in range(7)], ITEMS, evidence=kind, method="bb-edge"))
     whole, bounds = evidence.log_e(), evidence.lower_bounds()
     evidence._mixture._space = replace(evidence.space, tile=41 * 7 * 2)
     np.testing.assert_allclose(evidence.log_e(), whole, rtol=0, atol=1e-13)
@@ -92,7 +92,9 @@ def test_reading_in_tiles_changes_nothing(kind):
 
 
 def test_evidence_that_overflows_outside_of_logarithms():
-    design = Design.make(["a", "b"], [f"i{k}" for k in range(4000)], evidence="betting", stakes="design")
+    design = Design.make(
+        ["a", "b"], [f"i{k}" for k in range(4000)], evidence="betting", stakes="design", method="bb-edge"
+    )
     evidence = Evidence(design)
     panel = np.array([np.ones(4000), np.zeros(4000)])
     for _ in range(2):
@@ -117,7 +119,7 @@ def test_evidence_that_overflows_outside_of_logarithms():
 
 
 def test_stopping():
-    evidence = fed(Design.make(MODELS, ITEMS))
+    evidence = fed(Design.make(MODELS, ITEMS, method="bb-edge"))
     evidence.stop(["b"])
     assert evidence.active == ("a", "c")
     with pytest.raises(DataError, match="expected 2 models"):
@@ -130,7 +132,7 @@ def test_stopping():
 
 @pytest.mark.parametrize("names", [["z"], ["a", "z"], ["c"]])
 def test_only_an_active_model_can_be_stopped(names):
-    evidence = fed(Design.make(MODELS, ITEMS))
+    evidence = fed(Design.make(MODELS, ITEMS, method="bb-edge"))
     evidence.stop(["c"])
     before = evidence.to_bytes()
     with pytest.raises(DesignError, match="cannot be stopped"):
@@ -140,7 +142,7 @@ def test_only_an_active_model_can_be_stopped(names):
 
 @pytest.mark.parametrize("prediction", ["running-mean", "two-way"])
 def test_the_last_models_can_be_stopped(prediction):
-    evidence = fed(Design.make(MODELS, ITEMS, prediction=prediction))
+    evidence = fed(Design.make(MODELS, ITEMS, prediction=prediction, method="bb-edge"))
     log_e, bounds = evidence.log_e(), evidence.lower_bounds()
     evidence.stop(["a", "b"])
     evidence.update(np.ones((1, 3)))
@@ -155,24 +157,26 @@ def test_the_last_models_can_be_stopped(prediction):
 
 
 def test_a_state_of_another_design_is_refused():
-    state = fed(Design.make(MODELS, ITEMS)).to_bytes()
+    state = fed(Design.make(MODELS, ITEMS, method="bb-edge")).to_bytes()
     others = [
-        Design.make(MODELS, ITEMS, alpha=0.1),
-        Design.make(MODELS, ITEMS, evidence="hoeffding"),
-        Design.make(MODELS, ITEMS, blocks="one"),
-        Design.make(["a", "b", "d"], ITEMS),
+        Design.make(MODELS, ITEMS, alpha=0.1, method="bb-edge"),
+        Design.make(MODELS, ITEMS, evidence="hoeffding", method="bb-edge"),
+        Design.make(MODELS, ITEMS, blocks="one", method="bb-edge"),
+        Design.make(["a", "b", "d"], ITEMS, method="bb-edge"),
         # Same content and hash, other rows: the arrays would be read for the wrong models.
-        Design.make(["b", "a", "c"], ITEMS),
-        Design.make(MODELS, ["q2", "q1", "q3"]),
+        Design.make(["b", "a", "c"], ITEMS, method="bb-edge"),
+        Design.make(MODELS, ["q2", "q1", "q3"], method="bb-edge"),
     ]
-    assert Design.make(["b", "a", "c"], ITEMS).hash == Design.make(MODELS, ITEMS).hash
+    assert (
+        Design.make(["b", "a", "c"], ITEMS, method="bb-edge").hash == Design.make(MODELS, ITEMS, method="bb-edge").hash
+    )
     for other in others:
         with pytest.raises(DesignError, match="another design"):
             Evidence.from_bytes(other, state)
 
 
 def test_a_state_of_another_version_is_refused(monkeypatch):
-    design = Design.make(MODELS, ITEMS)
+    design = Design.make(MODELS, ITEMS, method="bb-edge")
     monkeypatch.setattr(module, "_STATE_VERSION", 99)
     state = fed(design).to_bytes()
     monkeypatch.undo()
@@ -183,11 +187,11 @@ def test_a_state_of_another_version_is_refused(monkeypatch):
 @pytest.mark.parametrize("state", [b"", b"PK", b"not a state", b"\x93NUMPY", b"\x80\x04N.", bytes(1000)])
 def test_what_is_no_state_is_refused(state):
     with pytest.raises(DataError, match="damaged"):
-        Evidence.from_bytes(Design.make(MODELS, ITEMS), state)
+        Evidence.from_bytes(Design.make(MODELS, ITEMS, method="bb-edge"), state)
 
 
 def test_a_truncated_state_is_refused():
-    design = Design.make(MODELS, ITEMS)
+    design = Design.make(MODELS, ITEMS, method="bb-edge")
     state = fed(design).to_bytes()
     for length in range(0, len(state), 61):
         with pytest.raises(BbedgeError):
@@ -196,7 +200,7 @@ def test_a_truncated_state_is_refused():
 
 @pytest.mark.parametrize("flip", [0x01, 0x80, 0xFF])
 def test_a_flipped_byte_is_refused_or_harmless(flip):
-    design = Design.make(MODELS, ITEMS, evidence="sharp", stakes="design")
+    design = Design.make(MODELS, ITEMS, evidence="sharp", stakes="design", method="bb-edge")
     evidence = fed(design)
     state, log_e = evidence.to_bytes(), evidence.log_e()
     refused = 0
@@ -215,7 +219,7 @@ def test_a_flipped_byte_is_refused_or_harmless(flip):
 
 @pytest.mark.parametrize("kind", ["bernstein", "hoeffding", "betting"])
 def test_a_state_that_lacks_a_part_is_refused(kind):
-    design = Design.make(MODELS, ITEMS, evidence=kind, prediction="two-way")
+    design = Design.make(MODELS, ITEMS, evidence=kind, prediction="two-way", method="bb-edge")
     state = fed(design).to_bytes()
     with zipfile.ZipFile(io.BytesIO(state)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}

@@ -45,7 +45,7 @@ def test_the_forecast_is_what_simulation_shows(method, size, effect):
 @pytest.mark.parametrize("kind", ["hoeffding", "bernstein", "sharp", "betting"])
 def test_the_evidence_of_a_typical_path_is_the_forecast_s(kind):
     """Two models whose differences are +-s alternately: the penalty is then nearly what is expected of it."""
-    design = Design.make(["a", "b"], [f"q{i}" for i in range(400)], evidence=kind)
+    design = Design.make(["a", "b"], [f"q{i}" for i in range(400)], evidence=kind, method="bb-edge")
     forecast = Forecast(design=design, outlook=Outlook(noise=0.04, unevenness=0.0))
     rng = np.random.default_rng(2)
     evidence = Evidence(design)
@@ -60,7 +60,7 @@ def test_the_evidence_of_a_typical_path_is_the_forecast_s(kind):
 
 
 def test_more_replicates_resolve_less_and_smaller_gaps_need_more():
-    design = Design.make([f"m{i}" for i in range(10)], [f"q{i}" for i in range(200)])
+    design = Design.make([f"m{i}" for i in range(10)], [f"q{i}" for i in range(200)], method="bb-edge")
     forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
     gaps = [forecast.smallest_gap(r) for r in (1, 2, 5, 10, 20)]
     assert gaps == sorted(gaps, reverse=True)
@@ -72,7 +72,7 @@ def test_more_replicates_resolve_less_and_smaller_gaps_need_more():
 
 
 def test_what_cannot_be_resolved_is_said():
-    design = Design.make([f"m{i}" for i in range(10)], ["q1", "q2"], tau=0.02)
+    design = Design.make([f"m{i}" for i in range(10)], ["q1", "q2"], tau=0.02, method="bb-edge")
     forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
     assert forecast.smallest_gap(1) is None
     assert forecast.replicates_for(0.02) is None
@@ -89,7 +89,7 @@ def test_one_block_needs_more_and_keeps_the_variance_of_the_run():
 
 def test_a_pilot_shows_noise_and_unevenness_apart():
     benchmark = SyntheticBenchmark(means=(0.5, 0.6), heterogeneity=0.3, offset=0.0)
-    design = benchmark.design()
+    design = benchmark.design(method="bb-edge")
     (found,) = pilot_outlooks(benchmark.panels(np.random.default_rng(1), 400), design)
     truth = outlook_of(benchmark, design, 0, 1)
     assert found.noise == pytest.approx(truth.noise, rel=0.03)

@@ -15,7 +15,7 @@ WINS = np.array([np.ones(10), np.zeros(10)])
 
 
 def two_models(**options):
-    return Design.make(["a", "b"], ITEMS, evidence="betting", stakes="design", **options)
+    return Design.make(["a", "b"], ITEMS, method="bb-edge", evidence="betting", stakes="design", **options)
 
 
 def three_steps(replicates=4, seed=0):
@@ -30,7 +30,7 @@ def three_steps(replicates=4, seed=0):
 
 
 def test_a_leaderboard_without_data():
-    board = Certifier(Design.make(["a", "b", "c"], ITEMS)).leaderboard()
+    board = Certifier(Design.make(["a", "b", "c"], ITEMS, method="bb-edge")).leaderboard()
     assert board.replicates == 0
     assert board.looks == ()
     assert board.current.rank_intervals == ((1, 3),) * 3
@@ -62,7 +62,7 @@ def test_a_look_is_what_the_evidence_and_e_holm_say():
 
 
 def test_resolved_pairs_count_paths():
-    board = certify(three_steps())
+    board = certify(three_steps(), method="bb-edge")
     assert board.looks[-1].edges == 3
     assert board.looks[-1].resolved_pairs == 3
     assert [board.design.models[i] for i in board.order()] == ["high", "mid", "low"]
@@ -90,7 +90,7 @@ def test_an_edge_lost_on_golden_scores(request):
     table = table.sort("replicate", "model", "item")
     models, items = sorted(set(table["model"])), sorted(set(table["item"]))
     values = table["score"].to_numpy().reshape(-1, len(models), len(items))
-    certifier = Certifier(Design.make(models, items, evidence="hoeffding"))
+    certifier = Certifier(Design.make(models, items, evidence="hoeffding", method="bb-edge"))
     looks = [certifier.update(panel) for panel in values]
     board = certifier.leaderboard()
     counts = [int(look.edges.sum()) for look in looks]
@@ -150,7 +150,7 @@ def test_data_that_turn_round_are_reported_as_a_contradiction():
 
 def test_order_is_by_tier_then_mean_then_name():
     names = ["d", "c", "b", "a"]
-    certifier = Certifier(Design.make(names, ITEMS, evidence="betting", stakes="design"))
+    certifier = Certifier(Design.make(names, ITEMS, evidence="betting", stakes="design", method="bb-edge"))
     for _ in range(4):
         certifier.update(np.array([np.zeros(10), np.ones(10), np.zeros(10), [0.0] * 9 + [0.3]]))
     board = certifier.leaderboard()
@@ -159,7 +159,7 @@ def test_order_is_by_tier_then_mean_then_name():
 
 
 def test_a_tier_counts_more_than_a_mean():
-    board = certify(three_steps())
+    board = certify(three_steps(), method="bb-edge")
     swapped = dataclasses.replace(board, means=np.array([0.9, 0.1, 0.5]))
     assert swapped.order() == board.order()
 
@@ -202,7 +202,7 @@ def test_certify_refuses_an_incomplete_panel():
     scores = three_steps()
     scores.values[1, 2, 3] = np.nan
     with pytest.raises(DataError, match="model 'mid' on item 'i3'"):
-        certify(scores)
+        certify(scores, method="bb-edge")
 
 
 # Pilot Top-k -----------------------------------------------------------------------------------------------------
@@ -233,23 +233,23 @@ def test_the_candidate_comes_from_the_pilot_alone():
     values[0, 1] = 1.0
     values[1:3, 0] = 1.0
     scores = Scores.of(values, models=["a", "b"], items=list("wxyz"))
-    assert pilot_design(scores, k=1, pilot=1).family.candidate == ("b",)
-    assert pilot_design(scores, k=1, pilot=3).family.candidate == ("a",)
+    assert pilot_design(scores, k=1, pilot=1, method="bb-edge").family.candidate == ("b",)
+    assert pilot_design(scores, k=1, pilot=3, method="bb-edge").family.candidate == ("a",)
 
 
 def test_equal_pilot_means_go_to_the_first_model():
     scores = Scores.of(np.full((2, 4, 3), 0.5), models=["d", "c", "b", "a"], items=list("xyz"))
-    assert pilot_design(scores, k=1, pilot=1).family.candidate == ("d",)
-    assert certify_pilot_top_k(scores, k=2, pilot=1).design.family.candidate == ("c", "d")
+    assert pilot_design(scores, k=1, pilot=1, method="bb-edge").family.candidate == ("d",)
+    assert certify_pilot_top_k(scores, k=2, pilot=1, method="bb-edge").design.family.candidate == ("c", "d")
 
 
 @pytest.mark.parametrize("k", [0, 3, -1, 10])
 def test_an_impossible_k(k):
     with pytest.raises(DomainError, match=f"k = {k} is not allowed; with 3 models choose 1 <= k <= 2"):
-        certify_pilot_top_k(three_steps(), k=k, pilot=1)
+        certify_pilot_top_k(three_steps(), k=k, pilot=1, method="bb-edge")
 
 
 @pytest.mark.parametrize("pilot", [0, 4, 5, -1])
 def test_an_impossible_pilot(pilot):
     with pytest.raises(DesignError, match=f"a pilot of {pilot} replicates is not possible with 4 in all"):
-        certify_pilot_top_k(three_steps(), k=1, pilot=pilot)
+        certify_pilot_top_k(three_steps(), k=1, pilot=pilot, method="bb-edge")

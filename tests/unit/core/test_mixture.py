@@ -27,7 +27,9 @@ def panels():
 def fed(monkeypatch, tile, **options):
     """Evidence of the panels, read in tiles of so many exponents."""
     monkeypatch.setattr(evidence_module, "space_on", lambda name: replace(numpy_space(), tile=tile))
-    design = Design.make([f"m{i}" for i in range(N_MODELS)], [f"q{i}" for i in range(N_ITEMS)], **options)
+    design = Design.make(
+        [f"m{i}" for i in range(N_MODELS)], [f"q{i}" for i in range(N_ITEMS)], **({"method": "bb-edge"} | options)
+    )
     evidence = Evidence(design, device="cpu")
     for panel in panels():
         evidence.update(panel)
