@@ -163,12 +163,14 @@ class Evidence:
         """The stakes by when they enter e-Holm."""
         return self._groups
 
-    def at_entry(self, place: int) -> Array:
-        """What a group of stakes had added to the evidence when it entered, as a logarithm that is not below it."""
-        if place in self._entries:
-            return self._entries[place]
-        shape = (*self._batch, len(self._design.models), len(self._design.models))
-        return self._space.zeros(*shape) + math.log(self._groups[place].weight) * (1.0 - 4 * UNIT)
+    def at_entry(self, count: int) -> Array:
+        """What each of the first groups had added to the evidence when it entered, as logarithms not below it."""
+        blank = self._space.zeros(*self._batch, len(self._design.models), len(self._design.models))
+        of_groups = [
+            self._entries[place] if place in self._entries else blank + math.log(group.weight) * (1.0 - 4 * UNIT)
+            for place, group in enumerate(self._groups[:count])
+        ]
+        return self._space.xp.stack(of_groups) if count else blank[None, ...][:0, ...]
 
     @property
     def _is_staggered(self) -> bool:

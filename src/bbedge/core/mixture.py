@@ -18,11 +18,11 @@ from typing import Any, Literal
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
+from bbedge.core.betting import BettingPenalty
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.penalties import (
-    BettingPenalty,
     Bound,
     Columns,
     Features,
@@ -126,13 +126,10 @@ class Mixture:
         else:
             matrix = self._matrix_there if bound == "lower" else self._space.asarray(self._upper_matrix)
             exponents = matrix @ features
-            value = xp.stack([_log_sum(xp, self._space.take(exponents, places, axis=0)) for places in self._places])
+            parts = [exponents[group.stakes[0] : group.stakes[-1] + 1, :] for group in self._groups]
+            value = xp.concat([part if part.shape[0] == 1 else _log_sum(xp, part)[None, :] for part in parts])
         value -= sign * ((len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value))
         return value
-
-    @cached_property
-    def _places(self) -> list[Rows]:
-        return [np.array(group.stakes) for group in self._groups]
 
     @cached_property
     def _upper_matrix(self) -> Floats:

@@ -13,7 +13,6 @@ reaches ``1 / alpha``. What follows by paths is certified with it, and the rest 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,118 +22,124 @@ from bbedge.core.arrays import UNIT, Array, to_numpy
 from bbedge.core.closure import closure, closure_by_products
 from bbedge.core.evidence import Evidence
 
+_NOTHING = -1e300  # the logarithm of what adds nothing to any sum
+_ROUGH = 1e-6  # far more than the roundings of a first, quick bound
 _MORE = 64  # roundings of a search, beside one for each direction that is added up
 
 
 class Wealth:
     """The left side of the rule at one look, for any set of certified directions.
 
-    ``log_groups`` is what each group adds to the evidence now: groups x (batch x) models x models.
+    ``log_groups`` is what each group adds to the evidence now: groups x (batch x) models x models. Inside, the groups
+    that have entered and the repetitions are rows, and all directions of a repetition are columns.
     """
 
     def __init__(self, evidence: Evidence, log_groups: Array) -> None:
-        space, groups, replicate = evidence.space, evidence.groups, evidence.replicates
-        self._space = space
+        self._space = space = evidence.space
         self._shape = tuple(log_groups.shape[1:])
-        n_models = self._shape[-1]
-        batch = math.prod(self._shape[:-2])
-        flat = (batch, n_models * n_models)
-        entered = [place for place, group in enumerate(groups) if group.after < replicate]
-        self._log_weights = [math.log(groups[place].weight) for place in entered]
-        self._now = [space.xp.reshape(log_groups[place, ...], flat) for place in entered]
-        self._then = [space.xp.reshape(evidence.at_entry(place), flat) for place in entered]
-        self._cash = math.fsum(group.weight for group in groups if group.after >= replicate)
-        self._tested = space.xp.broadcast_to(space.xp.reshape(space.bools(evidence.design.tested), (1, flat[1])), flat)
+        groups = [place for place, group in enumerate(evidence.groups) if group.after < evidence.replicates]
+        weights = [group.weight for group in evidence.groups]
+        self._n = len(groups)
+        self._cash = math.fsum(weights[self._n :])  # the groups come in the order of their entries
+        self._log_weights = [math.log(weight) for weight in weights[: self._n]]
+        flat = (self._n, math.prod(self._shape[:-2]), self._shape[-1] ** 2)
+        self._now = space.xp.reshape(log_groups[: self._n, ...], flat)
+        self._then = space.xp.reshape(evidence.at_entry(self._n), flat)
+        self._tested = space.xp.reshape(space.bools(evidence.design.tested), (1, flat[2]))
 
     def certify(self, certified: Array, alpha: float) -> Array:
         """The directions that are certified now, given those that were: a mask of the same shape."""
         xp, batched = self._space.xp, len(self._shape) > 2
         threshold = -math.log(alpha) * (1.0 + 8 * UNIT)
         while True:
-            sure = xp.reshape(certified, self._tested.shape)
+            sure = xp.reshape(certified, (-1, self._tested.shape[1]))
             new = self._reaching(self._tested & ~sure, threshold)
-            if not bool(xp.any(new)):
+            if new is None:
                 return certified
             joined = xp.reshape(sure | new, self._shape)
             paths = (closure_by_products if batched else closure)(joined)
-            certified = joined | (paths & xp.reshape(self._tested, self._shape))
+            certified = joined | (paths & xp.reshape(self._tested, self._shape[-2:]))
 
     def log(self, certified: Array) -> Array:
         """The left side of every direction as a logarithm, rounded down; for certified ones as if they were not."""
         xp = self._space.xp
-        sure = xp.reshape(certified, self._tested.shape)
-        places = xp.arange(sure.shape[1], device=self._space.device)
-        asked = xp.broadcast_to(places[None, :], sure.shape)
-        found = xp.reshape(self._log(self._tested & ~sure, asked), self._shape)
-        return xp.where(xp.reshape(self._tested, self._shape), found, xp.nan)
+        rest = self._tested & ~xp.reshape(certified, (-1, self._tested.shape[1]))
+        found = xp.reshape(self._left(self._least(rest, None), rest.shape), self._shape)
+        return xp.where(xp.reshape(self._tested, self._shape[-2:]), found, xp.nan)
 
-    def _reaching(self, rest: Array, threshold: float) -> Array:
-        """Those of the rest whose left side reaches the threshold."""
+    def _reaching(self, rest: Array, threshold: float) -> Array | None:
+        """Those of the rest whose left side reaches the threshold; ``None`` if there are none."""
         xp = self._space.xp
-        alone = self._sum([now - then for now, then in zip(self._now, self._then, strict=True)])
-        hopeful = rest & (alone >= threshold)  # no set has a smaller ratio than the least, and this is one of them
+        # The ratio of any set is an upper bound: first that of all directions below the threshold by themselves.
+        alone = self._now - self._then
+        low = rest[None, ...] & (alone < threshold)
+        others, at_entry = _log_sum(xp, self._now, low), _log_sum(xp, self._then, low)
+        joined = xp.logaddexp(self._now, others) - xp.logaddexp(self._then, at_entry)
+        bound = xp.minimum(alone, xp.where(low, others - at_entry, joined)) + _ROUGH
+        hopeful = rest & (self._left(bound, rest.shape) >= threshold)
         if not bool(xp.any(hopeful)):
-            return hopeful
+            return None
         if rest.shape[0] > 1:
-            places = xp.arange(rest.shape[1], device=self._space.device)
-            asked = xp.broadcast_to(places[None, :], rest.shape)
-            return hopeful & (self._log(rest, asked) >= threshold)
-        asked = xp.nonzero(hopeful[0, :])[0]
-        reaching = self._log(rest, asked[None, :])[0, :] >= threshold
-        found = np.zeros(rest.shape, dtype=np.bool_)
-        found[0, to_numpy(asked[reaching])] = True
-        return self._space.bools(found)
+            found = hopeful & (self._left(self._least(rest, None), rest.shape) >= threshold)
+        else:
+            asked = xp.nonzero(hopeful[0, :])[0]
+            reaching = self._left(self._least(rest, asked), (1, asked.shape[0]))[0, :] >= threshold
+            mask = np.zeros(rest.shape, dtype=np.bool_)
+            mask[0, to_numpy(asked[reaching])] = True
+            found = self._space.bools(mask)
+        return found if bool(xp.any(found)) else None
 
-    def _log(self, rest: Array, asked: Array) -> Array:
-        """The left side of the directions asked for, repetitions x directions."""
-        return self._sum([self._least(now, then, rest, asked) for now, then in zip(self._now, self._then, strict=True)])
-
-    def _sum(self, ratios: Sequence[Array]) -> Array:
+    def _left(self, ratios: Array, shape: tuple[int, ...]) -> Array:
         """The weighted sum of the groups that have entered and of the cash, as a logarithm rounded down."""
         xp = self._space.xp
-        cash = self._space.asarray(math.log(self._cash) if self._cash else -math.inf)
-        total = xp.broadcast_to(cash, ratios[0].shape if ratios else self._tested.shape)
-        for ratio, log_weight in zip(ratios, self._log_weights, strict=True):
-            total = xp.logaddexp(total, ratio + log_weight)
-        return total - 16 * UNIT * (len(self._log_weights) + 1) * (1.0 + xp.abs(total))
+        total = xp.broadcast_to(self._space.asarray(math.log(self._cash) if self._cash else -math.inf), shape)
+        for group in range(self._n):
+            total = xp.logaddexp(total, ratios[group, ...] + self._log_weights[group])
+        return total - 16 * UNIT * (self._n + 1) * (1.0 + xp.abs(total))
 
-    def _least(self, now: Array, then: Array, rest: Array, asked: Array) -> Array:
+    def _least(self, rest: Array, asked: Array | None) -> Array:
         """The logarithm of the smallest ratio of sums over sets that contain a direction, rounded down.
 
-        The others are taken in rising order of their own ratio, each for as long as it lowers the ratio of the sums.
+        Of all directions, or of those asked for: groups x repetitions x directions. The others are taken in rising
+        order of their own ratio, each for as long as it lowers the ratio of the sums.
         """
         xp, size = self._space.xp, rest.shape[1]
-        ratio = xp.where(rest, now - then, xp.inf)
+        rows = (-1, size)
+        now, then = xp.reshape(self._now, rows), xp.reshape(self._then, rows)
+        ratio = xp.reshape(xp.where(rest[None, ...], self._now - self._then, xp.inf), rows)
         order = xp.argsort(ratio, axis=-1)
         rising = _at(xp, ratio, order)
-        above = self._running(xp.where(xp.isinf(rising), -xp.inf, _at(xp, now, order)))
-        below = self._running(xp.where(xp.isinf(rising), -xp.inf, _at(xp, then, order)))
-        x, d = _at(xp, now, asked), _at(xp, then, asked)
-
-        def with_others(taken: Array) -> tuple[Array, Array]:
-            return xp.logaddexp(x, _at(xp, above, taken)), xp.logaddexp(d, _at(xp, below, taken))
-
-        low = asked * 0
-        high = low + xp.sum(xp.astype(rest, low.dtype), axis=-1, keepdims=True)
+        above = self._running(xp.where(xp.isinf(rising), _NOTHING, _at(xp, now, order)))
+        below = self._running(xp.where(xp.isinf(rising), _NOTHING, _at(xp, then, order)))
+        x, d = (now, then) if asked is None else (xp.take(now, asked, axis=1), xp.take(then, asked, axis=1))
+        low = xp.zeros(x.shape, dtype=order.dtype, device=self._space.device)
+        high = low + xp.sum(xp.astype(~xp.isinf(rising), order.dtype), axis=-1, keepdims=True)
         for _ in range(size.bit_length()):
             middle = (low + high) // 2
-            top, bottom = with_others(middle)
-            further = (low < high) & (_at(xp, rising, xp.clip(middle, 0, size - 1)) < top - bottom)
+            reached = xp.logaddexp(x, _at(xp, above, middle)) - xp.logaddexp(d, _at(xp, below, middle))
+            further = (low < high) & (_at(xp, rising, xp.clip(middle, 0, size - 1)) < reached)
             low, high = xp.where(further, middle + 1, low), xp.where(further, high, middle)
-        top, bottom = with_others(low)
+        top, bottom = xp.logaddexp(x, _at(xp, above, low)), xp.logaddexp(d, _at(xp, below, low))
         lost = 4 * UNIT * (xp.astype(low, xp.float64) + _MORE) * (1.0 + xp.abs(top) + xp.abs(bottom))
-        return top - bottom - lost
+        return xp.reshape(top - bottom - lost, (self._n, rest.shape[0], -1))
 
     def _running(self, values: Array) -> Array:
-        """Logarithms of the sums of the first 0, 1, 2, ... exponentials."""
+        """Logarithms of the sums of the first 0, 1, 2, ... exponentials of every row."""
         xp, step = self._space.xp, 1
-        start = xp.full((values.shape[0], 1), -xp.inf, dtype=xp.float64, device=self._space.device)
+        start = xp.full((values.shape[0], 1), _NOTHING, dtype=xp.float64, device=self._space.device)
         if self._space.is_numpy:
             return np.concatenate([start, np.logaddexp.accumulate(values, axis=-1)], axis=-1)
         while step < values.shape[-1]:  # in parallel, with twice as many terms a step
             values = xp.concat([values[:, :step], xp.logaddexp(values[:, step:], values[:, :-step])], axis=-1)
             step *= 2
         return xp.concat([start, values], axis=-1)
+
+
+def _log_sum(xp: Any, values: Array, chosen: Array) -> Array:  # noqa: ANN401 - libraries have no common type
+    """The logarithm of the sum of the chosen exponentials over the last axis, which stays."""
+    some = xp.where(chosen, values, _NOTHING)
+    peak = xp.max(some, axis=-1, keepdims=True)
+    return peak + xp.log(xp.sum(xp.exp(some - peak), axis=-1, keepdims=True))
 
 
 def _at(xp: Any, values: Array, places: Array) -> Array:  # noqa: ANN401 - libraries have no common type

@@ -75,7 +75,7 @@ class EntryGroup:
     after: int
     """The replicate after which they enter; 0 is before the first."""
     stakes: tuple[int, ...]
-    """Their places among the stakes of positive weight."""
+    """Their places among the stakes of positive weight, side by side."""
     weight: float
     """The sum of their mixture weights."""
 

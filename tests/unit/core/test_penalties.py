@@ -8,7 +8,8 @@ import pytest
 import oracle
 from bbedge.core import penalties
 from bbedge.core.arrays import numpy_space
-from bbedge.core.penalties import BettingPenalty, HoeffdingPenalty, Pairs, bernstein_psi, sharp_tail
+from bbedge.core.betting import BettingPenalty
+from bbedge.core.penalties import HoeffdingPenalty, Pairs, bernstein_psi, sharp_tail
 
 SPACE = numpy_space()
 
