@@ -20,7 +20,7 @@ from bbedge.core.predictions import Places
 
 _RUN = 128  # factors multiplied before one logarithm; each lies in [0.05, 1.95], so 128 of them stay in range
 _DEGREES = (4, 2, 1)  # factors in a polynomial
-_LOST = 2.0**-32  # of a replicate's logarithm, at most, to the cancellation in polynomials of a degree above 1
+_CANCELLED = 512  # roundings, at most, that a bet may lose because the terms of its polynomial cancel
 
 
 class BettingPenalty:
@@ -44,25 +44,18 @@ class BettingPenalty:
         self._sums = space.zeros(len(self._stakes), *pairs.shape)
         self._count = 0
         bets = self._stakes * reach
-        degrees = [self._degree(bet) for bet in bets.tolist()]  # they fall as stakes rise
+        degrees = [next(k for k in _DEGREES if _cancelled(bet, k) <= _CANCELLED) for bet in bets.tolist()]
         # A factor 1 + z >= 1 - b with a residual wrong by a few roundings is wrong by that times u / (1 - b) in its
         # logarithm; the linear term adds a run's worth of roundings; a polynomial what its terms may cancel.
         per_bet = (2 * (largest + 8) + 8) / (1.0 - bets) + _RUN + 8
         roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * self._n_blocks)
-        roundoff += [self._cancelled(bet, degree) for bet, degree in zip(bets.tolist(), degrees, strict=True)]
+        lost = [_cancelled(bet, degree) for bet, degree in zip(bets.tolist(), degrees, strict=True)]
+        roundoff += UNIT * self._n_blocks * np.array(lost)
         self._roundoff_there = space.asarray(roundoff)
         self._powers: list[tuple[int, slice, Floats]] = []
-        for degree in sorted(set(degrees)):
+        for degree in sorted(set(degrees)):  # the larger the stake, the lower the degree
             some = slice(degrees.index(degree), len(degrees) - degrees[::-1].index(degree))
             self._powers.append((degree, some, self._stakes[some, None] ** np.arange(1, degree + 1)))
-
-    def _degree(self, bet: float) -> int:
-        """The most factors whose polynomial loses no more than is allowed."""
-        return next(k for k in _DEGREES if k == 1 or self._cancelled(bet, k) <= _LOST)
-
-    def _cancelled(self, bet: float, degree: int) -> float:
-        """What the polynomials of a replicate may lose: their terms add up to ``(1 + b)^k``, their values to less."""
-        return UNIT * 16 / degree * self._n_blocks * ((1.0 + bet) / (1.0 - bet)) ** degree
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -123,7 +116,7 @@ class BettingPenalty:
                     continue
                 signed = self._space.asarray(powers * signs)
                 for start in range(0, len(powers), step):
-                    values = signed[start : start + step, :] @ flat
+                    values = signed[start : min(start + step, len(powers)), :] @ flat
                     values += 1.0
                     values = xp.reshape(values, (values.shape[0], *coefficients.shape[1:]))
                     place = some.start + start
@@ -155,6 +148,11 @@ class BettingPenalty:
         if self._pairs.is_square:
             self._pairs = Pairs.all(self._sums.shape[-1], self._pairs.batch)
         self._count = int(state["count"][0])
+
+
+def _cancelled(bet: float, degree: int) -> float:
+    """Roundings that a factor of ``1 - b`` or more may lose in a polynomial, whose terms add up to ``(1 + b)^k``."""
+    return 0.0 if degree == 1 else 16 / degree * ((1.0 + bet) / (1.0 - bet)) ** degree
 
 
 def _doubled(space: Space, coefficients: Array) -> Array:

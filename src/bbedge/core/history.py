@@ -101,22 +101,17 @@ class Recorder:
     """Keeps looks as they are taken, and never more than a bounded number of them."""
 
     def __init__(self) -> None:
-        self._kept: list[History] = []
-        self._last: History | None = None
+        self._kept: list[Look] = []
+        self._last: Look | None = None
         self._stride = 1
 
     def record(self, look: Look) -> None:
         """Keep a look."""
         if look.n_models > MOST_MODELS:  # with many models, nothing is copied from a device
             return
-        self._last = History(
-            replicates=(look.replicate,),
-            log_thresholds=(round(look.log_threshold, _DECIMALS),),
-            values=np.round(look.log_e if look.log_w is None else look.log_w, _DECIMALS)[None],
-            kind="log_e" if look.log_w is None else "log_w",
-        )
+        self._last = look
         if (look.replicate - 1) % self._stride == 0:
-            self._kept.append(self._last)
+            self._kept.append(look)
         if len(self._kept) > MOST_LOOKS:
             self._kept = self._kept[::2]
             self._stride *= 2
@@ -127,8 +122,8 @@ class Recorder:
             return None
         kept = self._kept if self._kept[-1] is self._last else [*self._kept, self._last]
         return History(
-            replicates=tuple(each.replicates[0] for each in kept),
-            log_thresholds=tuple(each.log_thresholds[0] for each in kept),
-            values=np.concatenate([each.values for each in kept]),
-            kind=self._last.kind,
+            replicates=tuple(look.replicate for look in kept),
+            log_thresholds=tuple(round(look.log_threshold, _DECIMALS) for look in kept),
+            values=np.round([look.log_e if look.log_w is None else look.log_w for look in kept], _DECIMALS),
+            kind="log_e" if self._last.log_w is None else "log_w",
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracle
-from bbedge.core import penalties
+from bbedge.core import betting as bets
 from bbedge.core.arrays import numpy_space
 from bbedge.core.betting import BettingPenalty
 from bbedge.core.penalties import HoeffdingPenalty, Pairs, bernstein_psi, sharp_tail
@@ -90,7 +90,7 @@ def test_betting_over_many_runs_and_tiles(monkeypatch):
         return values_of(penalty, 5)
 
     whole = values(1 << 20)
-    monkeypatch.setattr(penalties, "_RUN", 4)
+    monkeypatch.setattr(bets, "_RUN", 4)
     for tile in (1, 20, 40, 90):
         np.testing.assert_allclose(values(tile), whole, rtol=0, atol=1e-11)
     z = 0.95 * shares * ((residuals[0] - residuals[3]) / 2 - 0.01)
