@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,10 +75,36 @@ class Forecast:
     @property
     def log_threshold(self) -> float:
         """The evidence that the first certificate needs: every other direction still has none."""
-        return math.log(self.design.n_directions / self.design.alpha)
+        return math.log(self.design.n_directions / self.design.certificate_alpha)
+
+    def planned(self, replicates: int) -> Forecast:
+        """The same with stakes made for this number of replicates, where the design may state one and does not."""
+        design = self.design
+        if not design.has_memory or design.planned is not None or design.stakes.rule != "design":
+            return self
+        made = Design.make(
+            design.models,
+            design.items,
+            blocks=design.blocks,
+            alpha=design.alpha,
+            tau=design.tau,
+            method=design.method,
+            evidence=design.evidence,
+            prediction=design.prediction,
+            candidate=design.family.candidate or None,
+            margin_share=design.margin_share,
+            planned=replicates,
+        )
+        return replace(self, design=made)
 
     def power(self, gap: float, replicates: int) -> float:
-        """Probability that a direction with this true difference is certified at a look after these replicates."""
+        """Probability that a direction with this true difference is certified at a look after these replicates.
+
+        It is assumed that the design then states this number as planned, where it can.
+        """
+        return self.planned(replicates)._power(gap, replicates)
+
+    def _power(self, gap: float, replicates: int) -> float:
         needed = self._needed(gap, replicates)
         mean = replicates * (gap - self.design.tau) / 2.0
         spread = math.sqrt(replicates * self._variance)

@@ -19,7 +19,7 @@ CENTRED_MAX = 0.95
 _PAPER_COUNT = 41
 _DESIGN_COUNT = 12
 _KAPPA_MIN, _KAPPA_MAX = 1 / 80, 25.0
-_NOISY_FOR = 40  # beyond 1,000 planned replicates, kappa grows by one for so many of them
+_NOISY_FOR = 16  # beyond 400 planned replicates, kappa grows by one for so many of them
 _WAIT = 0.7
 
 

@@ -133,8 +133,8 @@ def test_design_stakes_see_the_blocks_the_level_and_the_family():
     # Last stake: sqrt(2 log(H / alpha) / (25 M)), with six directions and four blocks, at the certificates' level.
     assert values[0] == pytest.approx((2 * np.log(6 / 0.04) / (25 * 4)) ** 0.5, rel=1e-12)
     assert values[3] == pytest.approx((2 * np.log(2 / 0.04) / (25 * 4)) ** 0.5, rel=1e-12)
-    # With four replicates planned, kappa ends at 1; with two thousand, at 50.
-    for planned, most in ((4, 1.0), (100, 25.0), (1000, 25.0), (2000, 50.0)):
+    # With four replicates planned, kappa ends at 1; with two thousand, at 125.
+    for planned, most in ((4, 1.0), (100, 25.0), (400, 25.0), (2000, 125.0)):
         last = make(method="bb-edge-x", planned=planned).stakes.values[-1]
         assert last == pytest.approx(min(1.9, (2 * np.log(6 / 0.04) / (most * 4)) ** 0.5), rel=1e-12)
 
