@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
-from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.kinds import EvidenceKind
+from bbedge.core.procedure import Procedure
 from bbedge.core.penalties import bernstein_psi
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
 
@@ -32,11 +32,11 @@ def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) 
     repetitions run side by side, which is what a device is good at.
     """
     batch = panels.shape[1:-2]
-    evidence = Evidence(design, device=device, batch=batch)
+    evidence, procedure = Evidence(design, device=device, batch=batch), Procedure(design, batch=batch)
     found = []
     for panel in panels:
         evidence.update(panel)
-        found.append(e_holm(evidence.log_e(), alpha=design.alpha, batch=len(batch)))
+        found.append(procedure.look(evidence).edges_there)
     return to_numpy(evidence.space.xp.stack(found))
 
 

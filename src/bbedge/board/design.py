@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from bbedge.core.design import Design
+from bbedge.core.design import EDITIONS, MARGIN_SHARE, Design
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.core.spending import Spending
 from bbedge.errors import DesignError, FormatError
@@ -32,7 +32,7 @@ class BoardDesign:
     """Largest allowed probability of any false certificate in the whole life of the board."""
     tau: float = 0.0
     """Margin that a certified advantage must exceed, on the [0, 1] scale."""
-    method: Method = "bb-edge"
+    method: Method = "bb-edge-x"
     """The preset."""
     evidence: EvidenceKind | None = None
     """Overrides the method's evidence."""
@@ -58,6 +58,12 @@ class BoardDesign:
     """How many, for pairing ``first``."""
     copies: Copies = "refuse"
     """Whether replicates that repeat earlier ones score by score count; if not, they stop the command."""
+    edition: int | None = None
+    """The edition of the method; the latest, unless another is named. A board keeps its edition for life."""
+    margin_share: float | None = None
+    """The part of every level that margins spend; the method's own, if not given."""
+    planned: int | None = None
+    """The number of replicates that are planned for a version of the benchmark, stated beforehand."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -77,8 +83,11 @@ class BoardDesign:
                     f"{name} = {value} has no meaning with {owner} = {getattr(self, owner)!r}; leave it out"
                 )
         Spending(rule=self.spending, shares=self.shares)
-        # The core judges alpha, tau and the score range.
-        Design.make(["a", "b"], ["q"], alpha=self.alpha, tau=self.tau, score_range=self.score_range)
+        # Frozen as numbers: what a later version of bbedge prefers must not change a board.
+        if self.edition is None:
+            object.__setattr__(self, "edition", EDITIONS[self.method])
+        if self.margin_share is None and self.edition != 1:
+            object.__setattr__(self, "margin_share", MARGIN_SHARE)
         evidence = self.evidence or ("bernstein" if self.method == "bb-edge" else "betting")
         stakes = self.stakes or ("paper" if self.method == "bb-edge" else "design")
         if stakes == "design" and evidence in ("bernstein", "hoeffding"):
@@ -86,6 +95,7 @@ class BoardDesign:
                 f"design stakes can become too wide for {evidence} evidence as the board grows; "
                 "use sharp or betting evidence, or the paper's stakes"
             )
+        self.core_design(["a", "b"], ["q"], ["q"], level=self.alpha)  # the core judges the rest
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "design") -> BoardDesign:
@@ -98,22 +108,27 @@ class BoardDesign:
         return cls.from_values(values, source=source)
 
     @classmethod
+    def from_content(cls, content: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
+        """The design of which this is the :attr:`content`. Content without an edition was written under the first."""
+        return cls.from_values({"edition": 1, **content}, source=source)
+
+    @classmethod
     def from_values(cls, values: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
-        """A design from plain values, as :attr:`content` gives them."""
+        """A design from plain values, such as those of a file; what is left out is as in the latest edition."""
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
             raise FormatError(f"{source}: unknown key {unknown[0]!r}; a design has {', '.join(sorted(known))}")
         given = dict(values)
         try:
-            for name in ("alpha", "tau"):
+            for name in ("alpha", "tau", "margin_share"):
                 if name in given:
                     given[name] = _number(given[name])
             if "score_range" in given:
                 if not isinstance(given["score_range"], list | tuple) or len(given["score_range"]) != 2:
                     raise TypeError(f"score_range = {given['score_range']!r} is not a list of two numbers")
                 given["score_range"] = tuple(map(_number, given["score_range"]))
-            for name in ("k", "pilot", "shares", "first"):
+            for name in ("k", "pilot", "shares", "first", "edition", "planned"):
                 if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
                     raise TypeError(f"{name} must be a whole number")
         except (OverflowError, TypeError, ValueError) as error:
@@ -148,6 +163,9 @@ class BoardDesign:
             candidate=candidate,
             newcomer=newcomer,
             copies=self.copies,
+            edition=self.edition,
+            margin_share=self.margin_share,
+            planned=self.planned,
         )
 
     def level(self, claim: int) -> float:
@@ -158,8 +176,11 @@ class BoardDesign:
     def content(self) -> dict[str, object]:
         """The design as plain values, without what is not set."""
         values = {name: value for name, value in asdict(self).items() if value is not None}
-        if self.copies == "refuse":  # left out, so that designs of earlier versions keep their hash
+        # Left out, so that designs of earlier versions keep their hash.
+        if self.copies == "refuse":
             del values["copies"]
+        if self.edition == 1:
+            del values["edition"]
         values["score_range"] = list(self.score_range)
         return values
 

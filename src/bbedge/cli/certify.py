@@ -79,16 +79,19 @@ def certify(
 ) -> None:
     """Certify which models are better, from tables of scores or logs of evaluation tools.
 
-    With probability at least 1 - alpha, all certified comparisons are true, for all pairs of models and all looks
-    together.
+    With probability at least 1 - alpha, all certified comparisons and all margins are true, for all pairs of models and
+    all looks together.
 
     [bold]Examples[/bold]
 
     [cyan]bbedge certify scores.csv[/cyan]
-    Certify with the published method.
+    Certify what the scores show.
 
-    [cyan]bbedge certify run1.jsonl run2.jsonl --blocks dialogue --method bb-edge-x[/cyan]
-    Join two files, treat items of a dialogue as dependent, use the method that certifies sooner.
+    [cyan]bbedge certify run1.jsonl run2.jsonl --blocks dialogue[/cyan]
+    Join two files, treat items of a dialogue as dependent.
+
+    [cyan]bbedge certify scores.csv --method bb-edge[/cyan]
+    Use the method as published.
 
     [cyan]bbedge certify scores.parquet --score-range 0 10 --json certificate.json[/cyan]
     Read scores from 0 to 10 and write the certificate for programs.

@@ -108,8 +108,28 @@ class Claim:
     ] = 0.0
     method: Annotated[
         Method,
-        typer.Option(help="bb-edge is the published method; bb-edge-x certifies sooner with the same guarantee."),
-    ] = "bb-edge"
+        typer.Option(
+            help="bb-edge-x certifies sooner, and its comparisons and margins hold together; bb-edge is the published "
+            "method. Choose before you see results."
+        ),
+    ] = "bb-edge-x"
+    margin_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The part of alpha that the margins of bb-edge-x use. With 0, comparisons and margins use alpha each.",
+            show_default="0.2",
+        ),
+    ] = None
+    planned: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R",
+            help="Number of runs that were planned before the first one; bb-edge-x then bets for that many. Never "
+            "count the runs in the file: how many there are may depend on their results, which voids the guarantee.",
+            show_default=False,
+        ),
+    ] = None
     evidence: Annotated[
         EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
     ] = None
@@ -130,6 +150,8 @@ class Claim:
             "prediction": self.prediction,
             "stakes": self.stakes,
             "copies": self.copies or "refuse",
+            "margin_share": self.margin_share,
+            "planned": self.planned,
         }
 
 

@@ -55,7 +55,7 @@ class Assumptions:
         else:
             listed = read_items(Path(self.items))
             items, blocks = list(listed.items), list(listed.blocks)
-        return Design.make(names, items, blocks=blocks, alpha=claim.alpha, tau=claim.tau)
+        return Design.make(names, items, blocks=blocks, alpha=claim.alpha, tau=claim.tau, method="bb-edge")
 
     def ways(self, design: Design) -> tuple[list[Way], str]:
         """Forecasts from the assumptions, and a sentence that states them."""
@@ -87,7 +87,7 @@ def plan(
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
     power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = 0.8,
-    claim: Annotated[Claim, Without("method", "evidence", "prediction", "stakes", "copies")],
+    claim: Annotated[Claim, Without("method", "margin_share", "planned", "evidence", "prediction", "stakes", "copies")],
     tokens: Annotated[
         float | None, typer.Option(min=0, help="Tokens per model and item, prompt included.", show_default=False)
     ] = None,
@@ -121,7 +121,7 @@ def plan(
         table = reading.table(pilot)
         if assumptions.items is not None or assumptions.models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
-        design = table.design(**claim.options)
+        design = table.design(alpha=claim.alpha, tau=claim.tau, method="bb-edge")
         ways, assumed = _from_pilot(design, table.values)
     else:
         design = assumptions.design(claim)
@@ -157,7 +157,7 @@ def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way],
     from bbedge.core.growth import pilot_outlooks, typical_outlook
 
     typical = typical_outlook(pilot_outlooks(panels, design))
-    singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau)
+    singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, method="bb-edge")
     ways = _ways(design, typical, typical_outlook(pilot_outlooks(panels, singles)))
     words = f"From the pilot's {len(panels)} replicate{'' if len(panels) == 1 else 's'}: a typical pair has noise "
     words += f"{typical.noise:.4f} and unevenness {typical.unevenness:.4f} per block."
@@ -167,22 +167,18 @@ def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way],
 
 
 def _ways(design: Design, outlook: Outlook, alone: Outlook) -> list[Way]:
-    """The published method, the sooner one, and that one with other blocks."""
+    """The default method, that one with other blocks, and the published one."""
     from bbedge.core.design import Design
     from bbedge.core.growth import Forecast
     from bbedge.display.plan import Way
 
     def remade(blocks: tuple[str, ...]) -> Design:
-        return Design.make(
-            design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau, method="bb-edge-x"
-        )
+        return Design.make(design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau)
 
     extended = Forecast(design=remade(design.blocks), outlook=outlook)
-    ways = [
-        Way(name="bb-edge", forecast=Forecast(design=design, outlook=outlook)),
-        Way(name="bb-edge-x", forecast=extended),
-    ]
+    ways = [Way(name="bb-edge-x", forecast=extended)]
     if design.layout.count < len(design.items):
         ways.append(Way(name="if items were blocks", forecast=Forecast(design=remade(design.items), outlook=alone)))
     ways.append(Way(name="one block", forecast=extended.as_one_block()))
+    ways.append(Way(name="bb-edge", forecast=Forecast(design=design, outlook=outlook)))
     return ways

@@ -276,7 +276,7 @@ def split_null(
         for look in range(half):
             evidence.update(scores.values[orders[:, [look, look - half]], index])
             log_e = evidence.log_e()
-            certified |= e_holm(log_e, alpha=pair.alpha, batch=1).any(axis=(1, 2))
+            certified |= e_holm(log_e, alpha=pair.certificate_alpha, batch=1).any(axis=(1, 2))
         both = np.stack([log_e[:, 0, 1], log_e[:, 1, 0]])
         results.append(
             SplitNull(

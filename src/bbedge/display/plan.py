@@ -102,7 +102,8 @@ def show_plan(
     console.print(
         Text(
             "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
-            "conservative, and the noise stated above. Certificates do not depend on the forecast.",
+            "conservative, the noise stated above, and that you state the number of replicates with --planned. "
+            "Certificates do not depend on the forecast.",
             style="dim",
         )
     )
@@ -118,7 +119,7 @@ def _costs(ways: Sequence[Way], gaps: Sequence[float], power: float, prices: Pri
     table.add_column("difference", justify="right")
     for way in ways:
         table.add_column(way.name, justify="right")
-    best = ways[1] if len(ways) > 1 else ways[0]
+    best = ways[0]
     table.add_column(f"queries ({best.name})", justify="right")
     if prices.tokens_per_query is not None:
         table.add_column("tokens", justify="right")
@@ -128,8 +129,7 @@ def _costs(ways: Sequence[Way], gaps: Sequence[float], power: float, prices: Pri
     for gap in gaps:
         counts = [way.forecast.replicates_for(gap, power=power) for way in ways]
         row = ["out of reach" if count is None else f"{count:,}" for count in counts]
-        chosen = counts[1] if len(ways) > 1 else counts[0]
-        queries = None if chosen is None else chosen * len(design.models) * len(design.items)
+        queries = None if counts[0] is None else counts[0] * len(design.models) * len(design.items)
         row.append("" if queries is None else f"{queries:,}")
         if prices.tokens_per_query is not None:
             tokens = None if queries is None else queries * prices.tokens_per_query

@@ -123,7 +123,7 @@ class TiledLeaderboard:
 
     def _look(self, crew: Crew, number: int, digest: str, progress: Callable[[int, int], None]) -> TiledLook:
         """Both passes over the tiles: the evidence first, and when all of it is known, the certificates."""
-        run, alpha = self._run, self._run.design.alpha
+        run, alpha = self._run, self._run.design.certificate_alpha
         tasks = [
             TileTask(folder=run.folder, digest=run.digest, row=row, col=col, replicate=number)
             for row, col in run.tiles()

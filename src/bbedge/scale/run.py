@@ -26,6 +26,7 @@ from bbedge.text import shown_path
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
 _DAMAGE = (ValueError, KeyError, IndexError, EOFError, RuntimeError, zipfile.BadZipFile)
 _VERSION = 1
+_LATER = ("copies", "edition", "margin_share", "holm", "planned")  # that the designs of older runs do not have
 _DESIGN, _JOURNAL = "design.json", "journal.json"
 
 
@@ -143,6 +144,11 @@ class Run:
         """Begin a run in a folder that holds none."""
         if tile < 1:
             raise DomainError(f"tiles of {tile} models are not possible; choose at least 1, for instance 2000")
+        if design.holm == "staggered":
+            raise DesignError(
+                "staggered e-Holm sorts the evidence of all pairs, which a tiled run never holds at once; make the "
+                'design with holm="direct"'
+            )
         if design.prediction != "running-mean":
             raise DesignError(
                 f"{design.prediction} predictions are fitted to all models at once, which a tiled run never holds "
@@ -288,6 +294,7 @@ def _design(values: dict[str, Any]) -> Design:
             stakes=Stakes(rule=stakes["rule"], values=tuple(stakes["values"]), weights=tuple(stakes["weights"])),
             family=Family(kind=family["kind"], candidate=tuple(family["candidate"]), newcomer=family["newcomer"]),
             score_range=(low, high),
+            **{name: values[name] for name in _LATER if name in values},
         )
     except BbedgeError as error:
         raise DesignError(f"this version of bbedge cannot use the design of the run: {error}") from error

@@ -82,7 +82,7 @@ def add_replicate(task: TileTask) -> tuple[float, int]:
             save_arrays(state, run.stamp(task.replicate) | {"totals": mixture.totals} | mixture.state())
         else:
             raise run.out_of_step(state, count, task.replicate)
-    return float(weakness(log_e, run.design.alpha)), log_e.size
+    return float(weakness(log_e, run.design.certificate_alpha)), log_e.size
 
 
 def certify(task: TileTask) -> tuple[int, int]:
