@@ -144,13 +144,9 @@ class Board:
             for event in self._events[1:]:
                 apply(state, session, event)
                 if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
-                    certifier = state.epoch.stages[0].certifier
-                    yield Look(
-                        replicate=state.epoch.replicates,
-                        log_e=certifier.evidence.log_e(),
-                        edges=certifier.current.edges,
-                        alpha=certifier.evidence.design.certificate_alpha,
-                    )
+                    look = state.epoch.stages[0].certifier.last_look
+                    if look is not None and look.replicate == state.epoch.replicates:
+                        yield look
 
     def add(self, scores: Scores, *, copies: Copies | None = None) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.

@@ -40,7 +40,7 @@ VERSION = 2
 
 
 def _read_design(values: Mapping[str, object]) -> BoardDesign:
-    return BoardDesign.from_values(values, source="the board's design")
+    return BoardDesign.from_content(values, source="the board's design")
 
 
 FrozenDesign = Annotated[BoardDesign, Codec(lambda value: isinstance(value, dict), _read_design, attrgetter("content"))]

@@ -325,6 +325,8 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
     shape = (len(names), len(names))
     means = np.full(len(names), np.nan)
     matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds")}
+    if any(stage.design.holm == "staggered" for stage in epoch.stages):
+        matrices["log_w"] = np.full(shape, np.nan)
     current, first = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
     for stage in epoch.stages:
         board = stage.certifier.leaderboard()
@@ -332,7 +334,8 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
         window = np.ix_(index, index)
         tested = stage.design.tested
         for name, matrix in matrices.items():
-            matrix[window] = np.where(tested, getattr(board, name), matrix[window])
+            values = board.strengths if name == "log_w" else getattr(board, name)
+            matrix[window] = np.where(tested, values, matrix[window])
         current[window] |= board.current.edges
         replicate_of = np.array([0, *stage.places], dtype=np.int64)
         first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
@@ -353,6 +356,7 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
         log_e=matrices["log_e"],
         log_thresholds=matrices["log_thresholds"],
         lower_bounds=matrices["lower_bounds"],
+        log_w=matrices.get("log_w"),
     )
 
 

@@ -67,16 +67,22 @@ class Certifier:
         self._recorder: Recorder | None = Recorder()
         nothing = np.zeros((n_models, n_models), dtype=np.bool_)
         self._current: tuple[Array, Array] = nothing, nothing  # edges and their closure
+        self._last: Look | None = None
 
     @property
     def evidence(self) -> Evidence:
         """The evidence so far."""
         return self._evidence
 
+    @property
+    def last_look(self) -> Look | None:
+        """The last look that this certifier took; ``None`` before the first, also after it was resumed."""
+        return self._last
+
     def update(self, panel: object) -> Look:
         """Take in the next replicate and look."""
         self._evidence.update(panel)
-        look = self._procedure.look(self._evidence)
+        self._last = look = self._procedure.look(self._evidence)
         edges, xp = look.edges_there, self._evidence.space.xp
         reach = closure(edges)
         self._current = edges, reach
