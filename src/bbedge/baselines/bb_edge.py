@@ -17,8 +17,8 @@ from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.kinds import EvidenceKind
-from bbedge.core.procedure import Procedure
 from bbedge.core.penalties import bernstein_psi
+from bbedge.core.procedure import Procedure
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
 
 Array = NDArray[np.float64]

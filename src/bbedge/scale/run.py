@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.design import Design
-from bbedge.core.family import Family
 from bbedge.core.evidence import write_archive
+from bbedge.core.family import Family
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
 from bbedge.files import UNFINISHED, LockedError, lock, replacing, write_whole
