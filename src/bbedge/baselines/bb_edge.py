@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
+from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import bernstein_psi
