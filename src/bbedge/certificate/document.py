@@ -95,7 +95,7 @@ def history_record(history: History, order: Sequence[int]) -> shape.HistoryRecor
     return shape.HistoryRecord(
         replicates=tuple(history.replicates),
         log_thresholds=tuple(history.log_thresholds),
-        log_e=tuple(_ordered(each, order) for each in history.log_e),
+        log_e=tuple(_ordered(each, order) for each in history.values),
     )
 
 
