@@ -334,8 +334,9 @@ def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
         window = np.ix_(index, index)
         tested = stage.design.tested
         for name, matrix in matrices.items():
-            values = board.strengths if name == "log_w" else getattr(board, name)
-            matrix[window] = np.where(tested, values, matrix[window])
+            values = getattr(board, name)
+            if values is not None:
+                matrix[window] = np.where(tested, values, matrix[window])
         current[window] |= board.current.edges
         replicate_of = np.array([0, *stage.places], dtype=np.int64)
         first[window] = np.where(tested, replicate_of[board.first_certified], first[window])

@@ -231,7 +231,7 @@ def _check_edges(event: Event, stage: Stage, packed: bytes) -> None:
     if len(bits) != -(-count * count // 8):
         raise BoardError(f"{event.called}: the edges of claim {stage.claim} are damaged")
     recorded: NDArray[np.bool_] = np.unpackbits(bits, count=count * count).reshape(count, count) == 1
-    near = np.abs(board.strengths - board.log_thresholds) <= _TOLERANCE * (1.0 + np.abs(board.log_e))
+    near = np.abs(board.log_e - board.log_thresholds) <= _TOLERANCE * (1.0 + np.abs(board.log_e))
     for a, b in np.argwhere((recorded != board.current.edges) & ~near).tolist():
         names = stage.design.models
         how = "recorded as certified but is not" if recorded[a, b] else "certified but not recorded"

@@ -246,13 +246,13 @@ class Certificate:
 
     @property
     def history(self) -> tuple[NDArray[np.int64], Matrix, Matrix] | None:
-        """The replicate, the threshold and the evidence of each look that was kept, models in the order shown."""
+        """The replicate, the threshold and what had to reach it, of each look that was kept, in the order shown."""
         history = self.content.history
         if not history or not history.replicates:
             return None
         window = np.ix_(np.array(self.order), np.array(self.order))
-        log_e = np.array([look[window] for look in history.log_e])
-        return np.array(history.replicates), np.array(history.log_thresholds), log_e
+        values = np.array([look[window] for look in history.values])
+        return np.array(history.replicates), np.array(history.log_thresholds), values
 
     @property
     def candidate(self) -> tuple[str, ...]:

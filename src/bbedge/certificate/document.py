@@ -54,6 +54,7 @@ def certificate(
         models=_models(leaderboard, order),
         log_threshold=_largest(leaderboard.log_thresholds),
         log_e=_ordered(leaderboard.log_e, order) if whole else None,
+        log_w=_wealth(leaderboard, order, whole=whole),
         margins=_ordered(leaderboard.lower_bounds * (high - low), order) if whole else None,
         edges=_edges(leaderboard, current, order) if whole else None,
         standing_edges=_edges(leaderboard, standing, order) if whole else None,
@@ -92,10 +93,12 @@ def to_json(document: Document | Mapping[str, Any]) -> str:
 
 def history_record(history: History, order: Sequence[int]) -> shape.HistoryRecord:
     """What was kept of the looks, with the models in this order."""
+    values = tuple(_ordered(each, order) for each in history.values)
     return shape.HistoryRecord(
         replicates=tuple(history.replicates),
         log_thresholds=tuple(history.log_thresholds),
-        log_e=tuple(_ordered(each, order) for each in history.values),
+        log_e=values if history.kind == "log_e" else msgspec.UNSET,
+        log_w=values if history.kind == "log_w" else msgspec.UNSET,
     )
 
 
@@ -108,7 +111,14 @@ def _ordered(matrix: Matrix, order: Sequence[int]) -> Matrix:
     return np.asarray(matrix[np.ix_(places, places)])
 
 
+def _wealth(leaderboard: Leaderboard, order: Sequence[int], *, whole: bool) -> Matrix | msgspec.UnsetType | None:
+    if leaderboard.log_w is None:
+        return msgspec.UNSET
+    return _ordered(leaderboard.log_w, order) if whole else None
+
+
 def _design(design: Design, identity: str) -> shape.DesignRecord:
+    first = design.edition == 1  # of which certificates stay as they were
     return shape.DesignRecord(
         alpha=design.alpha,
         tau=design.tau,
@@ -122,6 +132,10 @@ def _design(design: Design, identity: str) -> shape.DesignRecord:
         directions=design.n_directions,
         score_range=design.score_range,
         copies=design.copies,
+        edition=msgspec.UNSET if first else design.edition,
+        margin_share=msgspec.UNSET if first else design.margin_share,
+        holm=msgspec.UNSET if first else design.holm,
+        planned=msgspec.UNSET if first else design.planned,
         hash=identity,
         blocks=shape.Blocks(count=design.layout.count, sizes=tuple(sorted(design.layout.sizes.tolist(), reverse=True))),
     )

@@ -23,7 +23,7 @@ PREFIX: dict[Shown, str] = {"current": "", "standing": "standing_"}
 """What the keys of each graph start with."""
 PAIRWISE = ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k")
 """What is null in a certificate of very many models."""
-ADDED = ("standing_unresolved", "standing_top_k")
+ADDED = ("log_w", "standing_unresolved", "standing_top_k")
 """The same, which certificates of earlier versions do not have."""
 
 
@@ -96,8 +96,9 @@ class Parts:
         if self.pairs is None:
             return
         tested = ~np.isnan(self.pairs.log_e)
+        share = self.document.design.certificate_share
         if not self.document.board:
-            yield tested, self.document.design.alpha
+            yield tested, self.document.design.alpha * share
         later = {claim.newcomer for claim in self.claims} - {None}
         for claim in self.claims:
             later.discard(claim.newcomer)
@@ -106,14 +107,16 @@ class Parts:
             if claim.newcomer is not None:
                 touches = np.array([name == claim.newcomer for name in self.names])
                 family &= touches[:, None] | touches
-            yield family, claim.level
+            yield family, claim.level * share
 
     def log_thresholds(self) -> Matrix:
         """What the evidence of each listed direction had to reach at the last look; NaN where not tested."""
-        log_e = _there(self.document.log_e)
+        log_e, log_w = _there(self.document.log_e), self.document.log_w
         thresholds = np.full(log_e.shape, np.nan)
         for family, level in self.families():
-            if family.any():
+            if isinstance(log_w, np.ndarray):
+                thresholds[family] = (log_e - (log_w + np.log(level)))[family]
+            elif family.any():
                 thresholds[family] = log_threshold(np.where(family, log_e, np.nan), level)
         return thresholds
 
@@ -133,11 +136,11 @@ def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
 
 
 def _matrices(document: Document) -> Iterator[tuple[str, Matrix]]:
-    for key, matrix in (("log_e", document.log_e), ("margins", document.margins)):
-        if matrix is not None:
+    for key, matrix in (("log_e", document.log_e), ("log_w", document.log_w), ("margins", document.margins)):
+        if isinstance(matrix, np.ndarray):
             yield key, matrix
-    for matrix in document.history.log_e if document.history else ():
-        yield "log_e", matrix
+    for matrix in document.history.values if document.history else ():
+        yield "history", matrix
 
 
 def _lists_pairs(document: Document, source: str) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 from numpy.typing import NDArray
 
-from bbedge.core.kinds import Copies, EvidenceKind, FamilyKind, Method, PredictionRule, SpendingRule, StakeRule
+from bbedge.core.kinds import Copies, EvidenceKind, FamilyKind, Holm, Method, PredictionRule, SpendingRule, StakeRule
 
 LARGEST_COUNT = 2**53
 """Whole numbers beyond it are not exact in every program that reads JSON."""
@@ -75,6 +75,14 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     """The scale of the scores, lower end first."""
     copies: Copies | UnsetType = UNSET
     """Whether replicates that repeat others score by score count."""
+    edition: Positive | UnsetType = UNSET
+    """The edition of the method; the first, if absent."""
+    margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
+    """The part of alpha that margins spend. With 0, or if absent, certificates and margins have alpha each."""
+    holm: Holm | UnsetType = UNSET
+    """How evidence becomes edges; direct, if absent."""
+    planned: Positive | UnsetType | None = UNSET
+    """The number of replicates that the stakes were made for; null if none was stated."""
     hash: Hash
     """SHA-256 of the design; of a board, its registration."""
     blocks: Blocks
@@ -83,6 +91,21 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not 0.0 < self.score_range[1] - self.score_range[0] <= LARGEST:
             raise ValueError("'score_range' is not two numbers, lower first")
+
+    @property
+    def certificate_share(self) -> float:
+        """The part of alpha that certificates spend."""
+        return 1.0 - (self.margin_share or 0.0)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether certificates and margins hold together with probability at least 1 - alpha."""
+        return bool(self.margin_share)
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether what stands is the answer of every look."""
+        return self.edition is not UNSET and self.edition > 1
 
 
 class Pilot(Record, frozen=True, kw_only=True):
@@ -169,18 +192,27 @@ class LookRecord(Record, frozen=True, kw_only=True):
 
 
 class HistoryRecord(Record, frozen=True, kw_only=True):
-    """Evidence look by look, rounded to 4 decimals, for figures."""
+    """Evidence, or wealth where there is log_w, look by look, rounded to 4 decimals, for figures."""
 
     replicates: tuple[Positive, ...]
     """Of the looks that were kept: at most 62, the last one among them."""
     log_thresholds: tuple[Number, ...]
     """The threshold of each."""
-    log_e: tuple[Matrix, ...]
-    """The evidence of each."""
+    log_e: tuple[Matrix, ...] | UnsetType = UNSET
+    """The evidence of each; absent where there is log_w."""
+    log_w: tuple[Matrix, ...] | UnsetType = UNSET
+    """The wealth of each, of staggered e-Holm."""
 
     def __post_init__(self) -> None:
-        if not len(self.replicates) == len(self.log_thresholds) == len(self.log_e):
+        if (self.log_e is UNSET) == (self.log_w is UNSET):
+            raise ValueError("'history' has not exactly one of 'log_e' and 'log_w'")
+        if not len(self.replicates) == len(self.log_thresholds) == len(self.values):
             raise ValueError("'history' has lists of different lengths")
+
+    @property
+    def values(self) -> tuple[Matrix, ...]:
+        """What is compared with the thresholds."""
+        return self.log_e or self.log_w or ()
 
 
 class Prospect(Record, frozen=True, kw_only=True):
@@ -241,6 +273,12 @@ class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """How many, for pairing first."""
     copies: Copies | UnsetType = UNSET
     """Whether replicates that repeat earlier ones score by score count."""
+    edition: Positive | UnsetType = UNSET
+    """The edition of the method; the first, if absent."""
+    margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
+    """The part of every level that margins spend."""
+    planned: Positive | UnsetType = UNSET
+    """The number of replicates that the stakes are made for."""
 
 
 class Claim(Record, frozen=True, kw_only=True):
@@ -291,10 +329,11 @@ class Document(Record, frozen=True, kw_only=True):
     """What ``bbedge certify --json`` and ``bbedge board show --json`` write.
 
     A key that starts with standing is about everything certified at any look, the key without it about the last look
-    alone. Means and margins are in score units; log_e is a natural logarithm. With more than 500 models log_e, margins,
-    edges, standing_edges, unresolved, standing_unresolved, top_k and standing_top_k are null, all of them together;
-    counts and certified_k are always there. Keys that are not required are absent from certificates of earlier
-    versions, or from those that are not of a board.
+    alone; from the second edition of bb-edge-x on they are the same. Means and margins are in score units; log_e and
+    log_w are natural logarithms. With more than 500 models log_e, log_w, margins, edges, standing_edges, unresolved,
+    standing_unresolved, top_k and standing_top_k are null, all of them together; counts and certified_k are always
+    there. Keys that are not required are absent from certificates of earlier versions, from those of a method that
+    does not have them, or from those that are not of a board.
     """
 
     bbedge: str
@@ -313,6 +352,8 @@ class Document(Record, frozen=True, kw_only=True):
     """What log_e had to reach at the last look, at most; null before anything is tested."""
     log_e: Matrix | None
     """Evidence that the row's model beats the column's; null where not tested."""
+    log_w: Matrix | UnsetType | None = UNSET
+    """The wealth that staggered e-Holm compares with one over the level of certificates; absent for direct e-Holm."""
     margins: Matrix | None
     """Simultaneous lower bounds of row minus column; null where not tested."""
     edges: tuple[Edge, ...] | None

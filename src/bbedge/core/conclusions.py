@@ -49,7 +49,7 @@ class Leaderboard:
     log_e: Matrix
     """Evidence of every tested direction, row against column; NaN elsewhere."""
     log_thresholds: Matrix
-    """What ``log_w``, or without it ``log_e``, had to reach at the last look, per direction; NaN where not tested."""
+    """What ``log_e`` had to reach at the last look, per direction; NaN where not tested."""
     lower_bounds: Matrix
     """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
     current: Graph
@@ -61,7 +61,7 @@ class Leaderboard:
     looks: tuple[LookCount, ...]
     """The history of looks."""
     log_w: Matrix | None = None
-    """What staggered e-Holm compares with its threshold, per direction; ``None`` for direct e-Holm."""
+    """The wealth that staggered e-Holm compares with ``1 / alpha``, as a logarithm; ``None`` for direct e-Holm."""
     history: History | None = None
     """The evidence of the looks, a bounded number of them; ``None`` with many models, or if not all looks were seen."""
     notes: tuple[Note, ...] = ()
@@ -79,11 +79,6 @@ class Leaderboard:
             f"Leaderboard({', '.join(counted(*part) for part in parts)}: "
             f"{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified{contradiction})"
         )
-
-    @property
-    def strengths(self) -> Matrix:
-        """What is compared with ``log_thresholds``: ``log_w``, or without it ``log_e``."""
-        return self.log_e if self.log_w is None else self.log_w
 
     @property
     def contradictions(self) -> tuple[tuple[str, ...], ...]:

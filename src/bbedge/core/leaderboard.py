@@ -146,11 +146,11 @@ class Certifier:
         """Everything that may be concluded now."""
         design, evidence, standing = self._design, self._evidence, self.standing_edges()
         log_e, log_w = to_numpy(evidence.log_e()), None
-        if design.holm == "staggered" and evidence.replicates:
+        if design.holm == "staggered":
             log_w = to_numpy(Wealth(evidence, evidence.log_groups()).log(evidence.space.bools(standing)))
-        threshold = (
-            log_threshold(log_e, design.certificate_alpha) if log_w is None else -math.log(design.certificate_alpha)
-        )
+            thresholds = log_e - (log_w + math.log(design.certificate_alpha))
+        else:
+            thresholds = np.where(np.isnan(log_e), np.nan, log_threshold(log_e, design.certificate_alpha))
         bounds = to_numpy(evidence.lower_bounds())
         if design.is_joint:  # where both hold, a certified direction exceeds tau
             bounds = np.where(standing, np.maximum(bounds, design.tau), bounds)
@@ -160,7 +160,7 @@ class Certifier:
             means=evidence.means,
             log_e=log_e,
             log_w=log_w,
-            log_thresholds=np.where(np.isnan(log_e), np.nan, threshold),
+            log_thresholds=thresholds,
             lower_bounds=bounds,
             current=self.current,
             standing=Graph(standing),

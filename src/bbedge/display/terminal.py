@@ -14,6 +14,7 @@ from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
+from bbedge.display.promise import promise, shares
 from bbedge.text import counted, display_names, listed
 
 MOST_ROWS = 60
@@ -257,14 +258,10 @@ def _show_contradictions(console: Console, certificate: Certificate) -> None:
 
 def _short_statement(certificate: Certificate, identity: Identity) -> Text:
     """The guarantee and its assumptions, a line each."""
-    if certificate.step:
-        certified = f"all certified differences on this benchmark exceed {certificate.step:.4g}"
-    else:
-        certified = "all certified comparisons on this benchmark are true"
     blocks = certificate.content.design.blocks
     units = "" if blocks.count == 1 else " and items" if blocks.sizes[0] == 1 else " and blocks"
     return Text(
-        f"With probability at least {_level(certificate)}, {certified}, however often you look.\n"
+        f"{promise(certificate)}\n"
         f"Assumes independent runs{units}, which scores cannot show, and a design fixed beforehand ({identity}).\n"
         "Full statement: add -v to certify or board show, or read docs/guarantees.md",
         style="dim",
@@ -281,16 +278,14 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
     else:
         span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
         blocks = f"Blocks of {span} items are independent; items of one block may depend on each other"
-    margin = f" (difference above {certificate.step:.4g})" if certificate.step else ""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold dim", no_wrap=True)
     table.add_column(style="dim")
     for topic, text in (
         (
             "guarantee",
-            f"With probability at least {_level(certificate)}, every certified comparison is true on this "
-            f"benchmark{margin}, for all pairs and all looks together. You may stop at any time. Rank 2-4 means: at "
-            "best second, at worst fourth.",
+            f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)} You may stop "
+            "at any time. Rank 2-4 means: at best second, at worst fourth.",
         ),
         (
             "assumptions",
@@ -306,7 +301,3 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
     ):
         table.add_row(topic, Text(text))
     return table
-
-
-def _level(certificate: Certificate) -> str:
-    return f"{100 * (1 - certificate.content.design.alpha):.6g} %"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.shape import BoardRecord
+from bbedge.display.promise import level, promise, shares
 from bbedge.text import counted, listed
 
 
@@ -24,9 +25,11 @@ class Words:
     level: str
     """The probability that every certificate is true."""
     risk: str
-    """The probability that any certificate is false."""
+    """The probability that anything shown is false."""
     promise: str
     """What is guaranteed."""
+    joint: bool
+    """Whether margins and comparisons hold together."""
     blocks: str
     """The assumption about the items."""
     budget: str
@@ -42,17 +45,15 @@ class Words:
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         board = content.board or None
         alpha = board.design.alpha if board else design.alpha
-        level = f"{100 * (1 - alpha):.6g}\N{NO-BREAK SPACE}%"
-        above = f" (difference above {certificate.step:.4g})" if certificate.step else ""
         return cls(
             summary=f"{counted(size, 'model')} · {items} · {counted(certificate.replicates, 'replicate')}",
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
-            level=level,
+            level=level(certificate),
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
-            promise=f"With probability at least {level}, every certified comparison{above} is true of the models' mean "
-            "scores on this benchmark, for all pairs and all looks together.",
+            promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
+            joint=design.is_joint,
             blocks=_blocks(design.blocks.count, design.blocks.sizes),
             budget=_budget(alpha, board),
         )
@@ -60,13 +61,15 @@ class Words:
 
 def _budget(alpha: float, board: BoardRecord | None) -> str:
     if board is None:
-        return f"alpha is {alpha:g}: the largest probability that any certificate, at any look, is false."
+        return f"alpha is {alpha:g}: the largest probability of an error, over all pairs and looks."
     claims = counted(len(board.claims), "claim")
     spent = f"{board.alpha_spent:.4g} of {alpha:g} is spent on {claims}"
     return f"{spent}; the next claim gets {board.next_level:.3g}." if board.next_level else f"{spent}."
 
 
 def _standing(certificate: Certificate) -> str:
+    if certificate.content.design.has_memory:
+        return "This page shows everything certified so far; a certificate, once issued, remains valid."
     current, standing = certificate.n_edges
     earlier = standing - current
     if certificate.shown == "standing":

@@ -1,0 +1,34 @@
+"""What a certificate guarantees, in one sentence for every display."""
+
+from __future__ import annotations
+
+from bbedge.certificate.certificate import Certificate
+
+
+def level(certificate: Certificate) -> str:
+    """The probability that what is shown is true."""
+    board = certificate.content.board
+    alpha = board.design.alpha if board else certificate.content.design.alpha
+    return f"{100 * (1 - alpha):.6g}\N{NO-BREAK SPACE}%"
+
+
+def promise(certificate: Certificate) -> str:
+    """What is guaranteed, for all pairs and all looks together."""
+    exceed = f"exceed {certificate.step:.4g}" if certificate.step else "are true"
+    probability = f"With probability at least {level(certificate)}"
+    if certificate.content.design.is_joint:
+        above = f" (certified differences exceed {certificate.step:.4g})" if certificate.step else ""
+        return f"{probability}, everything shown here is true of this benchmark{above}, however often you look."
+    return (
+        f"{probability} each, all certified comparisons on this benchmark {exceed}, and all margins hold, however "
+        "often you look."
+    )
+
+
+def shares(certificate: Certificate) -> str:
+    """How alpha is shared between certificates and margins."""
+    design = certificate.content.design
+    if not design.is_joint:
+        return "Comparisons use all of alpha, and margins use it once more: both hold together at twice alpha."
+    part = design.certificate_share
+    return f"Comparisons use {100 * part:.4g} % of alpha and margins {100 * (1 - part):.4g} %, so both hold together."
