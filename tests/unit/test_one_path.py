@@ -22,7 +22,8 @@ def scores():
 
 CASES = [
     ({}, []),
-    ({"method": "bb-edge-x"}, ["--method", "bb-edge-x"]),
+    ({"method": "bb-edge"}, ["--method", "bb-edge"]),
+    ({"margin_share": 0.5, "planned": 3}, ["--margin-share", "0.5", "--planned", "3"]),
     (
         {"alpha": 0.2, "tau": 0.01, "evidence": "sharp", "prediction": "two-way", "stakes": "design"},
         ["--alpha", "0.2", "--tau", "0.01", "--evidence", "sharp", "--prediction", "two-way", "--stakes", "design"],
@@ -30,14 +31,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "parts"])
+@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "edition", "parts"])
 def test_the_json_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path, options, arguments):  # noqa: F811
     assert bbedge("certify", DEMO, *arguments, "--json", tmp_path / "c.json").code == 0
     text = package.certify(scores, **options).to_json()
     assert text.encode() == (tmp_path / "c.json").read_bytes()
     history = json.loads(text)["history"]
     assert history["replicates"] == [1, 2, 3]
-    assert len(history["log_e"]) == 3
+    assert len(history["log_e" if options.get("method") == "bb-edge" else "log_w"]) == 3
 
 
 def test_the_page_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path):  # noqa: F811
@@ -101,7 +102,7 @@ def test_the_board_s_certificate_is_what_board_show_writes(bbedge, scores, tmp_p
 def test_options_are_typed_and_have_the_defaults_of_a_design(function):
     given, design = (inspect.signature(each, eval_str=True).parameters for each in (function, Design.make))
     assert not [parameter for parameter in given.values() if parameter.kind is parameter.VAR_KEYWORD]
-    shared = {"alpha", "tau", "method", "evidence", "prediction", "stakes", "copies"}
+    shared = {"alpha", "tau", "method", "evidence", "prediction", "stakes", "copies", "margin_share", "planned"}
     assert given.keys() - {"scores", "k", "pilot", "candidate", "blocks", "device"} == shared
     for name in shared:
         assert (given[name].default, given[name].annotation) == (design[name].default, design[name].annotation), name

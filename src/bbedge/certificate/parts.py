@@ -140,7 +140,7 @@ def _matrices(document: Document) -> Iterator[tuple[str, Matrix]]:
         if isinstance(matrix, np.ndarray):
             yield key, matrix
     for matrix in document.history.values if document.history else ():
-        yield "history", matrix
+        yield "log_e" if document.log_w is UNSET else "log_w", matrix
 
 
 def _lists_pairs(document: Document, source: str) -> bool:

@@ -64,7 +64,8 @@ class Wealth:
         """The left side of every direction as a logarithm, rounded down; for certified ones as if they were not."""
         xp = self._space.xp
         rest = self._tested & ~xp.reshape(certified, (-1, self._tested.shape[1]))
-        found = xp.reshape(self._left(self._least(rest, None), rest.shape), self._shape)
+        ratios = self._least(rest, None) if self._n else self._now  # before the first replicate, all is cash
+        found = xp.reshape(self._left(ratios, rest.shape), self._shape)
         return xp.where(xp.reshape(self._tested, self._shape[-2:]), found, xp.nan)
 
     def _reaching(self, rest: Array, threshold: float) -> Array | None:

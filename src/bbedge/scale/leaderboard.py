@@ -38,7 +38,7 @@ class TiledLeaderboard:
     **Needs:** what :class:`bbedge.Evidence` needs; predictions by the running mean.
 
     >>> import tempfile
-    >>> design = Design.make(["a", "b", "c"], ["q1", "q2", "q3", "q4"], method="bb-edge-x")
+    >>> design = Design.make(["a", "b", "c"], ["q1", "q2", "q3", "q4"], holm="direct")
     >>> board = TiledLeaderboard.create(Path(tempfile.mkdtemp()) / "run", design, tile=2)
     >>> for replicate in range(1, 7):
     ...     look = board.update([[1.0] * 4, [0.5] * 4, [0.0] * 4], replicate=replicate)
@@ -145,7 +145,8 @@ class TiledLeaderboard:
         tasks = [replace(task, log_threshold=threshold) for task in tasks]
         certified = collected(crew.map_unordered(certify, tasks), before=len(tasks))
         edges, standing = (int(sum(part)) for part in zip(*certified, strict=True))
-        return TiledLook(replicate=number, edges=edges, standing=standing, log_threshold=threshold, panel=digest)
+        shown = standing if run.design.has_memory else edges
+        return TiledLook(replicate=number, edges=shown, standing=standing, log_threshold=threshold, panel=digest)
 
     def _finished(self) -> int:
         """The number of replicates, if no update is under way."""
@@ -185,7 +186,10 @@ class TiledLeaderboard:
             mixture, count = load_mixture(self._run, row, col, fresh=False)
             if count != done:
                 raise self._run.out_of_step(self._run.tile_file(row, col, "state"), count, done)
-            return np.where(tested, mixture.lower_bounds(self.design.n_directions), np.nan)
+            bounds = mixture.lower_bounds(self.design.n_directions)
+        if self.design.is_joint:  # where both hold, a certified direction exceeds tau
+            bounds = np.where(read_first(self._run, row, col, done) > 0, np.maximum(bounds, self.design.tau), bounds)
+        return np.where(tested, bounds, np.nan)
 
     def _place(self, row: int, col: int) -> tuple[int, int]:
         most = self._run.n_strips - 1
@@ -199,7 +203,9 @@ class TiledLeaderboard:
         return self._packed(lambda row, col: read_first(self._run, row, col, done) > 0)
 
     def current(self) -> PackedGraph:
-        """What was certified at the last look."""
+        """What was certified at the last look; in a design with memory, everything so far."""
+        if self.design.has_memory:
+            return self.standing()
         done, looks = self._finished(), self.looks
         return self._packed(lambda row, col: read_tile(self._run, row, col, done).log_e >= looks[-1].log_threshold)
 

@@ -426,3 +426,57 @@ def test_no_bytes_make_a_traceback(tmp_path, seed):
         except FormatError:
             continue
         assert told(shown)[3] == expected[3]
+
+
+# The second edition of bb-edge-x -----------------------------------------------------------------------------------
+
+
+def second(scores: Scores, **options: object) -> dict:
+    return written(scores, method="bb-edge-x", **options)
+
+
+def test_a_certificate_of_the_second_edition_says_how_it_was_made():
+    content = second(parted(), planned=10)
+    assert {key: content["design"][key] for key in ("edition", "margin_share", "holm", "planned")} == {
+        "edition": 2,
+        "margin_share": 0.2,
+        "holm": "staggered",
+        "planned": 10,
+    }
+    assert content["edges"] == content["standing_edges"]
+    assert Certificate.of(content).content.design.is_joint
+    again = json.loads(to_json(Certificate.of(content).content))
+    assert again == content
+
+
+def test_no_certified_margin_is_below_tau():
+    raised = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        values = (rng.random((12, 5, 40)) < np.array([0.8, 0.62, 0.55, 0.45, 0.3])[None, :, None]).astype(float)
+        scores = Scores.of(values, models=list("abcde"), items=[f"q{i}" for i in range(40)])
+        leaderboard = certified(scores, method="bb-edge-x", tau=0.02)
+        assert (leaderboard.lower_bounds[leaderboard.standing.edges] >= 0.02).all()
+        raised += int((leaderboard.lower_bounds[leaderboard.standing.edges] == 0.02).sum())
+    assert raised
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.02])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["edges"].pop(), "edges"),
+        (lambda c: (c["edges"].pop(), c["standing_edges"].pop()), "edges"),
+        (lambda c: c["log_w"][0].__setitem__(1, -9.0), "log_threshold"),
+        (lambda c: c["design"].__setitem__("margin_share", 0.5), "threshold|margin"),
+        (lambda c: c["history"].__setitem__("log_e", c["history"].pop("log_w")), "history"),
+        (lambda c: c.pop("log_w"), "log_threshold|threshold|log_w|history"),
+        (lambda c: c["history"]["log_w"][0][0].__setitem__(1, 60.0), "history"),
+    ],
+)
+def test_changes_of_a_certificate_of_the_second_edition_are_found(change, message, tau):
+    content = copy.deepcopy(second(parted(), tau=tau))
+    Certificate.of(content)
+    change(content)
+    with pytest.raises(FormatError, match=message):
+        Certificate.of(content, source="c.json")

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_pilot_top_k
+from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_design, certify_pilot_top_k
 from bbedge.core.scores import Scores
 from unit.certificate.documents import circular, drawn, parted
 
@@ -38,7 +38,8 @@ def scaled() -> Scores:
 
 @pytest.fixture(scope="module")
 def leaderboard() -> Leaderboard:
-    return certify(scaled(), method="bb-edge-x", tau=0.01)
+    scores = scaled()
+    return certify_design(scores, scores.design(method="bb-edge-x", edition=1, tau=0.01))
 
 
 def ordered(leaderboard: Leaderboard) -> set[tuple[str, str]]:
@@ -97,7 +98,7 @@ def test_a_row_per_tested_direction(leaderboard):
 def test_a_pair_that_only_a_path_decides_has_no_since():
     edges = np.zeros((3, 3), dtype=bool)
     edges[0, 1] = edges[1, 2] = True
-    base = certify(drawn([0.5, 0.5, 0.5]))
+    base = certify(drawn([0.5, 0.5, 0.5]), method="bb-edge")
     graph = type(base.standing)(edges)
     leaderboard = replace(base, standing=graph, current=graph, first_certified=2 * edges)
     rows = {(row["better"], row["worse"]): row for row in leaderboard.pairs_frame().iter_rows(named=True)}
@@ -116,7 +117,7 @@ def test_only_tested_directions_have_a_row_and_one_side_a_bound():
 
 
 def test_before_the_first_replicate_nothing_is_known():
-    leaderboard = Certifier(drawn([0.5, 0.6, 0.7]).design()).leaderboard()
+    leaderboard = Certifier(drawn([0.5, 0.6, 0.7]).design(method="bb-edge")).leaderboard()
     frame, pairs = leaderboard.to_frame(), leaderboard.pairs_frame()
     assert frame["mean"].null_count() == 3
     assert (frame["rank_best"].to_list(), frame["rank_worst"].to_list()) == ([1] * 3, [3] * 3)

@@ -15,12 +15,12 @@ from unit.certificate.documents import certified, drawn, many
 def look(replicate: int, size: int = 2) -> Look:
     log_e = np.full((size, size), float(replicate))
     np.fill_diagonal(log_e, np.nan)
-    return Look(replicate=replicate, log_e=log_e, edges=np.zeros((size, size), dtype=bool))
+    return Look(replicate=replicate, log_e=log_e, edges=np.zeros((size, size), dtype=bool), alpha=0.05)
 
 
 @pytest.mark.parametrize("looks", [1, 2, MOST_LOOKS, MOST_LOOKS + 1, 1000])
 def test_the_history_is_bounded_and_has_its_ends(looks):
-    recorder = Recorder(alpha=0.05)
+    recorder = Recorder()
     for replicate in range(1, looks + 1):
         recorder.record(look(replicate))
     history = history_record(recorder.history(), [1, 0])
@@ -33,10 +33,10 @@ def test_the_history_is_bounded_and_has_its_ends(looks):
 
 
 def test_many_models_leave_no_history():
-    recorder = Recorder(alpha=0.05)
+    recorder = Recorder()
     recorder.record(look(1, MOST_MODELS + 1))
     assert recorder.history() is None
-    assert Recorder(alpha=0.05).history() is None
+    assert Recorder().history() is None
 
 
 def test_the_history_is_that_of_the_looks():

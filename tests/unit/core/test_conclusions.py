@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.core.design import Design
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS
-from bbedge.core.leaderboard import Certifier, certify
+from bbedge.core.leaderboard import Certifier, certify, certify_design
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
 from unit.certificate.documents import circular, drawn, parted
@@ -75,7 +75,8 @@ def test_top_sets_by_name(leaderboard):
 
 
 def test_names_are_about_what_stands_and_not_the_last_look_alone():
-    leaderboard = certify(parted(), method="bb-edge-x", tau=0.01)
+    scores = parted()
+    leaderboard = certify_design(scores, scores.design(method="bb-edge-x", edition=1, tau=0.01))
     names = leaderboard.design.models
     lapsed = np.argwhere(leaderboard.standing.above & ~leaderboard.current.above)
     assert len(lapsed)

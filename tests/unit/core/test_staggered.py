@@ -155,10 +155,10 @@ def test_one_group_is_e_holm_that_leaves_out_what_it_has_certified():
     while not certifier.update(first).edges[0, 2]:
         pass
     log_e, sure = certifier.evidence.log_e(), certifier.standing_edges()
-    bar = certifier.leaderboard().log_thresholds[0, 1]
-    assert bar == pytest.approx(np.log(20))
     for a, b in np.argwhere(sure):
-        assert log_e[a, b] > bar
+        assert log_e[a, b] > np.log(20)
+    board = certifier.leaderboard()
+    np.testing.assert_allclose(board.log_e - board.log_thresholds, board.log_w - np.log(20), atol=1e-9)
 
 
 def test_the_entries_follow_the_planned_replicates():
@@ -262,7 +262,8 @@ def test_what_is_certified_stands_and_is_closed_under_paths():
     np.testing.assert_array_equal(board.current.edges, board.standing.edges)
     np.testing.assert_array_equal(board.standing.reach, board.standing.edges)
     open_ = made.tested & ~before
-    assert (board.strengths[open_] < board.log_thresholds[open_]).all()
+    assert (board.log_e[open_] < board.log_thresholds[open_]).all()
+    assert (board.log_w[open_] < np.log(20)).all()
 
 
 def test_direct_e_holm_of_the_second_edition_shows_what_stands():

@@ -43,9 +43,10 @@ WHOLE, BRIEF = written(SIZE), written(SIZE - 1)
 
 
 def test_nothing_that_grows_with_the_pairs_is_written():
-    assert all(WHOLE[key] is not None for key in (*PAIRWISE, *ADDED))
-    assert all(BRIEF[key] is None for key in (*PAIRWISE, *ADDED))
-    assert {key for key in WHOLE if WHOLE[key] != BRIEF[key]} == {*PAIRWISE, *ADDED}
+    pairwise = {*PAIRWISE, *ADDED} - {"log_w"}  # which only staggered e-Holm has
+    assert all(WHOLE[key] is not None for key in pairwise)
+    assert all(BRIEF[key] is None for key in pairwise)
+    assert {key for key in WHOLE if WHOLE[key] != BRIEF[key]} == pairwise
     for document in (WHOLE, BRIEF):
         jsonschema.validate(document, SCHEMA)
 

@@ -11,7 +11,8 @@ def uneven(n_items):
 
 
 def a_design(n_models=13, n_items=40, **options):
-    return Design.make([f"m{i}" for i in range(n_models)], [f"q{i}" for i in range(n_items)], **options)
+    names, items = [f"m{i}" for i in range(n_models)], [f"q{i}" for i in range(n_items)]
+    return Design.make(names, items, **({"method": "bb-edge"} | options))
 
 
 def panels(design, count, *, seed=1, graded=False):

@@ -18,8 +18,8 @@ SETTINGS = {
     "uneven, tau": {"blocks": uneven(40), "tau": 0.02},
     "one block": {"blocks": "one"},
     "few stakes": {"blocks": uneven(40), "tau": 0.02, "stakes": [0.1, 0.4]},
-    "wide": {"method": "bb-edge-x"},
-    "wide, uneven, tau": {"method": "bb-edge-x", "blocks": uneven(40), "tau": 0.05},
+    "wide": {"method": "bb-edge-x", "holm": "direct"},
+    "wide, uneven, tau": {"method": "bb-edge-x", "holm": "direct", "blocks": uneven(40), "tau": 0.05},
     "candidate": {"candidate": ["m1", "m8", "m12"], "tau": 0.01},
     "newcomer": {"newcomer": "m9"},
     "candidate, newcomer": {"newcomer": "m9", "candidate": ["m1", "m8", "m12"]},
@@ -90,7 +90,7 @@ def test_a_panel_may_be_a_file_that_is_mapped_and_of_any_number_type(tmp_path):
 
 
 def test_cores_give_the_bytes_that_one_gives(tmp_path):
-    design = a_design(method="bb-edge-x", tau=0.01)
+    design = a_design(method="bb-edge-x", holm="direct", tau=0.01)
     for name, options in (("one", {}), ("two", {"backend": "joblib", "workers": 2})):
         board = TiledLeaderboard.create(tmp_path / name, design, tile=5)
         for panel in panels(design, 2):
