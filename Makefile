@@ -44,7 +44,7 @@ $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest,$(LOWEST_PYTHON),-c constraints-lowest.txt -e . $(LOWEST_TOOLS))
 
 demo: $(DEMO_READY)  ## Certify the leaderboard of the demo data
-	@.venv-demo/bin/bbedge certify demo/scores.csv --method bb-edge-x
+	@.venv-demo/bin/bbedge certify demo/scores.csv
 
 demo-llm: $(READY) $(LLM_READY)  ## Make demo data anew: evaluate a real model until the question is answered
 	@$(BIN)/python demo/llm/run.py .venv-llm/bin/python

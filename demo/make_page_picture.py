@@ -23,7 +23,7 @@ def main() -> None:
     """Make the page, choose a model on it, and photograph the upper half."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         page_file = Path(folder) / "page.html"
-        command = [sys.executable, "-m", "bbedge", "certify", HERE / "scores.csv", "--method", "bb-edge-x"]
+        command = [sys.executable, "-m", "bbedge", "certify", HERE / "scores.csv"]
         subprocess.run([*command, "--html", page_file], check=True, capture_output=True)
         program = os.environ.get("BBEDGE_CHROMIUM") or shutil.which("chromium")
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])

@@ -21,10 +21,10 @@ PICTURE = HERE.parent / "docs" / "demo.svg"
 
 def main() -> None:
     """Certify the demo data and save the terminal's picture."""
-    leaderboard = bbedge.certify(bbedge.read_scores(HERE / "scores.csv"), method="bb-edge-x")
+    leaderboard = bbedge.certify(bbedge.read_scores(HERE / "scores.csv"))
     console = Console(record=True, width=98, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     show_leaderboard(console, leaderboard.certificate())
-    svg = console.export_svg(title="bbedge certify demo/scores.csv --method bb-edge-x", theme=MONOKAI, unique_id="demo")
+    svg = console.export_svg(title="bbedge certify demo/scores.csv", theme=MONOKAI, unique_id="demo")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # no fetch when the picture is shown
     svg = svg.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
     PICTURE.write_text(svg, encoding="utf-8")

@@ -43,11 +43,12 @@ def clear(tmp_path: Path) -> Path:
     "options",
     [
         [],
-        ["--method", "bb-edge-x"],
-        ["--evidence", "hoeffding", "--tau", "0.03"],
+        ["--method", "bb-edge"],
+        ["--method", "bb-edge", "--evidence", "hoeffding", "--tau", "0.03"],
         ["--evidence", "sharp", "--prediction", "two-way", "--blocks", "one"],
         ["--evidence", "betting", "--stakes", "design"],
-        ["--top-k", "3", "--pilot", "2", "--method", "bb-edge-x"],
+        ["--top-k", "3", "--pilot", "2"],
+        ["--margin-share", "0", "--planned", "3"],
         ["--score-range", "-1", "2"],
     ],
 )
@@ -62,7 +63,8 @@ def test_json_follows_its_schema(bbedge, tmp_path, options):
     assert sum(document["design"]["blocks"]["sizes"]) == document["items"]
     for edge in document["edges"]:
         row, column = names.index(edge["winner"]), names.index(edge["loser"])
-        assert edge["log_e"] == document["log_e"][row][column] >= document["log_threshold"]
+        assert edge["log_e"] == document["log_e"][row][column]
+        assert "log_w" in document or edge["log_e"] >= document["log_threshold"]
         assert edge["margin"] == document["margins"][row][column]
     assert document["looks"][-1]["edges"] == len(document["edges"])
     assert len(document["looks"]) == document["replicates"]
@@ -99,8 +101,7 @@ def test_two_lines_state_the_guarantee_and_verbose_prints_all_of_it(bbedge, clea
     digits = json.loads(out.read_text(encoding="ascii"))["design"]["hash"][:16]
     guarantee, assumptions, pointer = brief.split("Top-2")[1].splitlines()[2:5]
     assert guarantee == (
-        "With probability at least 95 %, all certified differences on this benchmark exceed 0.02, however often you "
-        "look."
+        "With probability at least 95 %, everything shown here is true (certified: above 0.02), however often you look."
     )
     assert assumptions == (
         f"Assumes independent runs and items, which scores cannot show, and a design fixed beforehand (hash {digits})."
@@ -274,7 +275,7 @@ ROW = "model,item,replicate,score\n"
         (ROW + "a,q,1,1\nb,q,1,0\n", ["--blocks", "chapter"], ["chapter"]),
         (ROW + "a,q,1,1\nb,q,1,0\n", ["--alpha", "1.5"], ["alpha = 1.5", "0 < alpha < 1"]),
         (ROW + "a,q,1,1\nb,q,1,0\n", ["--tau", "-0.1"], ["tau = -0.1", "0 <= tau < 1"]),
-        (ROW + "a,q,1,1\nb,q,1,0\n", ["--stakes", "design"], ["too wide", "bernstein"]),
+        (ROW + "a,q,1,1\nb,q,1,0\n", ["--stakes", "design", "--method", "bb-edge"], ["too wide", "bernstein"]),
         (ROW + "a,q,1,1\nb,q,1,0\n", ["--stakes", "design", "--evidence", "hoeffding"], ["too wide", "hoeffding"]),
         (ROW + "a,q,1,1\nb,q,1,0\n", ["--top-k", "2"], ["--top-k 2"]),
         (ROW + "a,q,1,1\nb,q,1,0\n", ["--pilot", "1"], ["--top-k"]),
@@ -354,14 +355,19 @@ def test_real_panels_certify_as_published(bbedge, tmp_path):
         pytest.skip("set BBEDGE_PANELS to the folder of public result panels to try them")
     panels = Path(os.environ["BBEDGE_PANELS"])
     for name, options, edges in [
-        ("zeroeval_gsm_complete", [], 516),
-        ("zeroeval_gsm_complete", ["--evidence", "sharp"], 571),
-        ("zeroeval_gsm_complete", ["--evidence", "betting"], 590),
-        ("zeroeval_gsm_complete", ["--evidence", "hoeffding"], 253),
-        ("zeroeval_gsm_complete", ["--method", "bb-edge-x"], 582),
-        ("eqbench_v2_complete", [], 178),
-        ("eqbench_v2_complete", ["--method", "bb-edge-x"], 548),
-        ("tau2_airline_complete", ["--method", "bb-edge-x"], 5),
+        ("zeroeval_gsm_complete", ["--method", "bb-edge"], 516),
+        ("zeroeval_gsm_complete", ["--method", "bb-edge", "--evidence", "sharp"], 571),
+        ("zeroeval_gsm_complete", ["--method", "bb-edge", "--evidence", "betting"], 590),
+        ("zeroeval_gsm_complete", ["--method", "bb-edge", "--evidence", "hoeffding"], 253),
+        ("zeroeval_gsm_complete", ["--planned", "1"], 589),
+        ("zeroeval_gsm_complete", ["--planned", "1", "--margin-share", "0"], 590),
+        ("zeroeval_gsm_complete", ["--margin-share", "0"], 582),
+        ("eqbench_v2_complete", ["--method", "bb-edge"], 178),
+        ("eqbench_v2_complete", ["--planned", "1"], 575),
+        ("eqbench_v2_complete", ["--planned", "1", "--margin-share", "0"], 585),
+        ("eqbench_v2_complete", ["--margin-share", "0"], 548),
+        ("tau2_airline_complete", ["--planned", "1"], 6),
+        ("tau2_airline_complete", ["--planned", "1", "--margin-share", "0"], 7),
     ]:
         outcome = bbedge("certify", panels / f"{name}.parquet", "--json", tmp_path / "c.json", *options)
         assert outcome.code == 0

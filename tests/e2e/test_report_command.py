@@ -76,7 +76,7 @@ def test_a_board_without_added_models_shows_the_evidence_of_every_look(bbedge, t
     document = json.loads(Path("p.json").read_text())
     history = document["history"]
     assert history["replicates"] == [1, 2, 3]
-    for shown, exact in zip(history["log_e"][-1], document["log_e"], strict=True):
+    for shown, exact in zip(history["log_w"][-1], document["log_w"], strict=True):
         assert [a is None or abs(a - b) < 1e-4 for a, b in zip(shown, exact, strict=True)] == [True] * 3
 
 

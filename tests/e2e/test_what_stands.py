@@ -16,10 +16,10 @@ import pytest
 
 from bbedge.core.leaderboard import Certifier, certify
 from plain_graph import PlainGraph
-from unit.certificate.documents import parted
+from unit.certificate.documents import parted_as_published as parted
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
-OPTIONS = ("--method", "bb-edge-x", "--tau", "0.01")
+OPTIONS = ("--method", "bb-edge", "--tau", "0.01")
 NAMES = parted().models
 
 
@@ -67,7 +67,7 @@ class Expected:
 
 def by_hand() -> tuple[list[Expected], list[Expected]]:
     """The graph of every look, and the union of the looks up to it."""
-    certifier = Certifier(parted().design(method="bb-edge-x", tau=0.01))
+    certifier = Certifier(parted().design(method="bb-edge", tau=0.01))
     looks = [certifier.update(panel).edges for panel in parted().panels()]
     unions = np.logical_or.accumulate(looks)
     return [Expected(PlainGraph(edges)) for edges in looks], [Expected(PlainGraph(edges)) for edges in unions]
@@ -217,7 +217,7 @@ def test_the_json_has_both(bbedge, table, tmp_path):
 
 
 def test_a_notebook_and_the_order_of_the_models():
-    leaderboard = certify(parted(), method="bb-edge-x", tau=0.01)
+    leaderboard = certify(parted(), method="bb-edge", tau=0.01)
     text = leaderboard._repr_html_()
     rows = re.findall(r"<tr><td.*?<b>(.*?)</b>.*?<bdi>(.)</bdi>.*?</td></tr>", text)
     assert {name: rank for rank, name in rows} == STANDING.ranks
@@ -228,9 +228,9 @@ def test_a_notebook_and_the_order_of_the_models():
 
 
 def test_comparing_methods(bbedge, table, tmp_path):
-    done = bbedge("compare", table, "--tau", "0.01", "--methods", "bb-edge-x,emr", "--json", tmp_path / "c.json")
+    done = bbedge("compare", table, "--tau", "0.01", "--methods", "bb-edge,emr", "--json", tmp_path / "c.json")
     assert done.code == 0, done.err
-    row = next(line.split() for line in done.out.splitlines() if line.startswith("BB-EDGE-X"))
+    row = next(line.split() for line in done.out.splitlines() if line.startswith("BB-EDGE "))
     assert row[1:5] == [f"{STANDING.graph.edges.sum()}", f"{STANDING.pairs}", "0", "0"]
     ours, emr = json.loads((tmp_path / "c.json").read_text())["methods"]
     assert (ours["edges"], ours["pairs"]) == (CURRENT.graph.edges.sum(), CURRENT.pairs)
@@ -240,7 +240,7 @@ def test_comparing_methods(bbedge, table, tmp_path):
 
 
 def test_a_board_of_the_same_scores(bbedge, table, tmp_path):
-    (tmp_path / "design.toml").write_text('method = "bb-edge-x"\nalpha = 0.0822467\ntau = 0.01\n')
+    (tmp_path / "design.toml").write_text('method = "bb-edge"\nalpha = 0.0822467\ntau = 0.01\n')
     (tmp_path / "items.csv").write_text("item\n" + "\n".join(parted().items) + "\n")
     board = tmp_path / "b.bbedge"
     init = ("--design", tmp_path / "design.toml", "--items", tmp_path / "items.csv", "--models", ",".join(NAMES))

@@ -9,20 +9,17 @@ def level(certificate: Certificate) -> str:
     """The probability that what is shown is true."""
     board = certificate.content.board
     alpha = board.design.alpha if board else certificate.content.design.alpha
-    return f"{100 * (1 - alpha):.6g}\N{NO-BREAK SPACE}%"
+    return f"{100 * (1 - alpha):.6g} %"
 
 
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs and all looks together."""
-    exceed = f"exceed {certificate.step:.4g}" if certificate.step else "are true"
-    probability = f"With probability at least {level(certificate)}"
+    probability, step = f"With probability at least {level(certificate)}", f"{certificate.step:.4g}"
     if certificate.content.design.is_joint:
-        above = f" (certified differences exceed {certificate.step:.4g})" if certificate.step else ""
-        return f"{probability}, everything shown here is true of this benchmark{above}, however often you look."
-    return (
-        f"{probability} each, all certified comparisons on this benchmark {exceed}, and all margins hold, however "
-        "often you look."
-    )
+        above = f"(certified: above {step})" if certificate.step else "of this benchmark"
+        return f"{probability}, everything shown here is true {above}, however often you look."
+    certified = f"differences exceed {step}" if certificate.step else "comparisons are true"
+    return f"{probability} each, all certified {certified} and all margins hold, however often you look."
 
 
 def shares(certificate: Certificate) -> str:

@@ -76,6 +76,13 @@ def parted() -> Scores:
     return Scores.of(values, models=list("abcde"), items=[f"q{i}" for i in range(40)])
 
 
+def parted_as_published() -> Scores:
+    """The same for the published method: an edge stands that the last look alone would not certify."""
+    rng = np.random.default_rng(210)
+    values = (rng.random((9, 5, 60)) < np.array([0.8, 0.64, 0.6, 0.42, 0.25])[None, :, None]).astype(float)
+    return Scores.of(values, models=list("abcde"), items=[f"q{i}" for i in range(60)])
+
+
 def circular() -> Leaderboard:
     """Three models certified in a circle, above a fourth: what cannot be unless an assumption is broken."""
     design = Design.make(["a", "b", "c", "d"], ["q1", "q2"], method="bb-edge")

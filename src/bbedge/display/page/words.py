@@ -50,7 +50,7 @@ class Words:
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
-            level=level(certificate),
+            level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
             promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
