@@ -174,7 +174,7 @@ class Evidence:
 
     @property
     def _is_staggered(self) -> bool:
-        return len(self._groups) > 1
+        return self._design.holm == "staggered"  # also where every stake enters at the start
 
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
