@@ -147,6 +147,8 @@ class Evidence:
 
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
+        if not self._count:  # the sum of weights may round below one
+            return self.tested_only(self._space.zeros(*self._batch, *self._tested.shape))
         if self._is_staggered:
             return self.tested_only(joined(self._space, self.log_groups()))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from bbedge.board.design import BoardDesign
+from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.process import hashes, program_files
@@ -22,8 +22,6 @@ from bbedge.text import quoted, shown, shown_path
 EngineName = Literal["inspect", "command"]
 OnError = Literal["wait", "zero"]
 Copies = Literal["refuse", "allow"]
-
-_DECIDED_BY_THE_BOARD = ("edition", "margin_share", "planned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +290,7 @@ def _design(values: Mapping[str, Any], question: Question, budget: int, *, sourc
     # Only of the latest edition, and of the stakes that depend on it. Pilots are part of the budget, but not evidence.
     if design.edition != 1 and design.stakes in (None, "design") and "planned" not in given:
         design = replace(design, planned=max(1, budget - (design.pilot or 0)))
-    return {"design": design, "left_out": tuple(key for key in _DECIDED_BY_THE_BOARD if key not in given)}
+    return {"design": design, "left_out": tuple(key for key in FILLED_IN if key not in given)}
 
 
 def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:

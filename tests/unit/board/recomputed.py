@@ -157,6 +157,7 @@ def assert_same(board, record, *, numbers=True):
         assert models == (*version.models, *(name for name, _, _ in version.joined))
         assert shown.design.items == version.items
         assert shown.replicates == len(version.panels)
+        assert (shown.log_w is None) == all(claim.certifier.evidence.design.holm == "direct" for claim in mine)
         expected = dict.fromkeys(names_of(shown.log_e, models))
         for claim in mine:
             theirs = claim.certifier.leaderboard()
@@ -165,6 +166,7 @@ def assert_same(board, record, *, numbers=True):
                 names_of(matrix, theirs.design.models)
                 for matrix in (
                     theirs.log_e,
+                    theirs.strengths,
                     theirs.log_thresholds,
                     theirs.lower_bounds,
                     theirs.current.edges,
@@ -181,6 +183,7 @@ def assert_same(board, record, *, numbers=True):
             names_of(matrix, models)
             for matrix in (
                 shown.log_e,
+                shown.strengths,
                 shown.log_thresholds,
                 shown.lower_bounds,
                 shown.current.edges,
@@ -190,17 +193,17 @@ def assert_same(board, record, *, numbers=True):
         for pair, row in expected.items():
             here = [float(part[pair]) for part in found]
             if row is None:
-                np.testing.assert_array_equal(here, [np.nan, np.nan, np.nan, 0.0, 0.0], err_msg=str(pair))
+                np.testing.assert_array_equal(here, [np.nan, np.nan, np.nan, np.nan, 0.0, 0.0], err_msg=str(pair))
                 continue
-            np.testing.assert_allclose(here[:3], row[:3], rtol=1e-12, atol=1e-12, err_msg=str(pair))
-            assert here[3] == row[3], pair
+            np.testing.assert_allclose(here[:4], row[:4], rtol=1e-12, atol=1e-12, err_msg=str(pair))
+            assert here[4] == row[4], pair
             assert (
-                (here[4] > 0)
-                == (row[4] > 0)
+                (here[5] > 0)
+                == (row[5] > 0)
                 == bool(shown.standing.edges[models.index(pair[0]), models.index(pair[1])])
             )
             if numbers:
-                assert here[4] == row[4], pair
+                assert here[5] == row[5], pair
         for i, model in enumerate(models):
             ran = [panel[model].mean() for panel in version.panels if model in panel]
             if ran:
