@@ -96,6 +96,15 @@ def test_four_models(seed):
     assert wanted[-1]
 
 
+def test_before_the_first_look_all_is_cash():
+    made = design(3)
+    shown = Certifier(made).leaderboard()
+    np.testing.assert_array_equal(shown.log_e[made.tested], 0.0)
+    np.testing.assert_allclose(shown.log_w[made.tested], 0.0, atol=1e-13)
+    assert (shown.log_w[made.tested] <= 0.0).all()
+    assert not shown.standing.n_edges
+
+
 @pytest.mark.parametrize("planned", [None, 2])
 @pytest.mark.parametrize("after", [0, 2, 5])
 def test_a_stopped_model_keeps_its_evidence(after, planned):
