@@ -98,9 +98,7 @@ class BoardDesign:
         self.core_design(["a", "b"], ["q"], ["q"], level=self.alpha)  # the core judges the rest
 
     @classmethod
-    def from_toml(
-        cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None
-    ) -> BoardDesign:
+    def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:
         """Read a design file; unknown keys and values of the wrong type are refused.
 
         ``otherwise`` has values for keys that the file leaves out.
