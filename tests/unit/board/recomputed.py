@@ -141,6 +141,11 @@ def names_of(matrix, models):
     return {(models[a], models[b]): matrix[a, b] for a in range(len(models)) for b in range(len(models)) if a != b}
 
 
+def wealth_of(leaderboard):
+    """What staggered e-Holm compares with its level; of direct e-Holm, the evidence."""
+    return leaderboard.log_e if leaderboard.log_w is None else leaderboard.log_w
+
+
 def assert_same(board, record, *, numbers=True):
     """The board shows exactly what follows from the record. ``numbers``: also when each edge was first certified."""
     claims = record.claims()
@@ -166,7 +171,7 @@ def assert_same(board, record, *, numbers=True):
                 names_of(matrix, theirs.design.models)
                 for matrix in (
                     theirs.log_e,
-                    theirs.strengths,
+                    wealth_of(theirs),
                     theirs.log_thresholds,
                     theirs.lower_bounds,
                     theirs.current.edges,
@@ -183,7 +188,7 @@ def assert_same(board, record, *, numbers=True):
             names_of(matrix, models)
             for matrix in (
                 shown.log_e,
-                shown.strengths,
+                wealth_of(shown),
                 shown.log_thresholds,
                 shown.lower_bounds,
                 shown.current.edges,
