@@ -729,6 +729,76 @@ def test_a_board_begins_from_scores_that_are_there(bbedge, tmp_path):
     assert "the file exists" in again.err
 
 
+@pytest.mark.parametrize("planned", [None, 12])
+def test_the_design_that_is_written_has_the_planned_number(bbedge, tmp_path, planned):
+    scores, place = tmp_path / "run1.csv", tmp_path / "b.bbedge"
+    scores.write_text("model,item,replicate,score\n" + "".join(f"{m},q{i},1,1\n" for m in "ab" for i in range(3)))
+    given = () if planned is None else ("--planned", planned)
+    outcome = bbedge("board", "init", place, "--from", scores, *given)
+    assert outcome.code == 0, outcome.err
+    written = BoardDesign.from_toml((tmp_path / "b-design.toml").read_text())
+    assert written == BoardDesign(planned=planned)
+    (command,) = (line for line in outcome.out.splitlines() if line.startswith("  bbedge board init"))
+    assert bbedge(*shlex.split(command)[1:]).code == 0
+    assert Board.open(place).design == written
+
+
+def test_the_planned_number_is_set_beside_a_design_and_frozen(folder):
+    folder.write("design.toml", "alpha = 0.1\n")
+    said = folder("init", folder.board, "--design", folder / "design.toml", "--items", folder / "items.csv", "--models",
+                  "strong,weak", "--planned", 12)  # fmt: skip
+    assert "edition 2, 12 planned replicates" in said
+    assert Board.open(folder.board).design == BoardDesign(alpha=0.1, planned=12)
+    # The file that leaves the number out is still that of the board; one that states another is not.
+    one = folder.table("one.csv", ("strong", "weak"), [1])
+    folder("add", folder.board, one, "--design", folder / "design.toml")
+    folder.write("other.toml", "alpha = 0.1\nplanned = 13\n")
+    assert "is not the design of" in folder.refuse("show", folder.board, "--design", folder / "other.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "planned", "message"),
+    [
+        ("planned = 8", 12, "planned = 8, but --planned is 12"),
+        ('method = "bb-edge"', 12, "planned = 12 is not part of bb-edge"),
+        ('stakes = "paper"', 12, "planned = 12 has no meaning with paper stakes"),
+        ("", 0, "--planned"),
+    ],
+)
+def test_a_planned_number_that_is_refused(folder, text, planned, message):
+    folder.write("design.toml", text + "\n")
+    folder.refuse("init", folder.board, "--design", folder / "design.toml", "--items", folder / "items.csv", "--models",
+                  "strong,weak", "--planned", planned)  # fmt: skip
+    assert message in " ".join(folder.err.split())
+    assert not folder.board.exists()
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ('method = "bb-edge-x"\nedition = 1', 'method = "bb-edge-x"'),
+        ('method = "bb-edge"', ""),
+        ('method = "bb-edge"\nevidence = "hoeffding"', 'evidence = "hoeffding"'),
+    ],
+)
+def test_the_file_of_a_board_of_the_first_edition_is_still_its_design(folder, first, later):
+    """Files of that time name no edition, and those that name no method meant bb-edge."""
+    folder.write("design.toml", first + "\n")
+    folder.init()
+    folder.write("design.toml", later + "\n")
+    one = folder.table("one.csv", ("strong", "middle", "weak"), [1])
+    folder("add", folder.board, one, "--design", folder / "design.toml")
+    assert Board.open(folder.board).design.edition == 1
+    folder.write("design.toml", "edition = 2\n")
+    assert "is not the design of" in folder.refuse("show", folder.board, "--design", folder / "design.toml")
+
+
+def test_the_help_says_why_runs_must_not_be_counted(bbedge):
+    said = " ".join(bbedge("board", "init", "--help").out.replace("│", " ").split())
+    assert "Never count the runs that there are" in said
+    assert "voids the guarantee" in said
+
+
 def test_what_a_board_needs_is_said_with_the_way_to_get_it(bbedge, tmp_path):
     outcome = bbedge("board", "init", tmp_path / "b.bbedge", "--models", "a,b")
     assert outcome.code == 2

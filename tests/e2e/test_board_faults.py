@@ -660,7 +660,7 @@ FORGERIES = {
     "an item": (1, lambda c: c["items"].__setitem__(0, "other"), "event 1 (init): the design does not match its hash"),
     "a block": (1, lambda c: c["blocks"].__setitem__(0, "other"), "event 1 (init): the design does not match its hash"),
     "evidence of a certificate": (None, lambda c: c["certified"][0].update(log_e=99.0), "says log_e 99.0"),
-    "a certificate's date": (None, lambda c: c["certified"][0].update(replicate=1), "at replicate 1; the scores give"),
+    "a certificate's date": (None, lambda c: c["certified"][0].update(replicate=9), "at replicate 9; the scores give"),
     "a certificate left out": (None, lambda c: c["certified"].pop(), "is missing from the record"),
     "a certificate made up": (
         2,

@@ -405,6 +405,35 @@ def test_a_command_runs_and_says_what_it_cannot_promise(bbedge, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("design", "later", "frozen"),
+    [
+        ("edition = 1", ("edition = 1", ""), (1, None)),
+        ("", ("budget = 30", "budget = 40"), (2, 30)),
+    ],
+    ids=["the first edition", "a larger budget"],
+)
+def test_a_study_goes_on_under_the_design_that_its_board_froze(bbedge, tmp_path, design, later, frozen):
+    """The program answers by its seeds, so that equal boards show equal seeds."""
+    begun, whole = (command_study(tmp_path / name) for name in ("begun", "whole"))
+    for study in (begun, whole):
+        study.write_text(study.read_text() + f"[design]\n{design}\n")
+    assert bbedge("evaluate", begun, "--replicates", 2).code == 0
+    begun.write_text(begun.read_text().replace(*later))
+    done, expected = bbedge("evaluate", begun), bbedge("evaluate", whole)
+    assert (done.code, expected.code) == (0, 0)
+    assert [words for words in contents(begun) if words[0] != "note"] == [
+        words for words in contents(whole) if words[0] != "note"
+    ]
+    board = Board.open(begun.with_suffix(".bbedge"))
+    assert (board.design.edition, board.design.planned) == frozen
+    assert board.design.hash[:16] in done.out
+    begun.write_text(begun.read_text() + "planned = 7\n")
+    refused = bbedge("evaluate", begun)
+    assert refused.code == 2
+    assert "its frozen design" in refused.err
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (('["h90", "h55", "h15"]', '["h90", "broken"]'), "the command ended with exit code 7"),

@@ -98,14 +98,17 @@ class BoardDesign:
         self.core_design(["a", "b"], ["q"], ["q"], level=self.alpha)  # the core judges the rest
 
     @classmethod
-    def from_toml(cls, text: str, *, source: str = "design") -> BoardDesign:
-        """Read a design file; unknown keys and values of the wrong type are refused."""
+    def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:
+        """Read a design file; unknown keys and values of the wrong type are refused.
+
+        ``otherwise`` has values for keys that the file leaves out.
+        """
         try:
             values = tomllib.loads(text)
         # Beside what is not TOML: integers of thousands of digits, and arrays nested thousands deep.
         except (ValueError, RecursionError) as error:
             raise FormatError(f"{source}: not a TOML file ({error})") from error
-        return cls.from_values(values, source=source)
+        return cls.from_values({**(otherwise or {}), **values}, source=source)
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
@@ -189,10 +192,18 @@ class BoardDesign:
         """SHA-256 of the design's content, in hexadecimal."""
         return _digest(self.content)
 
+    @property
+    def filled_in(self) -> dict[str, object]:
+        """What this design has for the keys that another version of bbedge fills in otherwise."""
+        return {key: self.content[key] for key in FILLED_IN if key in self.content} | {"edition": self.edition}
+
     def registration(self, models: Sequence[str], items: Sequence[str], blocks: Sequence[str]) -> str:
         """SHA-256 of everything that is frozen when a board is made: the design, models, items and blocks."""
         return _digest({"design": self.content, "models": [*models], "items": [*items], "blocks": [*blocks]})
 
+
+FILLED_IN = ("method", "edition", "margin_share", "planned")
+"""What a file may leave out and versions, or the commands, fill in differently."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "method": get_args(Method),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ from bbedge.cli.output import (
     spinner,
     write_certificate,
 )
-from bbedge.errors import BoardError, DomainError, FormatError
+from bbedge.errors import BoardError, DesignError, DomainError, FormatError
 from bbedge.files import write_whole
 from bbedge.text import display_names, shown, shown_path
 
@@ -73,6 +73,17 @@ def init(
             show_default=False,
         ),
     ] = None,
+    planned: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R",
+            min=1,
+            help="Number of replicates that are planned for a version of the benchmark; bb-edge-x then bets for that "
+            "many. Part of the design: decide it before the first run. Never count the runs that there are: how many "
+            "may depend on their results, which voids the guarantee.",
+            show_default=False,
+        ),
+    ] = None,
     reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size")],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
@@ -89,7 +100,7 @@ def init(
     if from_scores:
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
-        _start(place, reading.table(from_scores))
+        _start(place, reading.table(from_scores), planned)
         return
     if design is None or items is None or not models:
         raise DomainError(
@@ -98,7 +109,13 @@ def init(
         )
     benchmark, names = read_items(items), _names(models)
     reading.check_pairs(len(names))
-    board = Board.create(place, _design(design), models=names, items=benchmark.items, blocks=benchmark.blocks)
+    frozen = _design(design, {} if planned is None else {"planned": planned})
+    if planned not in (None, frozen.planned):
+        raise DesignError(
+            f"{shown_path(design)}: planned = {frozen.planned}, but --planned is {planned}; leave out the option, or "
+            "change the file"
+        )
+    board = Board.create(place, frozen, models=names, items=benchmark.items, blocks=benchmark.blocks)
     say(f"{board.name}: the design is frozen. Publish this text before the first run:\n", announcement(board))
 
 
@@ -297,8 +314,8 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
     say(f"Imported and verified {done.events} events. Head {done.head}")
 
 
-def _start(place: str, scores: Scores) -> None:
-    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores))
+def _start(place: str, scores: Scores, planned: int | None) -> None:
+    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores, planned))
     say(
         f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
         f"({len(scores.models)} models) and {design}.\n"
@@ -312,7 +329,7 @@ def _open(place: str, design: Path | None) -> Board:
     from bbedge.board import Board
 
     board = Board.open(place)
-    if design is not None and _design(design).hash != board.design.hash:
+    if design is not None and not _is_frozen(board, design):
         raise BoardError(
             f"{shown_path(design)} is not the design of {board.name}; a frozen design cannot change. Restore the file, "
             "or create a new board"
@@ -320,10 +337,18 @@ def _open(place: str, design: Path | None) -> Board:
     return board
 
 
-def _design(path: Path) -> BoardDesign:
+def _is_frozen(board: Board, path: Path) -> bool:
+    try:
+        return _design(path, board.design.filled_in).hash == board.design.hash
+    except DesignError:
+        _design(path, {})  # raises where the file itself is wrong, and not only beside this board
+        return False
+
+
+def _design(path: Path, otherwise: Mapping[str, object]) -> BoardDesign:
     from bbedge.board import BoardDesign
 
-    return BoardDesign.from_toml(_text(path), source=shown_path(path))
+    return BoardDesign.from_toml(_text(path), source=shown_path(path), otherwise=otherwise)
 
 
 def _names(given: Sequence[str]) -> list[str]:

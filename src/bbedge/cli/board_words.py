@@ -26,7 +26,9 @@ _DESIGN = """\
 
 alpha = 0.05                 # largest probability of any false certificate, as long as the board exists
 tau = 0.0                    # certify only differences above this margin, a fraction of the score range
-method = "bb-edge-x"         # or "bb-edge", the published method
+method = "bb-edge-x"         # or "bb-edge", the published method, without the next two keys
+margin_share = 0.2           # the part of alpha that margins spend; 0 for certificates and margins apart
+{planned:<28} # replicates that you plan for this version of the benchmark; never the number that you have
 score_range = [{low!r}, {high!r}]
 spending = "open-ended"      # how alpha is divided among new models and new items
 copies = "refuse"            # or "allow": count replicates with the same scores as earlier ones
@@ -118,12 +120,16 @@ def announcement(board: Board) -> str:
         f"equal shares for {design.shares} claims" if design.spending == "equal" else "6/(pi^2 (v+1)^2) for claim v"
     )
     pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
+    edition = f"edition {design.edition}, " if design.edition != 1 else ""
+    if design.planned is not None:
+        edition += f"{design.planned} planned replicates, "
+    what = "certificate or margin" if design.margin_share else "certificate"
     parts = [
         f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
         f"in {len(set(epoch.blocks)):,} blocks, with complete replicates.",
-        f"Method {design.method} (bbedge), tau {design.tau:g}, scores from {design.score_range[0]:g} to "
+        f"Method {design.method} (bbedge), {edition}tau {design.tau:g}, scores from {design.score_range[0]:g} to "
         f"{design.score_range[1]:g}; tested: {family}.",
-        f"The probability that any certificate of this board is ever false, over all looks, is at most "
+        f"The probability that any {what} of this board is ever false, over all looks, is at most "
         f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
         f"Registration {board.registration} (design, models, items and blocks)",
         f"Ledger {board.head}",
@@ -175,7 +181,7 @@ def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
     return ", ".join(texts[:most]) + more
 
 
-def start_files(place: str, scores: Scores) -> tuple[Path, Path, Path]:
+def start_files(place: str, scores: Scores, planned: int | None) -> tuple[Path, Path, Path]:
     """Write the design, the items and the models beside the board's place; existing files are never replaced."""
     home = Path("board") if "://" in place else Path(place)
     design, items, models = (
@@ -197,5 +203,6 @@ def start_files(place: str, scores: Scores) -> tuple[Path, Path, Path]:
     low, high = scores.score_range
     write_whole(items, text.getvalue())
     write_whole(models, "".join(f"{model}\n" for model in scores.models))
-    write_whole(design, _DESIGN.format(low=low, high=high))
+    number = "# planned = 20" if planned is None else f"planned = {planned}"
+    write_whole(design, _DESIGN.format(low=low, high=high, planned=number))
     return design, items, models

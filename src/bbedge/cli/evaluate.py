@@ -130,9 +130,9 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
             top_k=top_k,
             title=shown_path(study.path.name),
             identity=Identity(
-                settings=f"{study.design.method}, tau {study.design.tau:g}, alpha {study.design.alpha:g}",
+                settings=f"{ended.design.method}, tau {ended.design.tau:g}, alpha {ended.design.alpha:g}",
                 label=f"board {shown_path(without_credentials(study.board))}, hash",
-                hash=study.design.hash,
+                hash=ended.design.hash,
             ),
         )
         console.print()

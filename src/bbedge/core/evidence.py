@@ -147,6 +147,8 @@ class Evidence:
 
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
+        if not self._count:  # the sum of weights may round below one
+            return self.tested_only(self._space.zeros(*self._batch, *self._tested.shape))
         if self._is_staggered:
             return self.tested_only(joined(self._space, self.log_groups()))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
@@ -174,7 +176,7 @@ class Evidence:
 
     @property
     def _is_staggered(self) -> bool:
-        return len(self._groups) > 1
+        return self._design.holm == "staggered"  # also where every stake enters at the start
 
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.

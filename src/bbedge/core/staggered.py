@@ -122,7 +122,7 @@ class Wealth:
             low, high = xp.where(further, middle + 1, low), xp.where(further, high, middle)
         top, bottom = xp.logaddexp(x, _at(xp, above, low)), xp.logaddexp(d, _at(xp, below, low))
         lost = 4 * UNIT * (xp.astype(low, xp.float64) + _MORE) * (1.0 + xp.abs(top) + xp.abs(bottom))
-        return xp.reshape(top - bottom - lost, (self._n, rest.shape[0], -1))
+        return xp.reshape(top - bottom - lost, (self._n, rest.shape[0], x.shape[1]))  # no group before the first look
 
     def _running(self, values: Array) -> Array:
         """Logarithms of the sums of the first 0, 1, 2, ... exponentials of every row."""

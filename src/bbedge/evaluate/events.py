@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from bbedge.board.design import BoardDesign
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.usage import Spent, Usage
@@ -141,6 +142,8 @@ class Ended:
     """What was used, beside the full budget."""
     retired: tuple[str, ...]
     """Models that were dropped on the way."""
+    design: BoardDesign
+    """The design that is frozen on the board."""
 
 
 Event = Begun | ReplicateBegun | SampleDone | SampleFailed | Waiting | Looked | Dropped | Noted | Ended

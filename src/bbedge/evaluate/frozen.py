@@ -14,10 +14,10 @@ from bbedge.evaluate.spec import EvaluationSpec, hash_of
 from bbedge.text import listed, quoted, shown_path
 
 
-def seeds_of(study: EvaluationSpec, benchmark: Benchmark) -> Seeds:
-    """The seeds of a study: those of its design, models, benchmark and seed."""
+def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Seeds:
+    """The seeds of a study: those of its frozen design, models, benchmark and seed."""
     items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
-    return Seeds.of(study.design.hash, study.names, items, study.seed)
+    return Seeds.of(board.design.hash, study.names, items, study.seed)
 
 
 def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
@@ -25,7 +25,7 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
     (note, *_) = _notes(board)
     return Journal(
         study.folder,
-        root=seeds_of(study, benchmark).root,
+        root=seeds_of(study, benchmark, board).root,
         protocol=Seeds.of(note["protocol"], note["benchmark"]).root,
         unchained="journal" not in note,
     )
@@ -53,9 +53,11 @@ def open_board(study: EvaluationSpec, benchmark: Benchmark) -> Board:
 
 def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> None:
     another = "make a new board for another study: give it another name, or this one a new file"
-    if board.design.hash != study.design.hash:
+    changed = study.changes_of(board.design)
+    if changed:
         raise BoardError(
-            f"{board.name}: its frozen design (hash {board.design.hash[:16]}) is not that of the study; {another}"
+            f"{board.name}: its frozen design (hash {board.design.hash[:16]}) is not that of the study: "
+            f"{listed(changed)} differ; {another}"
         )
     epoch = board.state.epoch
     if set(epoch.models) != set(study.names):

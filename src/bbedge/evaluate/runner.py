@@ -186,7 +186,7 @@ class _Runner:
 
     def _jobs(self, place: int) -> list[Job]:
         """All jobs of a replicate: for every model its blocks in an order of their own, a block's samples together."""
-        seeds = seeds_of(self.study, self.benchmark)
+        seeds = seeds_of(self.study, self.benchmark, self.board)
         by_block: dict[str, list[Sample]] = {}
         for sample in self.benchmark.samples:
             by_block.setdefault(sample.blocks[0], []).append(sample)
@@ -201,7 +201,7 @@ class _Runner:
 
     def _complete(self, place: int, jobs: list[Job], page: Page) -> None:
         """Run until every sample has a score; what keeps failing stops the study, or scores zero if so designed."""
-        running, seeds = self.study.running, seeds_of(self.study, self.benchmark)
+        running, seeds = self.study.running, seeds_of(self.study, self.benchmark, self.board)
         errors: dict[tuple[str, str], str] = {}
 
         # The whole environment goes to the engine, so its errors may repeat any key that is in it.
@@ -359,6 +359,7 @@ class _Runner:
             leaderboard=self._leaderboard(),
             spent=self._spent(),
             retired=tuple(self.board.state.retired),
+            design=self.board.design,
         )
         self.watch(ended)
         return ended

@@ -7,11 +7,11 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from bbedge.board.design import BoardDesign
+from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.process import hashes, program_files
@@ -95,7 +95,7 @@ class EvaluationSpec:
     budget: int
     """The most replicates that are run."""
     design: BoardDesign
-    """The board's design."""
+    """The design of a new board; a board that exists keeps its own (:meth:`changes_of`)."""
     models: tuple[StudyModel, ...]
     """The models."""
     engine: EngineName
@@ -130,6 +130,8 @@ class EvaluationSpec:
     """What prices are in."""
     running: Running = field(default_factory=Running)
     """How the work is done."""
+    left_out: tuple[str, ...] = ()
+    """The keys of the design that a board decides if the study does not state them."""
 
     @classmethod
     def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:
@@ -168,7 +170,7 @@ class EvaluationSpec:
             on_error=cast("OnError", top.choice("on_error", get_args(OnError), "wait")),
             seed=top.whole("seed", 0, least=0),
             folder=home / top.text("folder", path.stem + ".run"),
-            design=_design(top.mapping("design"), question, source=top.at("[design]")),
+            **_design(top.mapping("design"), question, budget, source=top.at("[design]")),
             **_benchmark(top.table("benchmark"), home, engine),
             **_command(top, home, engine),
             **_prices(top.table("prices")),
@@ -184,6 +186,14 @@ class EvaluationSpec:
                 f"top-{design.k}; it tests nothing else"
             )
         return spec
+
+    def changes_of(self, frozen: BoardDesign) -> list[str]:
+        """The keys of the design in which the study contradicts a board.
+
+        What the study does not state and later versions or another budget would fill in otherwise is as on the board.
+        """
+        keys = (key.name for key in fields(BoardDesign) if key.name not in self.left_out)
+        return [key for key in keys if getattr(self.design, key) != getattr(frozen, key)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -267,7 +277,7 @@ def _models(top: Table) -> tuple[StudyModel, ...]:
     return tuple(models)
 
 
-def _design(values: Mapping[str, Any], question: Question, *, source: str) -> BoardDesign:
+def _design(values: Mapping[str, Any], question: Question, budget: int, *, source: str) -> dict[str, Any]:
     given = dict(values)
     given.setdefault("method", "bb-edge-x")
     if question.by is not None:
@@ -276,7 +286,11 @@ def _design(values: Mapping[str, Any], question: Question, *, source: str) -> Bo
             raise DesignError(
                 f"{source}: tau = {given['tau']} but the question asks for a margin of {question.by:g}; make them equal"
             )
-    return BoardDesign.from_values(given, source=source)
+    design = BoardDesign.from_values(given, source=source)
+    # Only of the latest edition, and of the stakes that depend on it. Pilots are part of the budget, but not evidence.
+    if design.edition != 1 and design.stakes in (None, "design") and "planned" not in given:
+        design = replace(design, planned=max(1, budget - (design.pilot or 0)))
+    return {"design": design, "left_out": tuple(key for key in FILLED_IN if key not in given)}
 
 
 def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:

@@ -141,6 +141,11 @@ def names_of(matrix, models):
     return {(models[a], models[b]): matrix[a, b] for a in range(len(models)) for b in range(len(models)) if a != b}
 
 
+def wealth_of(leaderboard):
+    """What staggered e-Holm compares with its level; of direct e-Holm, the evidence."""
+    return leaderboard.log_e if leaderboard.log_w is None else leaderboard.log_w
+
+
 def assert_same(board, record, *, numbers=True):
     """The board shows exactly what follows from the record. ``numbers``: also when each edge was first certified."""
     claims = record.claims()
@@ -157,6 +162,7 @@ def assert_same(board, record, *, numbers=True):
         assert models == (*version.models, *(name for name, _, _ in version.joined))
         assert shown.design.items == version.items
         assert shown.replicates == len(version.panels)
+        assert (shown.log_w is None) == all(claim.certifier.evidence.design.holm == "direct" for claim in mine)
         expected = dict.fromkeys(names_of(shown.log_e, models))
         for claim in mine:
             theirs = claim.certifier.leaderboard()
@@ -165,6 +171,7 @@ def assert_same(board, record, *, numbers=True):
                 names_of(matrix, theirs.design.models)
                 for matrix in (
                     theirs.log_e,
+                    wealth_of(theirs),
                     theirs.log_thresholds,
                     theirs.lower_bounds,
                     theirs.current.edges,
@@ -181,6 +188,7 @@ def assert_same(board, record, *, numbers=True):
             names_of(matrix, models)
             for matrix in (
                 shown.log_e,
+                wealth_of(shown),
                 shown.log_thresholds,
                 shown.lower_bounds,
                 shown.current.edges,
@@ -190,17 +198,17 @@ def assert_same(board, record, *, numbers=True):
         for pair, row in expected.items():
             here = [float(part[pair]) for part in found]
             if row is None:
-                np.testing.assert_array_equal(here, [np.nan, np.nan, np.nan, 0.0, 0.0], err_msg=str(pair))
+                np.testing.assert_array_equal(here, [np.nan, np.nan, np.nan, np.nan, 0.0, 0.0], err_msg=str(pair))
                 continue
-            np.testing.assert_allclose(here[:3], row[:3], rtol=1e-12, atol=1e-12, err_msg=str(pair))
-            assert here[3] == row[3], pair
+            np.testing.assert_allclose(here[:4], row[:4], rtol=1e-12, atol=1e-12, err_msg=str(pair))
+            assert here[4] == row[4], pair
             assert (
-                (here[4] > 0)
-                == (row[4] > 0)
+                (here[5] > 0)
+                == (row[5] > 0)
                 == bool(shown.standing.edges[models.index(pair[0]), models.index(pair[1])])
             )
             if numbers:
-                assert here[4] == row[4], pair
+                assert here[5] == row[5], pair
         for i, model in enumerate(models):
             ran = [panel[model].mean() for panel in version.panels if model in panel]
             if ran:

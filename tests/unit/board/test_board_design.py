@@ -1,6 +1,7 @@
 """The design of a board: what a file may say, and a hash that sees all of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,8 @@ spending = "equal"
 shares = 5
 pairing = "first"
 first = 4
+edition = 2
+margin_share = 0.1
 """
 
 FULL = BoardDesign(
@@ -39,12 +42,14 @@ FULL = BoardDesign(
     shares=5,
     pairing="first",
     first=4,
+    edition=2,
+    margin_share=0.1,
 )
 
 
 def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
-    assert {*FULL.content, "copies"} == set(BoardDesign.__dataclass_fields__)
+    assert {*FULL.content, "copies", "planned"} == set(BoardDesign.__dataclass_fields__)
 
 
 def test_copies_count_if_the_design_says_so_and_its_hash_shows_it():
@@ -75,25 +80,46 @@ def test_an_empty_file_is_the_default_design():
     assert BoardDesign().content == {
         "alpha": 0.05,
         "tau": 0.0,
-        "method": "bb-edge",
+        "method": "bb-edge-x",
         "score_range": [0.0, 1.0],
         "family": "all",
         "spending": "open-ended",
         "pairing": "all",
+        "edition": 2,
+        "margin_share": 0.2,
     }
 
 
-@pytest.mark.parametrize("design", [BoardDesign(), FULL], ids=["default", "full"])
+FIRST = replace(FULL, edition=1, margin_share=None)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [BoardDesign(), BoardDesign(planned=8), BoardDesign(method="bb-edge"), FULL, FIRST],
+    ids=["default", "planned", "bb-edge", "full", "first edition"],
+)
 def test_the_content_is_the_design(design):
     through_json = json.loads(json.dumps(design.content))
-    assert BoardDesign.from_values(through_json) == design
-    assert BoardDesign.from_values(through_json).hash == design.hash
+    assert BoardDesign.from_content(through_json) == design
+    assert BoardDesign.from_content(through_json).hash == design.hash
+
+
+def test_what_a_file_leaves_out_is_of_the_latest_edition_and_what_a_ledger_does_of_the_first():
+    said = {"method": "bb-edge-x"}
+    assert (BoardDesign.from_values(said).edition, BoardDesign.from_values(said).margin_share) == (2, 0.2)
+    assert (BoardDesign.from_content(said).edition, BoardDesign.from_content(said).margin_share) == (1, None)
 
 
 def test_the_hashes_are_pinned():
     """Teams publish them."""
-    assert BoardDesign().hash == "2a331b600dbadd7cb71c1ff7d00620ccac80c6978c8ffb46823b47eb3db9ce02"
-    assert FULL.hash == "17051244f7683751b7c57d6acb408005139812c9e1314f4d1ff073c876e7ce92"
+    assert BoardDesign().hash == "7ad4134d83344e3a272fa20df3494695e82d4ad9c655264d65d3af18a68d163b"
+    assert FULL.hash == "6c102c31a5df40937f2e1f4e36d256de4d2b11c0d90b9560bb62141fd388ec37"
+    assert BoardDesign(planned=8).hash == "885e912530cc2f6e391d320dd665a7755d8ba8051dc994170ab39f17bc99ae56"
+
+
+def test_the_hashes_of_the_first_edition_are_what_they_always_were():
+    assert BoardDesign(method="bb-edge").hash == "2a331b600dbadd7cb71c1ff7d00620ccac80c6978c8ffb46823b47eb3db9ce02"
+    assert FIRST.hash == "17051244f7683751b7c57d6acb408005139812c9e1314f4d1ff073c876e7ce92"
 
 
 def test_whole_numbers_and_spelling_make_no_difference():
@@ -114,26 +140,33 @@ CHANGES = {
     "pilot": "4",
     "shares": "6",
     "first": "5",
+    "edition": "1",
+    "margin_share": "0.2",
 }
+WITHOUT = {"method": ("edition", "margin_share"), "edition": ("margin_share",)}
+"""What the changed value has no place for."""
 
 
 def test_the_hash_sees_every_key():
     lines = dict(line.split(" = ", 1) for line in EVERY_KEY.strip().splitlines())
     hashes = {FULL.hash}
     for key, value in CHANGES.items():
-        text = "\n".join(f"{name} = {value if name == key else old}" for name, old in lines.items())
+        kept = {name: old for name, old in lines.items() if name not in WITHOUT.get(key, ())}
+        text = "\n".join(f"{name} = {old}" for name, old in (kept | {key: value}).items())
         hashes.add(BoardDesign.from_toml(text).hash)
     for key, companions in {"family": ("k", "pilot"), "spending": ("shares",), "pairing": ("first",)}.items():
         text = "\n".join(f"{name} = {old}" for name, old in lines.items() if name not in (key, *companions))
         hashes.add(BoardDesign.from_toml(text).hash)
-    assert len(hashes) == 1 + len(CHANGES) + 3
-    assert set(CHANGES) | {"family", "spending", "pairing", "copies"} == set(BoardDesign.__dataclass_fields__)
+    hashes |= {BoardDesign(planned=planned).hash for planned in (None, 8, 9)}
+    assert len(hashes) == 1 + len(CHANGES) + 3 + 3
+    others = {"family", "spending", "pairing", "copies", "planned"}
+    assert set(CHANGES) | others == set(BoardDesign.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, copies, evidence, family"),
+        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, copies, edition, evidence"),
         ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
         ("alpha = ", FormatError, "my.toml: not a TOML file"),
         ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),
@@ -180,7 +213,20 @@ def test_the_hash_sees_every_key():
         ('spending = "equal"', DesignError, "equal spending needs the number of shares"),
         ('spending = "equal"\nshares = 0', DesignError, "at least 1"),
         ("shares = 3", DesignError, "open-ended spending takes no number of shares"),
-        ('stakes = "design"', DesignError, "too wide for bernstein evidence"),
+        ('method = "bb-edge"\nstakes = "design"', DesignError, "too wide for bernstein evidence"),
+        ("edition = 3", DesignError, "my.toml: edition 3 of bb-edge-x is not known; .* editions up to 2"),
+        ("edition = 0", DesignError, "my.toml: edition 0 of bb-edge-x is not known"),
+        ('method = "bb-edge"\nedition = 2', DesignError, "edition 2 of bb-edge is not known"),
+        ("edition = 1.0", FormatError, "edition must be a whole number"),
+        ("margin_share = 1", DesignError, "margin share of 1.0 is not allowed"),
+        ('margin_share = "0.1"', FormatError, "'0.1' is not a number"),
+        ("edition = 1\nmargin_share = 0.1", DesignError, "margin_share = 0.1 is not part of bb-edge-x, edition 1"),
+        ("planned = 0", DesignError, "0 planned replicates are not possible"),
+        ("planned = true", FormatError, "planned must be a whole number"),
+        ("planned = 8.0", FormatError, "planned must be a whole number"),
+        ('method = "bb-edge"\nplanned = 8', DesignError, "planned = 8 is not part of bb-edge, edition 1"),
+        ("edition = 1\nplanned = 8", DesignError, "planned = 8 is not part of bb-edge-x, edition 1"),
+        ('stakes = "paper"\nplanned = 8', DesignError, "planned = 8 has no meaning with paper stakes"),
         ('method = "bb-edge-x"\nevidence = "hoeffding"', DesignError, "too wide for hoeffding evidence"),
     ],
 )

@@ -1,5 +1,7 @@
 """Boards that an earlier version wrote still open, verify, import and grow."""
 
+import hashlib
+import json
 import shutil
 from pathlib import Path
 
@@ -15,6 +17,9 @@ from unit.board.boards import runs
 GOLDEN = Path(__file__).parents[2] / "golden" / "boards"
 DESIGN_HASH = "546eb10e9c5f638c2d250b757eb33a0c1ae3c8d90d07deeffd405559795fd257"
 HEAD = "8d37597988ab49da3aefeed077573ef5c706ca3ce5053bfdf40bfb0739190331"
+
+GROWTH = "3c1a127fc55c317a66c0f34af34257b0eb91d975c3479774a8a6d49aef99188f"
+"""SHA-256 of the events by which the last version before the second edition grew the board."""
 
 
 @pytest.fixture
@@ -47,6 +52,30 @@ def test_it_grows_and_is_exported_and_imported(grown, tmp_path):
     verify(grown.store, head=HEAD)
     import_lines(export_lines(grown.store), tmp_path / "copy.bbedge", source="archive")
     assert Board.open(tmp_path / "copy.bbedge").head == grown.head
+
+
+def test_it_stays_under_the_first_edition(grown):
+    """What the version that made it wrote when it was grown in the same way, but for saved states and last digits."""
+    assert (grown.design.method, grown.design.edition, grown.design.margin_share) == ("bb-edge-x", 1, None)
+    items, known = grown.state.epoch.items, len(grown.events)
+    grown.add(runs(np.random.default_rng(3), ("a", "b", "d"), 5, items, start=3))
+    grown.add_model("e", runs(np.random.default_rng(4), ("e",), 7, items))
+    grown.retire("a")
+    grown.add(runs(np.random.default_rng(5), ("b", "d", "e"), 2, items, start=8))
+    grown.add_items(["x1", "x2"])
+    grown.add(runs(np.random.default_rng(6), ("b", "d", "e"), 3, (*items, "x1", "x2"), start=1))
+    assert {(stage.design.edition, stage.design.holm, stage.design.margin_share) for stage in grown.state.stages} == {
+        (1, "direct", 0.0)
+    }
+    assert grown.leaderboard().log_w is None
+    verify(grown.store, head=HEAD)
+    written = hashlib.sha256()
+    for event in grown.events[known:]:
+        content = {key: value for key, value in json.loads(event.payload).items() if key != "cache"}
+        for edge in content.get("certified", ()):
+            edge["log_e"] = round(edge["log_e"], 6)
+        written.update(json.dumps([event.kind, content], sort_keys=True).encode())
+    assert written.hexdigest() == GROWTH
 
 
 @pytest.mark.parametrize("name", ["grown", "pilot"])

@@ -60,7 +60,7 @@ def names():
     from bbedge.core.leaderboard import Certifier
 
     certifier = Certifier(Design.make(ABC, ITEMS, method="bb-edge-x"))
-    for panel in runs(np.random.default_rng(0), ABC, 2).values:
+    for panel in runs(np.random.default_rng(0), ABC, 4).values:
         certifier.update(panel)
     outer = load_arrays(certifier.to_bytes())
     inner = load_arrays(outer["evidence"].tobytes())
@@ -89,6 +89,10 @@ def said(board):
 def saved(board):
     with board.store.read() as session:
         return session.cache()[0]
+
+
+def test_the_state_has_the_evidence_at_the_entries_that_have_passed():
+    assert {name for name in names() if name.startswith("entry_")} == {"entry_1", "entry_2", "entry_3"}
 
 
 @pytest.mark.parametrize("name", names())

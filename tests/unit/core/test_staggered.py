@@ -96,9 +96,21 @@ def test_four_models(seed):
     assert wanted[-1]
 
 
-@pytest.mark.parametrize("after", [0, 2, 5])
-def test_a_stopped_model_keeps_its_evidence(after):
+def test_before_the_first_look_all_is_cash():
     made = design(3)
+    shown = Certifier(made).leaderboard()
+    np.testing.assert_array_equal(shown.log_e[made.tested], 0.0)
+    np.testing.assert_allclose(shown.log_w[made.tested], 0.0, atol=1e-13)
+    assert (shown.log_w[made.tested] <= 0.0).all()
+    assert not shown.standing.n_edges
+
+
+@pytest.mark.parametrize("planned", [None, 2])
+@pytest.mark.parametrize("after", [0, 2, 5])
+def test_a_stopped_model_keeps_its_evidence(after, planned):
+    """Two planned replicates: every stake enters at the start."""
+    made = design(3, planned=planned)
+    assert (len(made.entry_groups) == 1) == (planned == 2)
     panels = panels_of(np.random.default_rng(11), made, 12, (0.8, 0.55, 0.3))
     certifier, looks = Certifier(made), []
     for r, panel in enumerate(panels):

@@ -1,11 +1,12 @@
 """The loop, with an engine in this process."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
-from bbedge.board import Board
+from bbedge.board import Board, BoardDesign
 from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
@@ -345,7 +346,11 @@ def test_blocks_stay_together_and_change_their_order(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"design": {"alpha": 0.1}}, "its frozen design"),
+        ({"design": {"alpha": 0.1}}, "its frozen design.*'alpha' differ"),
+        ({"design": {"planned": 2}}, "its frozen design.*'planned' differ"),
+        ({"design": {"edition": 1}}, "its frozen design.*'edition' differ"),
+        ({"design": {"margin_share": 0.0}}, "its frozen design.*'margin_share' differ"),
+        ({"design": {"method": "bb-edge"}}, "its frozen design.*'method' differ"),
         ({"models": ["x", "y", "z"]}, "its models are not those of the study"),
         ({"seed": 9}, "'seed' changed after the study had begun"),
         ({"on_error": "zero"}, "'on_error' changed"),
@@ -355,6 +360,45 @@ def test_what_was_frozen_cannot_be_changed(tmp_path, change, message):
     run(fake_study(tmp_path, TIED, budget=1), FakeEngine(TIED))
     with pytest.raises(BbedgeError, match=message):
         run(fake_study(tmp_path, TIED, budget=2, **change), FakeEngine(TIED))
+
+
+def frozen(study: EvaluationSpec) -> BoardDesign:
+    with closing(Board.open(study.board)) as board:
+        return board.design
+
+
+def test_the_budget_is_the_planned_number_and_stays_it_when_the_budget_grows(tmp_path):
+    """The board of a study whose budget was raised is that of a study that stated the first number from the start."""
+    run(fake_study(tmp_path / "raised", FAR, question="ranks within 0", budget=2), FakeEngine(FAR))
+    raised = fake_study(tmp_path / "raised", FAR, question="ranks within 0", budget=20)
+    assert raised.design.planned == 20
+    ended, _ = run(raised, FakeEngine(FAR))
+    assert frozen(raised).planned == ended.design.planned == 2
+    assert ended.spent.replicates > 2
+    stated = fake_study(tmp_path / "stated", FAR, question="ranks within 0", budget=20, design={"planned": 2})
+    run(stated, FakeEngine(FAR))
+    assert contents(raised) == contents(stated)
+    assert traces(raised) == traces(stated)
+
+
+def test_a_study_that_was_begun_under_the_first_edition_goes_on_under_it(tmp_path):
+    """The answers too: every seed is hashed from the frozen design."""
+    first = {"edition": 1}
+    begun = fake_study(tmp_path / "begun", FAR, design=first)
+    run(begun, FakeEngine(FAR), at_most=1)
+    plain_file = fake_study(tmp_path / "begun", FAR)
+    assert plain_file.design.edition == 2
+    ended, _ = run(plain_file, FakeEngine(FAR))
+    assert (frozen(plain_file).edition, frozen(plain_file).planned, ended.design.margin_share) == (1, None, None)
+    whole = fake_study(tmp_path / "whole", FAR, design=first)
+    run(whole, FakeEngine(FAR))
+    assert contents(plain_file) == contents(whole)
+    assert traces(plain_file) == traces(whole)
+
+
+def traces(study: EvaluationSpec) -> list[dict]:
+    """The traces of the replicates; those of the engine of these tests are its seeds."""
+    return [json.loads(line)["traces"] for line in (study.folder / "usage.jsonl").read_text().splitlines()]
 
 
 def test_a_benchmark_that_changed_is_refused(tmp_path):
