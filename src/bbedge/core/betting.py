@@ -52,10 +52,11 @@ class BettingPenalty:
         lost = [_cancelled(bet, degree) for bet, degree in zip(bets.tolist(), degrees, strict=True)]
         roundoff += UNIT * self._n_blocks * np.array(lost)
         self._roundoff_there = space.asarray(roundoff)
-        self._powers: list[tuple[int, slice, Floats]] = []
+        self._powers: list[tuple[int, slice, Array]] = []
         for degree in sorted(set(degrees)):  # the larger the stake, the lower the degree
             some = slice(degrees.index(degree), len(degrees) - degrees[::-1].index(degree))
-            self._powers.append((degree, some, self._stakes[some, None] ** np.arange(1, degree + 1)))
+            both = np.concatenate([self._stakes[some], -self._stakes[some]])  # of a bet, and of the opposite one
+            self._powers.append((degree, some, space.asarray(both[:, None] ** np.arange(1, degree + 1))))
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -80,9 +81,8 @@ class BettingPenalty:
         xp, square = self._space.xp, self._pairs.is_square
         cols = slice(rows.start if square else 0, second.shape[-1])
         shape = (*first.shape[1:-1], rows.stop - rows.start, cols.stop - cols.start)
-        ahead = self._space.zeros(len(self._stakes), *shape)
-        back = self._space.zeros(len(self._stakes), *shape) if square else None
-        linear = self._space.zeros(*shape)
+        # Ahead, and of a square also back: sides x stakes x (batch x) rows x columns.
+        logs, linear = self._space.zeros(1 + square, len(self._stakes), *shape), self._space.zeros(*shape)
         for start in range(0, first.shape[0], _RUN):
             run = slice(start, min(start + _RUN, first.shape[0]))
             bet = first[run, ..., rows, None] - second[run, ..., None, cols]
@@ -90,37 +90,38 @@ class BettingPenalty:
                 bet *= xp.reshape(self._shares[run], (-1,) + (1,) * (bet.ndim - 1))
             linear += xp.sum(bet, axis=0)
             if not shift:
-                self._subtract_logs(bet, ahead, back)
+                self._add_logs(bet, logs)
                 continue
             moved = xp.reshape(self._shares[run] * shift, (-1,) + (1,) * (bet.ndim - 1))
-            self._subtract_logs(bet - moved, ahead, None)
-            if back is not None:
-                self._subtract_logs(-bet - moved, back, None)
-        stakes, moved = self._space.column(self._stakes, ahead.ndim), float(xp.sum(self._shares)) * shift
-        self._sums[..., rows, cols] += ahead + stakes * (linear - moved)
-        if back is not None:  # the corner on the diagonal is in both halves
-            beyond = (back + stakes * (-linear - moved))[..., rows.stop - rows.start :]
-            self._sums[..., rows.stop : cols.stop, rows] += xp.matrix_transpose(beyond)
+            self._add_logs(bet - moved, logs[:1, ...])
+            if square:
+                self._add_logs(-bet - moved, logs[1:, ...])
+        stakes, moved = self._space.column(self._stakes, linear.ndim + 1), float(xp.sum(self._shares)) * shift
+        self._sums[..., rows, cols] += stakes * (linear - moved) - logs[0, ...]
+        if square:  # the corner on the diagonal is in both halves
+            back = (stakes * (-linear - moved) - logs[1, ...])[..., rows.stop - rows.start :]
+            self._sums[..., rows.stop : cols.stop, rows] += xp.matrix_transpose(back)
 
-    def _subtract_logs(self, bet: Array, ahead: Array, back: Array | None) -> None:
-        """Subtract ``sum log(1 + z)`` over a run of bets, the first axis, for every stake; and of the opposite bets."""
+    def _add_logs(self, bet: Array, logs: Array) -> None:
+        """Add ``sum log(1 + z)`` over a run of bets, the first axis, for every stake; and of the opposite bets."""
         xp, coefficients = self._space.xp, bet[None, ...]
         for degree, some, powers in self._powers:
             while coefficients.shape[0] < degree:
                 coefficients = _doubled(self._space, coefficients)
             flat = xp.reshape(coefficients, (degree, -1))
+            n_stakes = powers.shape[0] // 2
             # As many stakes at once as a temporary may hold: a few on a core, many on an accelerator.
-            step = max(1, self._space.tile // flat.shape[1])
-            for total, signs in ((ahead, 1.0), (back, (-1.0) ** np.arange(1, degree + 1))):
-                if total is None:
-                    continue
-                signed = self._space.asarray(powers * signs)
-                for start in range(0, len(powers), step):
-                    values = signed[start : min(start + step, len(powers)), :] @ flat
-                    values += 1.0
-                    values = xp.reshape(values, (values.shape[0], *coefficients.shape[1:]))
-                    place = some.start + start
-                    total[place : place + values.shape[0], ...] -= xp.log(xp.prod(values, axis=1))
+            step = min(n_stakes, max(1, self._space.tile // flat.shape[1]))
+            together = logs.shape[0] if step == n_stakes else 1
+            for first in range(0, n_stakes * logs.shape[0], step * together):
+                last = min(first + step * together, (first // n_stakes + together) * n_stakes)
+                values = powers[first:last, :] @ flat
+                values += 1.0
+                product = xp.prod(xp.reshape(values, (last - first, *coefficients.shape[1:])), axis=1)
+                found = xp.reshape(xp.log(product), (together, -1, *bet.shape[1:]))
+                side, place = divmod(first, n_stakes)
+                place += some.start
+                logs[side : side + together, place : place + found.shape[1], ...] += found
 
     def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
