@@ -17,7 +17,7 @@ from bbedge.study.study import Column, Published, Study
 
 _Z = 1.959963984540054
 _PAPER_REPETITIONS = 500
-_DIGITS = {"cr": 2, "resolved": 2, "width": 2}
+_DIGITS = dict.fromkeys(("cr", "standing cr", "resolved", "standing resolved", "width", "standing width"), 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
