@@ -82,7 +82,7 @@ def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pai
         if each.refused:
             console.print(Text(f"{each.method}: {each.refused}."), highlight=False)
         elif each.edition is not None and each.edition > 1:
-            words = f"{each.method} is edition {each.edition} of the method, as bbedge certify uses it."
+            words = f"{each.method}: edition {each.edition} of the method, as bbedge certify uses it."
             console.print(Text(words, style="dim"), highlight=False)
     console.print(
         Text(

@@ -69,7 +69,10 @@ def study_figure(study: Study, results: Results) -> Figure:
             for offset in range(len(study.figure)):
                 axes[place // columns * len(study.figure) + offset, place % columns].set_visible(False)
         handles, labels = _legend(axes.ravel().tolist(), methods)
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 2 + 2 * min(columns, 2)))
+        # In inches: what a line and a letter take, on the average.
+        fitting = int(figure.get_figwidth() / (0.6 + 0.08 * sum(map(len, labels)) / len(labels)))
+        ncols = max(1, min(len(labels), 2 + 2 * min(columns, 2), fitting))
+        figure.legend(handles, labels, loc="outside upper center", ncols=ncols)
         return figure
 
 

@@ -32,6 +32,9 @@ class Cell:
     """Whether the two cannot be the same up to Monte Carlo error."""
 
 
+_UNMEASURED = Cell(ours="-", paper="", differs=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingTable:
     """The numbers of one setting."""
@@ -76,6 +79,8 @@ def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
                 cells=tuple(
                     tuple(
                         _cell(results.cell(name, method, column), column, printed.get((name, method, column)), looks)
+                        if results.curve(name, method, column.metric)
+                        else _UNMEASURED
                         for column in columns
                     )
                     for method in methods
@@ -90,8 +95,7 @@ def _cell(row: Row | None, column: Column, published: Published | None, looks: i
     if published is not None and published.deviation is not None:
         paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2f}"
     if row is None:
-        never = f"not by {looks}" if column.reaches is not None else "-"
-        return Cell(ours=never, paper=paper, differs=published is not None)
+        return Cell(ours=f"not by {looks}", paper=paper, differs=published is not None)
     if column.reaches is not None:
         ours = f"{row.value:g} [{row.low:g}, {row.high:g}]"
     elif METRICS[column.metric].kind == "share":
