@@ -16,8 +16,8 @@ FLOORS = [
     ("published", METHODS["bernstein-running-mean-paper"], 56, 2),
     ("sharp", METHODS["sharp-running-mean-paper"], 50, 3),
     ("bb-edge-x, first edition", {"method": "bb-edge-x", "edition": 1}, 49, 3),
-    ("bb-edge-x, whole alpha", {"method": "bb-edge-x", "margin_share": 0.0}, 43, 3),
-    ("bb-edge-x", {"method": "bb-edge-x"}, 44, 3),
+    ("bb-edge-x, whole alpha", {"method": "bb-edge-x", "margin_share": 0.0}, 42, 3),
+    ("bb-edge-x", {"method": "bb-edge-x"}, 43, 3),
 ]
 
 
