@@ -52,7 +52,9 @@ def equality(device: str, n_models: int = 200, n_items: int = 3000, replicates: 
     for kind in KINDS:
         for tau in (0.0, 0.02):
             count = 60 if kind == "betting" else n_models
-            design = Design.make(names("m", count), names("i", n_items), blocks=blocks, evidence=kind, tau=tau)
+            design = Design.make(
+                names("m", count), names("i", n_items), blocks=blocks, method="bb-edge", evidence=kind, tau=tau
+            )
             here, there = Certifier(design), Certifier(design, device=device)
             for panel in panels:
                 look = here.update(panel[:count]), there.update(panel[:count])
@@ -83,7 +85,11 @@ def whole(device: str, kind: EvidenceKind, n_models: int, n_items: int, replicat
     import torch
 
     design = Design.make(
-        names("m", n_models), names("i", n_items), evidence=kind, stakes="design" if kind == "sharp" else "paper"
+        names("m", n_models),
+        names("i", n_items),
+        method="bb-edge",
+        evidence=kind,
+        stakes="design" if kind == "sharp" else "paper",
     )
     panels = list(panels_on(device, n_models, n_items, replicates))
     for trial in ("first", "second"):
@@ -112,7 +118,11 @@ def parts(device: str, kind: EvidenceKind, n_models: int, n_items: int) -> None:
     import torch
 
     design = Design.make(
-        names("m", n_models), names("i", n_items), evidence=kind, stakes="design" if kind == "sharp" else "paper"
+        names("m", n_models),
+        names("i", n_items),
+        method="bb-edge",
+        evidence=kind,
+        stakes="design" if kind == "sharp" else "paper",
     )
     evidence = Evidence(design, device=device)
     panel, second = panels_on(device, n_models, n_items, 2)

@@ -97,6 +97,7 @@ def leaderboard(models: int, *, certified: float = 0.8, tau: float = 0.0) -> Lea
             [f"organisation-{i % 97}/model-{i:05}-instruct" for i in range(models)],
             [f"q{i}" for i in range(ITEMS)],
             tau=tau,
+            method="bb-edge",
         ),
         replicates=REPLICATES,
         means=means,

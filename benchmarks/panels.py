@@ -40,6 +40,7 @@ def design(
     return Design.make(
         [f"m{i}" for i in range(n_models)],
         [f"q{i}" for i in range(n_items)],
+        method="bb-edge",
         evidence=kind,
         blocks=blocks or "item",
         stakes=stakes or ("paper" if kind == "bernstein" else "design"),

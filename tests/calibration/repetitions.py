@@ -14,7 +14,12 @@ Step = Callable[[Certifier, np.ndarray], np.ndarray]
 """Feeds a panel to a certifier and returns the edges that the look certified."""
 
 METHODS: dict[str, dict[str, str]] = {
-    f"{evidence}-{prediction}-{stakes}": {"evidence": evidence, "prediction": prediction, "stakes": stakes}
+    f"{evidence}-{prediction}-{stakes}": {
+        "method": "bb-edge",
+        "evidence": evidence,
+        "prediction": prediction,
+        "stakes": stakes,
+    }
     for evidence, stakes in (
         ("bernstein", "paper"),
         ("hoeffding", "paper"),

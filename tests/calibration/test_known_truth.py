@@ -29,9 +29,18 @@ def scores() -> bbedge.Scores:
     )
 
 
-@pytest.mark.parametrize(("method", "pairs"), [("bb-edge", 16), ("bb-edge-x", 23)])
-def test_a_good_part_is_certified_and_nothing_false(scores, method, pairs):
-    board = bbedge.certify(scores, method=method)
+@pytest.mark.parametrize(
+    ("options", "pairs"),
+    [
+        ({"method": "bb-edge"}, 16),
+        ({"method": "bb-edge-x"}, 22),
+        ({"method": "bb-edge-x", "planned": REPLICATES}, 23),
+        ({"method": "bb-edge-x", "margin_share": 0.0}, 23),
+    ],
+    ids=["bb-edge", "bb-edge-x", "planned", "whole alpha"],
+)
+def test_a_good_part_is_certified_and_nothing_false(scores, options, pairs):
+    board = bbedge.certify(scores, **options)
     theta = np.array([MEANS[int(name[1:])] for name in board.design.models])
     assert not (board.standing.edges & (theta[:, None] <= theta)).any()
     assert board.current.n_resolved == pairs

@@ -27,7 +27,7 @@ Edges = NDArray[np.bool_]
 
 
 def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) -> Edges:
-    """The edges of a design at every look.
+    """The edges of a design at every look; of a method with memory, all edges so far.
 
     ``panels`` are replicates x models x items, or replicates x repetitions x models x items: then independent
     repetitions run side by side, which is what a device is good at.
@@ -42,7 +42,16 @@ def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) 
 
 
 def _with(design: Design, kind: EvidenceKind) -> Design:
-    return replace(design, method="bb-edge", evidence=kind, stakes=paper_stakes())
+    return replace(
+        design,
+        method="bb-edge",
+        evidence=kind,
+        stakes=paper_stakes(),
+        edition=1,
+        margin_share=0.0,
+        holm="direct",
+        planned=None,
+    )
 
 
 def _extended(design: Design) -> Design:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bbedge.baselines import means, preferences
 from bbedge.baselines.bb_edge import VARIANTS, plug_in_edges, run_by_name
-from bbedge.core.design import Design
+from bbedge.core.design import EDITIONS, Design
 from bbedge.errors import DomainError
 
 Array = NDArray[np.float64]
@@ -33,6 +33,11 @@ class Method:
     """What it assumes, in one line."""
     run: Callable[[Design, Array, np.random.Generator], NDArray[np.generic]]
     """The method itself: design, panels, randomness to use where it needs any."""
+
+    @property
+    def edition(self) -> int | None:
+        """The edition that is run, of a method that ``certify`` offers."""
+        return EDITIONS.get(self.name.lower())
 
 
 def _edges(name: str, validity: Validity, assumes: str, run: Callable[..., NDArray[np.bool_]]) -> Method:

@@ -88,6 +88,7 @@ def _claims(
 
     nothing = Claims(
         method=method.name,
+        edition=method.edition,
         control=method.validity,
         assumes=method.assumes,
         edges=None,

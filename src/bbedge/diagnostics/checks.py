@@ -267,7 +267,8 @@ def split_null(
     half = n_replicates // 2
     if half < 2:
         return ()
-    pair = Design.make(["first half", "second half"], scores.items, blocks=scores.blocks, method=method)
+    # No margins are shown: the whole of alpha is for certificates, as it is in the first edition.
+    pair = Design.make(["first half", "second half"], scores.items, blocks=scores.blocks, method=method, edition=1)
     orders = np.stack([np.arange(n_replicates), *(rng.permutation(n_replicates) for _ in range(splits))])
     log_weights = np.log([0.25, *[0.25 / splits] * splits])  # each for either direction
     results = []
@@ -276,7 +277,7 @@ def split_null(
         for look in range(half):
             evidence.update(scores.values[orders[:, [look, look - half]], index])
             log_e = evidence.log_e()
-            certified |= e_holm(log_e, alpha=pair.certificate_alpha, batch=1).any(axis=(1, 2))
+            certified |= e_holm(log_e, alpha=pair.alpha, batch=1).any(axis=(1, 2))
         both = np.stack([log_e[:, 0, 1], log_e[:, 1, 0]])
         results.append(
             SplitNull(

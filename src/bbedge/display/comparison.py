@@ -49,6 +49,8 @@ class Claims:
     """Directions that it claims, at any look if they stand, else at the last, and BB-EDGE-X at none."""
     standing_width: float | None = None
     """Mean width of the rank intervals that follow from what stands."""
+    edition: int | None = None
+    """The edition, of the methods that ``bbedge certify`` offers."""
     refused: str | None = None
     """Why the method cannot be used here, if it cannot."""
 
@@ -79,6 +81,9 @@ def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pai
     for each in claims:
         if each.refused:
             console.print(Text(f"{each.method}: {each.refused}."), highlight=False)
+        elif each.edition is not None and each.edition > 1:
+            words = f"{each.method}: edition {each.edition} of the method, as bbedge certify uses it."
+            console.print(Text(words, style="dim"), highlight=False)
     console.print(
         Text(
             "A method without error control may claim more because it is wrong more often. Choose the method before "

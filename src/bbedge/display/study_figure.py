@@ -18,13 +18,25 @@ if TYPE_CHECKING:
 _OURS = {
     "BB-EDGE": "#0072B2",
     "BB-EDGE-X": "#D55E00",
+    "BB-EDGE-X, first edition": "#E8A06B",
+    "BB-EDGE-X, whole alpha": "#8B2F00",
+    "BB-EDGE-X, two-way": "#AA3377",
+    "BB-EDGE-X, whole alpha, two-way": "#661144",
     "BB-EDGE + pilot": "#332288",
     "BB-EDGE-X, one block": "#D55E00",
     "BB-EDGE, epoch reset": "#0072B2",
     "BB-EDGE-X, epoch reset": "#D55E00",
     "bernstein": "#0072B2",
-    "betting, design stakes": "#D55E00",
+    "betting, design stakes": "#E8A06B",
     "Holm z-test, one look": "#000000",
+}
+# Variants of one method, so that they do not differ by colour alone.
+_DASHED = {
+    "BB-EDGE-X, first edition": "--",
+    "BB-EDGE-X, whole alpha": "-.",
+    "BB-EDGE-X, two-way": ":",
+    "BB-EDGE-X, whole alpha, two-way": (0, (1, 3)),
+    "betting, design stakes": "--",
 }
 _ALPHA = 0.05
 
@@ -57,7 +69,10 @@ def study_figure(study: Study, results: Results) -> Figure:
             for offset in range(len(study.figure)):
                 axes[place // columns * len(study.figure) + offset, place % columns].set_visible(False)
         handles, labels = _legend(axes.ravel().tolist(), methods)
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 2 + 2 * min(columns, 2)))
+        # In inches: what a line and a letter take, on the average.
+        fitting = int(figure.get_figwidth() / (0.6 + 0.08 * sum(map(len, labels)) / len(labels)))
+        ncols = max(1, min(len(labels), 2 + 2 * min(columns, 2), fitting))
+        figure.legend(handles, labels, loc="outside upper center", ncols=ncols)
         return figure
 
 
@@ -66,7 +81,7 @@ def _look(place: int, method: str) -> dict[str, object]:
     others = COLOURS[2:]
     return {
         "color": _OURS.get(method, others[place % len(others)]),
-        "linestyle": "-" if strong else DASHES[place % len(DASHES)],
+        "linestyle": _DASHED.get(method, "-") if strong else DASHES[place % len(DASHES)],
         "linewidth": 2.2 if strong else 1.3,
         "zorder": 3 if strong else 2,
     }
@@ -91,7 +106,7 @@ def _panel(ax: Axes, results: Results, setting: str, metric: str, looks: dict[st
         and max(row.value for row in results.rows if row.metric == metric) < 2 * _ALPHA
     ):
         ax.set_ylim(-0.004, 2.2 * _ALPHA)  # all are small: let the reader see how small
-    elif METRICS[metric].kind == "share" or metric in ("power", "false"):
+    elif METRICS[metric].kind == "share" or metric in ("power", "standing power", "false"):
         ax.set_ylim(-0.03, 1.03)
     else:
         ax.set_ylim(bottom=0.0, top=1.05 * max(top, 1.0))

@@ -48,7 +48,7 @@ def study_page(study: Study, results: Results, made: Made) -> str:
     if study.source != "ours":
         lines += [f"This repeats {study.source}.", ""]
     lines += ["## Numbers", ""]
-    lines += _legend(study, tables)
+    lines += _legend(study, results)
     for table in tables:
         lines += [f"### {_plain(table.setting)}", "", *_markdown(table), ""]
     lines += ["## What to know", "", *_differences(tables), *(f"* {note}" for note in study.notes), ""]
@@ -61,9 +61,9 @@ def study_page(study: Study, results: Results, made: Made) -> str:
     return "\n".join(lines)
 
 
-def _legend(study: Study, tables: Sequence[SettingTable]) -> Iterable[str]:
-    metrics = dict.fromkeys(column.metric for column in study.table)
-    for name in metrics:
+def _legend(study: Study, results: Results) -> Iterable[str]:
+    measured = {row.metric for row in results.rows}
+    for name in dict.fromkeys(column.metric for column in study.table if column.metric in measured):
         metric = METRICS[name]
         yield f"* **{metric.label}**: {metric.meaning}."
     yield "* In brackets or after ±: the pointwise 95 % Monte Carlo interval."

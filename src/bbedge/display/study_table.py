@@ -17,7 +17,7 @@ from bbedge.study.study import Column, Published, Study
 
 _Z = 1.959963984540054
 _PAPER_REPETITIONS = 500
-_DIGITS = {"cr": 2, "resolved": 2, "width": 2}
+_DIGITS = dict.fromkeys(("cr", "standing cr", "resolved", "standing resolved", "width", "standing width"), 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,9 @@ class Cell:
     """The paper's; empty if it printed none."""
     differs: bool
     """Whether the two cannot be the same up to Monte Carlo error."""
+
+
+_UNMEASURED = Cell(ours="-", paper="", differs=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,8 @@ def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
                 cells=tuple(
                     tuple(
                         _cell(results.cell(name, method, column), column, printed.get((name, method, column)), looks)
+                        if results.curve(name, method, column.metric)
+                        else _UNMEASURED
                         for column in columns
                     )
                     for method in methods
@@ -90,8 +95,7 @@ def _cell(row: Row | None, column: Column, published: Published | None, looks: i
     if published is not None and published.deviation is not None:
         paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2f}"
     if row is None:
-        never = f"not by {looks}" if column.reaches is not None else "-"
-        return Cell(ours=never, paper=paper, differs=published is not None)
+        return Cell(ours=f"not by {looks}", paper=paper, differs=published is not None)
     if column.reaches is not None:
         ours = f"{row.value:g} [{row.low:g}, {row.high:g}]"
     elif METRICS[column.metric].kind == "share":

@@ -9,6 +9,8 @@ of replicate means follows from the latent Gaussians of a synthetic benchmark: t
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
@@ -39,7 +41,19 @@ KINDS: dict[str, dict[str, str]] = {
 }
 """Options of a design by the name of what they try; options that are not named are as published."""
 
+FIRST_EDITION = "BB-EDGE-X, first edition"
+WHOLE_ALPHA = "BB-EDGE-X, whole alpha"
+TWO_WAY = "BB-EDGE-X, two-way"
+WHOLE_ALPHA_TWO_WAY = "BB-EDGE-X, whole alpha, two-way"
 X_ONE_BLOCK = "BB-EDGE-X, one block"
+_OF_X: dict[str, dict[str, str | int | float]] = {
+    FIRST_EDITION: {"edition": 1},
+    WHOLE_ALPHA: {"margin_share": 0.0},
+    TWO_WAY: {"prediction": "two-way"},
+    WHOLE_ALPHA_TWO_WAY: {"margin_share": 0.0, "prediction": "two-way"},
+    X_ONE_BLOCK: {"blocks": "one"},
+}
+"""Options of ``bb-edge-x`` by the name of what they change; BB-EDGE-X itself is what ``certify`` uses."""
 
 
 def claims(
@@ -61,9 +75,9 @@ def variant_design(name: str, benchmark: SyntheticBenchmark, design: Design) -> 
     """The design whose evidence a contender is, for those that are nothing else."""
     if name in VARIANTS:
         return VARIANTS[name](design)
-    options = {X_ONE_BLOCK: {"blocks": "one", "method": "bb-edge-x"}, **KINDS}.get(name)
-    if options is None:
+    if name not in KINDS and name not in _OF_X:
         return None
+    options = {"method": "bb-edge", **KINDS[name]} if name in KINDS else {"method": "bb-edge-x", **_OF_X[name]}
     return benchmark.design(**{"blocks": design.blocks, "alpha": design.alpha, "tau": design.tau, **options})
 
 
@@ -72,11 +86,18 @@ def pilot_edges(design: Design, panels: Array, *, pilot: int, k: int) -> NDArray
     means = panels[:pilot].mean(axis=(0, 2))
     candidate = [design.models[i] for i in np.argsort(-means, kind="stable")[:k]]
     targeted = Design.make(
-        design.models, design.items, blocks=design.blocks, alpha=design.alpha, tau=design.tau, candidate=candidate
+        design.models,
+        design.items,
+        blocks=design.blocks,
+        alpha=design.alpha,
+        tau=design.tau,
+        method="bb-edge",
+        candidate=candidate,
     )
     return edges_at_looks(targeted, panels[pilot:])
 
 
+@lru_cache(maxsize=16)
 def difference_variances(benchmark: SyntheticBenchmark) -> Array:
     """Variance of the difference of two models' means over one replicate, for every pair of a binary benchmark."""
     if benchmark.scoring != "binary" or benchmark.levels is not None or np.any(np.array(benchmark.spread) != 1.0):
@@ -96,6 +117,7 @@ def difference_variances(benchmark: SyntheticBenchmark) -> Array:
     shared = np.stack([covariance(each, thresholds, benchmark.kappa_item).sum(axis=1) for each in thresholds])
     variances: Array = (own[:, None] + own - 2.0 * shared) / benchmark.n_items**2
     np.fill_diagonal(variances, 0.0)
+    variances.flags.writeable = False  # shared by all repetitions
     return variances
 
 

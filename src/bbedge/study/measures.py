@@ -36,7 +36,17 @@ METRICS: dict[str, Metric] = {
         target="alpha",
     ),
     "power": Metric(label="power at r", kind="mean", meaning="share of the true edges that the look certifies"),
+    "standing power": Metric(
+        label="standing power at r",
+        kind="mean",
+        meaning="share of the true edges certified at this look or an earlier one",
+    ),
     "resolved": Metric(label="pairs resolved at r", kind="mean", meaning="pairs decided by edges and their paths"),
+    "standing resolved": Metric(
+        label="standing pairs resolved at r",
+        kind="mean",
+        meaning="pairs decided by the edges of all looks so far and their paths",
+    ),
     "coverage": Metric(
         label="coverage up to r",
         kind="share",
@@ -44,7 +54,17 @@ METRICS: dict[str, Metric] = {
         target="1 - alpha",
     ),
     "width": Metric(label="rank interval width at r", kind="mean", meaning="highest minus lowest rank, mean of models"),
+    "standing width": Metric(
+        label="standing rank interval width at r",
+        kind="mean",
+        meaning="the same by the edges of all looks so far; not defined for methods without edges",
+    ),
     "certified": Metric(label="Top-k certified by r", kind="share", meaning="repetitions with a Top-k certificate"),
+    "standing certified": Metric(
+        label="standing Top-k certified by r",
+        kind="share",
+        meaning="repetitions with a Top-k certificate by the edges of all looks so far",
+    ),
     "fcp": Metric(
         label="false Top-k by r",
         kind="share",
@@ -53,6 +73,12 @@ METRICS: dict[str, Metric] = {
     ),
     "cr": Metric(
         label="CR", kind="mean", meaning="replicates to the first Top-k certificate; the budget if there is none"
+    ),
+    "standing cr": Metric(
+        label="standing CR",
+        kind="mean",
+        meaning="replicates to the first Top-k certificate by the edges of all looks so far; the budget if there is "
+        "none",
     ),
     "false": Metric(
         label="false certificates up to r",
@@ -70,6 +96,11 @@ def above(edges: Mask) -> Mask:
     return reach & ~reach.transpose(0, 2, 1)
 
 
+def standing(edges: Mask) -> Mask:
+    """At every look, the edges of this look and of all earlier ones."""
+    return np.logical_or.accumulate(edges, axis=0)
+
+
 def edge_measures(edges: Mask, null: Mask) -> dict[str, Array]:
     """Error and power; ``null`` marks the directions whose claim is false.
 
@@ -80,24 +111,42 @@ def edge_measures(edges: Mask, null: Mask) -> dict[str, Array]:
     return {
         "fwer": np.logical_or.accumulate(false_now, axis=0).astype(np.float64),
         "power": edges[..., true].mean(axis=-1),
+        "standing power": standing(edges)[..., true].mean(axis=-1),
     }
 
 
 def top_k_measures(edges: Mask, null: Mask, k: int) -> dict[str, Array]:
     """Top-k certificates: issued, false, and when first; the budget if never."""
+    issued, wrong = _top_k(edges, null, k)
+    by_all, _ = _top_k(standing(edges), null, k)
+    return {
+        "certified": np.logical_or.accumulate(issued).astype(np.float64),
+        "standing certified": np.logical_or.accumulate(by_all).astype(np.float64),
+        "fcp": np.logical_or.accumulate(wrong).astype(np.float64),
+        "cr": _first(issued),
+        "standing cr": _first(by_all),
+    }
+
+
+def top_k_alone(edges: Mask, null: Mask, k: int) -> dict[str, Array]:
+    """Top-k certificates of each look as if it were the only one, for methods that are valid for a single look."""
+    issued, wrong = _top_k(edges, null, k)
+    return {"certified": issued.astype(np.float64), "fcp": wrong.astype(np.float64)}
+
+
+def _top_k(edges: Mask, null: Mask, k: int) -> tuple[Mask, Mask]:
+    """Whether each look issues a certificate, and whether that is false."""
     order = above(edges)
     n_models = len(null)
     # A certified set consists of the models with everything outside it below them: at least L - k models.
     inside = order.sum(axis=2) >= n_models - k
     cross = inside[:, :, None] & ~inside[:, None, :]
     issued = (inside.sum(axis=1) == k) & (order | ~cross).all(axis=(1, 2))
-    wrong = issued & (cross & null).any(axis=(1, 2))
-    first = np.argmax(issued) + 1 if issued.any() else len(edges)
-    return {
-        "certified": np.logical_or.accumulate(issued).astype(np.float64),
-        "fcp": np.logical_or.accumulate(wrong).astype(np.float64),
-        "cr": np.array([float(first)]),
-    }
+    return issued, issued & (cross & null).any(axis=(1, 2))
+
+
+def _first(issued: Mask) -> Array:
+    return np.array([float(np.argmax(issued) + 1 if issued.any() else len(issued))])
 
 
 def rank_intervals(edges: Mask) -> NDArray[np.int64]:
@@ -117,5 +166,8 @@ def rank_measures(intervals: NDArray[np.int64], differences: Array) -> dict[str,
 
 
 def resolved_measures(edges: Mask) -> dict[str, Array]:
-    """Pairs that each look's order decides."""
-    return {"resolved": above(edges).sum(axis=(1, 2)).astype(np.float64)}
+    """Pairs that each look's order decides, and that of all looks so far."""
+    return {
+        "resolved": above(edges).sum(axis=(1, 2)).astype(np.float64),
+        "standing resolved": above(standing(edges)).sum(axis=(1, 2)).astype(np.float64),
+    }

@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 from bbedge.baselines.bb_edge import edges_at_looks
 from bbedge.core.arrays import space_on
 from bbedge.core.design import Design
-from bbedge.study.contenders import PILOT, claims, gives_ranks, pilot_edges, variant_design
-from bbedge.study.measures import edge_measures, rank_intervals, rank_measures, resolved_measures, top_k_measures
+from bbedge.study.contenders import LIMIT, PILOT, claims, gives_ranks, pilot_edges, variant_design
+from bbedge.study.measures import (
+    edge_measures,
+    rank_intervals,
+    rank_measures,
+    resolved_measures,
+    standing,
+    top_k_alone,
+    top_k_measures,
+)
 from bbedge.study.synthetic import SyntheticBenchmark
 
 Array = NDArray[np.float64]
@@ -80,7 +88,7 @@ class Contest:
     """Size of the Top-k set to certify, if any."""
     pilot: int = 5
     """Replicates that choose the candidate of the pilot procedure, on top of ``looks``."""
-    measured: tuple[str, ...] = ("fwer", "power")
+    measured: tuple[str, ...] = ("fwer", "power", "standing power")
     """Which metrics are kept."""
 
     def design(self) -> Design:
@@ -88,7 +96,7 @@ class Contest:
         own = self.benchmark.blocks
         if self.blocks is not None:
             own = tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items))
-        return self.benchmark.design(blocks=own, alpha=self.alpha, tau=self.tau)
+        return self.benchmark.design(blocks=own, alpha=self.alpha, tau=self.tau, method="bb-edge")
 
     def repeat(self, seeds: Seeds) -> Record:
         """Run every contender on one set of panels."""
@@ -125,7 +133,7 @@ class Contest:
     ) -> Iterator[Record]:
         """The same as :meth:`repeat` for each, with what is known of the edges."""
         design = self.design()
-        if set(self.measured) <= {"fwer", "power"}:  # measured for all repetitions at once
+        if set(self.measured) <= {"fwer", "power", "standing power"}:  # measured for all repetitions at once
             null = self.benchmark.null(self.tau)
             measured = {name: edge_measures(found, null) for name, found in edges.items()}
         else:
@@ -157,22 +165,25 @@ class Contest:
                     found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
                 else:
                     found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
-                measures = self._measures(found, ranks=gives_ranks(name))
+                measures = self._measures(name, found)
             record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
         return record
 
-    def _measures(self, found: NDArray[np.generic], *, ranks: bool) -> dict[str, Array]:
+    def _measures(self, name: str, found: NDArray[np.generic]) -> dict[str, Array]:
         differences = self.benchmark.differences
-        if ranks:
+        if gives_ranks(name):
             return rank_measures(found.astype(np.int64), differences)
         edges, null = found.astype(np.bool_), self.benchmark.null(self.tau)
         measures = edge_measures(edges, null)
         if self.k is not None:
-            measures |= top_k_measures(edges, null, self.k)
+            measures |= (top_k_alone if name == LIMIT else top_k_measures)(edges, null, self.k)
         if "coverage" in self.measured:
             measures |= rank_measures(rank_intervals(edges), differences)
+            measures["standing width"] = rank_measures(rank_intervals(standing(edges)), differences)["width"]
         if "resolved" in self.measured:
             measures |= resolved_measures(edges)
+        if name == LIMIT:  # valid for one look: what several looks find together is no claim of it
+            return {metric: values for metric, values in measures.items() if not metric.startswith("standing")}
         return measures
 
 

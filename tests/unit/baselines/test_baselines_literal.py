@@ -26,6 +26,7 @@ def design(n_items: int = 8, block: int = 2, tau: float = 0.0) -> Design:
         [f"q{i}" for i in range(n_items)],
         blocks=[f"b{i // block}" for i in range(n_items)],
         tau=tau,
+        method="bb-edge",
     )
 
 

@@ -8,6 +8,7 @@ from bbedge.study.measures import (
     rank_intervals,
     rank_measures,
     resolved_measures,
+    top_k_alone,
     top_k_measures,
 )
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -77,6 +78,43 @@ def test_a_false_edge_counts_from_its_look_on_and_power_only_while_it_lasts():
     measured = edge_measures(looks, null)
     assert measured["fwer"].tolist() == [0.0, 1.0, 1.0, 1.0]
     assert measured["power"].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert measured["standing power"].tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_repetitions_side_by_side_are_measured_one_by_one():
+    null = np.tri(5, dtype=bool)
+    looks = np.stack([random_graphs(7, 5, seed) for seed in (1, 2, 3)], axis=1)
+    together = edge_measures(looks, null)
+    for place in range(3):
+        for metric, values in edge_measures(looks[:, place], null).items():
+            np.testing.assert_array_equal(together[metric][:, place], values)
+
+
+def test_what_stands_adds_the_edges_of_earlier_looks():
+    # Neither look has a path from the first model to the third; both together have.
+    null = np.tri(3, dtype=bool)
+    looks = np.zeros((3, 3, 3), dtype=bool)
+    looks[0, 0, 1] = True
+    looks[1, 1, 2] = True
+    assert resolved_measures(looks)["resolved"].tolist() == [1.0, 1.0, 0.0]
+    assert resolved_measures(looks)["standing resolved"].tolist() == [1.0, 3.0, 3.0]
+    measured = top_k_measures(looks, null, 1)
+    assert measured["certified"].tolist() == [0.0, 0.0, 0.0]
+    assert measured["cr"].tolist() == [3.0]
+    assert measured["standing certified"].tolist() == [0.0, 1.0, 1.0]
+    assert measured["standing cr"].tolist() == [2.0]
+
+
+def test_looks_that_are_alone_do_not_add_up():
+    null = np.array([[True, False, False], [True, True, False], [True, True, True]])
+    nothing = np.zeros((3, 3), dtype=bool)
+    best = np.array([[False, True, True], [False] * 3, [False] * 3])
+    worst = np.array([[False] * 3, [False] * 3, [True, True, False]])
+    measured = top_k_alone(np.array([nothing, best, nothing, worst]), null, 1)
+    assert {metric: values.tolist() for metric, values in measured.items()} == {
+        "certified": [0.0, 1.0, 0.0, 1.0],
+        "fcp": [0.0, 0.0, 0.0, 1.0],
+    }
 
 
 def test_a_rank_interval_that_misses_once_has_missed_for_good():

@@ -5,7 +5,7 @@ import pytest
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.study import monte_carlo
-from bbedge.study.contenders import KINDS, LIMIT, PILOT, X_ONE_BLOCK
+from bbedge.study.contenders import KINDS, LIMIT, PILOT, TWO_WAY, WHOLE_ALPHA, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES, study
 from bbedge.study.monte_carlo import CHUNK, fingerprint, run_study
 from bbedge.study.results import Results, Sums, summarised
@@ -154,11 +154,14 @@ def test_unknown_names_and_impossible_numbers_are_refused(tmp_path):
         run_study(SMALL, repetitions=0, seed=1, keep=tmp_path)
 
 
+CONTENDERS = (*KINDS, "BB-EDGE-X", WHOLE_ALPHA, TWO_WAY, LIMIT, X_ONE_BLOCK, PILOT)
+
+
 def test_repetitions_on_a_device_are_those_of_the_cores(tmp_path):
     # NumPy is a device too: the batches are what is tested here. Two settings are alike, one is not.
     first, alike = SMALL.settings
     design = STUDIES["evidence"].settings[4]
-    other = replace(first, name="other", looks=3, contenders=(*KINDS, LIMIT, X_ONE_BLOCK, PILOT), measured=("power",))
+    other = replace(first, name="other", looks=3, contenders=CONTENDERS, measured=("power", "standing power"))
     study = replace(SMALL, settings=(first, replace(design, looks=2), alike, other))
     one_by_one = run_study(study, repetitions=12, seed=3, keep=tmp_path / "a", workers=1)
     together = run_study(study, repetitions=12, seed=3, keep=tmp_path / "b", device="cpu")

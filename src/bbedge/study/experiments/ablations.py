@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bbedge.study.experiments.comparison import RIVALS, STATED, four
+from bbedge.study.experiments.comparison import RIVALS, STANDS, STATED, four
 from bbedge.study.study import Column, Contest, Study
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 
@@ -27,7 +27,11 @@ def _ablation(
         source=f"the ablation on {source} in the paper's appendix",
         setup=f"{STATED} Changed: {changed}",
         settings=four(RIVALS, **options),
-        table=(Column(metric="fwer"), *(Column(metric="power", reaches=share) for share in (None, 0.5, 0.9))),
+        table=(
+            Column(metric="fwer"),
+            *(Column(metric="power", reaches=share) for share in (None, 0.5, 0.9)),
+            *STANDS,
+        ),
         notes=("The paper gives this experiment as curves, without numbers.",),
     )
 
@@ -85,7 +89,7 @@ MORE_RIVALS = Study(
     source="the ablation on more baselines in the paper's appendix",
     setup=STATED + " 100 replicates, a look after each.",
     settings=four(("AsympCS-Bonf", "SERPANT-R", "BB-EDGE-PI", "BB-EDGE", "BB-EDGE-X")),
-    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power", reaches=0.9)),
+    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power", reaches=0.9), *STANDS),
     notes=(
         "The paper gives this experiment as curves, without numbers. It finds BB-EDGE-PI close to BB-EDGE, and that "
         "AsympCS-Bonf and, where items depend on each other, SERPANT-R exceed alpha.",
@@ -118,7 +122,7 @@ UNEVEN_BLOCKS = Study(
             contenders=(*_OF_ANY_SIZE, "BB-EDGE-X"),
         ),
     ),
-    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power")),
+    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power"), *STANDS),
     notes=(
         "The paper gives this experiment as curves, without numbers, and does not say the order of sizes or whether H "
         "is 0.",

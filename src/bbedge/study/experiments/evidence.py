@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from bbedge.study.contenders import KINDS, LIMIT, X_ONE_BLOCK
-from bbedge.study.experiments.comparison import STATED, four
+from bbedge.study.contenders import KINDS, LIMIT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
+from bbedge.study.experiments.comparison import EDITIONS, OF_THE_LIMIT, STANDING, STANDS, STATED, four
 from bbedge.study.study import Column, Contest, Published, Study
 from bbedge.study.synthetic import SyntheticBenchmark
+
+_OURS = (*KINDS, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, "BB-EDGE-X", TWO_WAY)
 
 EVIDENCE = Study(
     name="evidence",
@@ -16,15 +18,14 @@ EVIDENCE = Study(
     setup=STATED
     + " And a fifth setting with quiet, graded scores, as a judge that gives nearly the same mark each time: "
     "blocks of 2, scores that stray a fifth as far. *bernstein* with the published stakes and running-mean "
-    "predictions is bb-edge; *betting, design stakes* is bb-edge-x. Every kind has the same guarantee over all looks. "
-    "The Holm z-test knows the true variances and is valid only if a single look, fixed beforehand, is taken: its "
-    "power is a bound on what could be hoped for, its error over all looks is not controlled.",
+    "predictions is bb-edge; *betting, design stakes* is the first edition of bb-edge-x. Every kind has the same "
+    "guarantee over all looks.",
     settings=(
-        *four((*KINDS, LIMIT)),
+        *four((*_OURS, LIMIT)),
         Contest(
             name="graded and quiet",
             benchmark=SyntheticBenchmark(block_sizes=2, scoring="graded", spread=0.2, heterogeneity=0.1),
-            contenders=tuple(KINDS),
+            contenders=_OURS,
             looks=20,
         ),
     ),
@@ -33,10 +34,14 @@ EVIDENCE = Study(
         Column(metric="power", at=20),
         Column(metric="power", reaches=0.5),
         Column(metric="power", reaches=0.9),
+        *STANDS,
     ),
     notes=(
         "Looking after every replicate has a price even for the best of methods, because the evidence must hold at all "
         "looks and not at one; the distance to the z-test is that price plus what remains to be gained.",
+        EDITIONS,
+        STANDING,
+        OF_THE_LIMIT,
     ),
 )
 
@@ -61,10 +66,10 @@ ONE_BLOCK = Study(
         Contest(
             name=name,
             benchmark=benchmark,
-            contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK),
+            contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK, LIMIT),
             blocks=blocks,
             looks=looks,
-            measured=("fwer", "power", "resolved"),
+            measured=("fwer", "power", "standing power", "resolved", "standing resolved"),
         )
         for name, benchmark, blocks, looks in (
             ("runs that share something", SyntheticBenchmark(block_sizes=100, kappa_block=0.05), 1, 400),
@@ -72,7 +77,15 @@ ONE_BLOCK = Study(
             (_LIKE_GSM8K, SyntheticBenchmark(means=_MEANS, n_items=1319), None, 100),
         )
     ),
-    table=(Column(metric="fwer"), Column(metric="power"), _AT_2, _AT_100),
+    table=(
+        Column(metric="fwer"),
+        Column(metric="power"),
+        Column(metric="standing power"),
+        _AT_2,
+        _AT_100,
+        Column(metric="standing resolved", at=2),
+        Column(metric="standing resolved", at=100),
+    ),
     published=(
         Published(setting=_LIKE_GSM8K, method="BB-EDGE", column=_AT_2, value=41.0),
         Published(setting=_LIKE_GSM8K, method="CR-EDGE", column=_AT_100, value=24.0),
@@ -85,5 +98,7 @@ ONE_BLOCK = Study(
         "for 7.2: as in Table 1, CR-EDGE is printed faster than its formula allows.",
         "CR-EDGE is BB-EDGE with one block. With one block the same stakes are small bets, so that BB-EDGE-X gains "
         "more here than anywhere else: its stakes are chosen for the number of blocks.",
+        STANDING,
+        OF_THE_LIMIT,
     ),
 )

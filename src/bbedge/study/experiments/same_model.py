@@ -23,7 +23,7 @@ def _false_so_far(
     panels: NDArray[np.float64], items: tuple[str, ...], blocks: tuple[str, ...], seeds: Seeds
 ) -> dict[str, NDArray[np.float64]]:
     """Whether each contender has certified one half above the other yet; replicates x 2 halves x items."""
-    design = Design.make(["first half", "second half"], items, blocks=blocks)
+    design = Design.make(["first half", "second half"], items, blocks=blocks, method="bb-edge")
     return {
         name: np.logical_or.accumulate(METHODS[name].run(design, panels, seeds.rng(name)).any(axis=(1, 2))).astype(
             float
