@@ -117,4 +117,4 @@ class NoBoardError(BoardError):
 
 
 class EvaluationError(BbedgeError):
-    """An evaluation cannot begin, or cannot go on before somebody has seen to something."""
+    """An evaluation cannot start or continue until the cause is fixed."""

@@ -103,7 +103,7 @@ def _is_stream(path: Path, status: os.stat_result | None) -> bool:
     """Whether there is something to write to that must not be replaced by a file."""
     if status is not None and not stat.S_ISREG(status.st_mode):
         return True
-    # /dev/stdout leads to an open file, which may be a regular one; replacing it would not reach whoever opened it.
+    # /dev/stdout leads to an open file, which may be a regular one; a new file would not reach its reader.
     for _ in range(40):
         if _OPEN_FILE.fullmatch(str(path.absolute())):
             return True

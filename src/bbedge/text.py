@@ -1,6 +1,6 @@
 """Names made harmless for messages and tables.
 
-Names of models and items, and paths, come from files that nobody checked. They are kept as they are in the data; only
+Names of models and items, and paths, come from files that were not checked. They are kept as they are in the data; only
 what is shown to a person is escaped and shortened.
 """
 

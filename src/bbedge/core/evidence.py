@@ -75,6 +75,7 @@ class Evidence:
         self._frozen: dict[str, NDArray[np.float64]] = {}
         self._groups = design.entry_groups
         self._entries: dict[int, Array] = {}
+        self._entered: Array | None = None  # what at_entry returned last
         self._decided = device is not None
         self._place(space_on(device or "cpu"))
 
@@ -167,12 +168,19 @@ class Evidence:
 
     def at_entry(self, count: int) -> Array:
         """What each of the first groups had added to the evidence when it entered, as logarithms not below it."""
-        blank = self._space.zeros(*self._batch, len(self._design.models), len(self._design.models))
-        of_groups = [
-            self._entries[place] if place in self._entries else blank + math.log(group.weight) * (1.0 - 4 * UNIT)
-            for place, group in enumerate(self._groups[:count])
-        ]
-        return self._space.xp.stack(of_groups) if count else blank[None, ...][:0, ...]
+        if self._entered is None or self._entered.shape[0] != count:
+            blank = self._space.zeros(*self._batch, *self._tested.shape)
+            of_groups = [
+                self._entries[place] if place in self._entries else blank + math.log(group.weight) * (1.0 - 4 * UNIT)
+                for place, group in enumerate(self._groups[:count])
+            ]
+            self._entered = self._space.xp.stack(of_groups) if count else blank[None, ...][:0, ...]
+        return self._entered
+
+    @property
+    def tested(self) -> Array:
+        """Mask of the tested directions, row against column."""
+        return self._tested_there
 
     @property
     def _is_staggered(self) -> bool:
@@ -181,7 +189,7 @@ class Evidence:
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
 
-        **Guarantee:** with probability at least ``1 - alpha`` all of them hold, at every look at once.
+        **Guarantee:** with probability at least ``1 - margin_alpha`` of the design all hold, at every look at once.
         """
         return self.tested_only(self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions)))
 

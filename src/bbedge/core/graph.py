@@ -99,7 +99,7 @@ class Ranks:
     def _cut(self) -> tuple[NDArray[np.intp], Counts]:
         """The models by how many are below them, and the places at which this order is cut.
 
-        Whoever is above another has more models below, so that all models above one stand before it. Among the first
+        A model above another has more models below, so that all models above one stand before it. Among the first
         k there are hence as many ordered pairs as these models have others above them, and the other pairs that have
         one of them on top lead across the cut. It is certified if these are all ``k (L - k)``.
         """

@@ -28,7 +28,13 @@ class Look:
     """What one look at the evidence showed. Arrays are copied from their device when they are first asked for."""
 
     def __init__(
-        self, *, replicate: int, log_e: Array, edges: Array, alpha: float, log_w: Callable[[], Array] | None = None
+        self,
+        *,
+        replicate: int,
+        log_e: Callable[[], Array],
+        edges: Array,
+        alpha: float,
+        log_w: Callable[[], Array] | None = None,
     ) -> None:
         self.replicate = replicate
         """The replicate after which the look was taken."""
@@ -40,7 +46,7 @@ class Look:
     @property
     def n_models(self) -> int:
         """Number of models."""
-        return int(self._log_e.shape[-1])
+        return int(self._edges.shape[-1])
 
     @property
     def edges_there(self) -> Array:
@@ -50,7 +56,7 @@ class Look:
     @cached_property
     def log_e(self) -> Matrix:
         """Evidence of every tested direction, row against column; NaN elsewhere."""
-        return to_numpy(self._log_e)
+        return to_numpy(self._log_e())
 
     @cached_property
     def edges(self) -> NDArray[np.bool_]:

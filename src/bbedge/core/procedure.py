@@ -33,12 +33,19 @@ class Procedure:
         first, wealth = space.xp.asarray(self.first, device=space.device), None
         if design.holm == "staggered":
             groups = evidence.log_groups()
-            log_e = evidence.tested_only(joined(space, groups))
             wealth = Wealth(evidence, groups)
             edges = wealth.certify(first > 0, alpha)
+
+            def log_e() -> Array:
+                return evidence.tested_only(joined(space, groups))
+
         else:
-            log_e = evidence.log_e()
-            edges = e_holm(log_e, alpha=alpha, batch=len(self._batch))
+            certifying = evidence.log_e()
+            edges = e_holm(certifying, alpha=alpha, batch=len(self._batch))
+
+            def log_e() -> Array:
+                return certifying
+
         self.first = space.xp.where(edges & (first == 0), evidence.replicates, first)
         standing = self.first > 0
         return Look(

@@ -45,7 +45,7 @@ class Wealth:
         flat = (self._n, math.prod(self._shape[:-2]), self._shape[-1] ** 2)
         self._now = space.xp.reshape(log_groups[: self._n, ...], flat)
         self._then = space.xp.reshape(evidence.at_entry(self._n), flat)
-        self._tested = space.xp.reshape(space.bools(evidence.design.tested), (1, flat[2]))
+        self._tested = space.xp.reshape(evidence.tested, (1, flat[2]))
 
     def certify(self, certified: Array, alpha: float) -> Array:
         """The directions that are certified now, given those that were: a mask of the same shape."""

@@ -61,7 +61,7 @@ def house_style() -> Iterator[None]:
 def save_figure(figure: Figure, *files: Path) -> None:
     """Write a figure in the format that each file's ending names, whole and without the time of day in it."""
     with house_style(), warnings.catch_warnings():
-        # A letter that the font lacks is drawn as a box; its name in a warning helps nobody.
+        # A letter that the font lacks is drawn as a box; a warning about it would not help.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
         for file in files:

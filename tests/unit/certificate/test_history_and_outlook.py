@@ -15,7 +15,7 @@ from unit.certificate.documents import certified, drawn, many
 def look(replicate: int, size: int = 2) -> Look:
     log_e = np.full((size, size), float(replicate))
     np.fill_diagonal(log_e, np.nan)
-    return Look(replicate=replicate, log_e=log_e, edges=np.zeros((size, size), dtype=bool), alpha=0.05)
+    return Look(replicate=replicate, log_e=lambda: log_e, edges=np.zeros((size, size), dtype=bool), alpha=0.05)
 
 
 @pytest.mark.parametrize("looks", [1, 2, MOST_LOOKS, MOST_LOOKS + 1, 1000])

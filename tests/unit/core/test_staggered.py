@@ -138,7 +138,7 @@ def test_the_least_ratio_is_that_of_all_sets(now, then, certified):
         groups=groups,
         replicates=2,
         at_entry=lambda count: entry[:count],
-        design=SimpleNamespace(tested=mask),
+        tested=mask,
     )
     sure = np.zeros((3, 3), dtype=bool)
     sure[mask] = certified
