@@ -13,6 +13,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
 from bbedge.display.layout import can_draw, layered
 from bbedge.display.plotting import COLOURS, DASHES
+from bbedge.display.promise import measure
 from bbedge.errors import DomainError
 from bbedge.text import display_names
 
@@ -180,7 +181,7 @@ def evidence_figure(certificate: Certificate) -> Figure:
     # Far beyond the threshold more evidence says nothing new, and would press everything else to the floor.
     axes.set_ylim(-0.6 * float(limits.max()), 3.0 * float(limits.max()))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="replicates", ylabel="log evidence")
+    axes.set(xlabel="replicates", ylabel=measure(certificate))
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
     axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5)
     axes.set_title("Evidence for the leading model of every pair", loc="left")

@@ -1,6 +1,8 @@
-"""What a certificate guarantees, in one sentence for every display."""
+"""What a certificate guarantees and what it measures, in the same words for every display."""
 
 from __future__ import annotations
+
+from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
 
@@ -29,3 +31,8 @@ def shares(certificate: Certificate) -> str:
         return "Comparisons use all of alpha, and margins use it once more: both hold together at twice alpha."
     part = design.certificate_share
     return f"Comparisons use {100 * part:.4g} % of alpha and margins {100 * (1 - part):.4g} %, so both hold together."
+
+
+def measure(certificate: Certificate) -> str:
+    """What has to reach the threshold of a look: evidence, or the wealth of staggered e-Holm."""
+    return "log evidence" if certificate.content.log_w is UNSET else "log wealth"

@@ -360,7 +360,7 @@
       let words = `After replicate ${look.replicate} (look ${index + 1} of ${looks.length}): ` +
         `${look.pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "direct comparison")}`;
       const kept = history ? history.replicates.indexOf(look.replicate) : -1;
-      if (kept >= 0) words += `; threshold of log e: ${history.log_thresholds[kept].toFixed(2)}`;
+      if (kept >= 0) words += `; threshold of log ${history.log_w ? "wealth" : "e"}: ${history.log_thresholds[kept].toFixed(2)}`;
       byId("look-words").textContent = `${words}.`;
       slider.setAttribute("aria-valuetext", `after replicate ${look.replicate}`);
       cursor("pairs-chart", index);

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.shape import BoardRecord
-from bbedge.display.promise import level, promise, shares
+from bbedge.display.promise import level, measure, promise, shares
 from bbedge.text import counted, listed
 
 
@@ -30,6 +30,8 @@ class Words:
     """What is guaranteed."""
     joint: bool
     """Whether margins and comparisons hold together."""
+    measure: str
+    """What the evidence chart shows."""
     blocks: str
     """The assumption about the items."""
     budget: str
@@ -54,6 +56,7 @@ class Words:
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
             promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
+            measure=measure(certificate).capitalize(),
             blocks=_blocks(design.blocks.count, design.blocks.sizes),
             budget=_budget(alpha, board),
         )
