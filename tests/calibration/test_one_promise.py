@@ -250,3 +250,26 @@ def test_margins_at_the_whole_level_are_caught():
     show(f"alpha {alpha}: split {honest}/500, each for itself {both}/500")
     assert honest < both
     assert not breaks(honest, 500, alpha=alpha)
+
+
+def test_reading_certificates_from_a_later_look_costs_no_level():
+    """Leaving out what only a later look certifies is harmless: if that is true, it is no null; if false, it counts.
+
+    So this bug cannot be caught by an error rate. It would show beside the literal implementation, which is compared
+    look by look.
+    """
+    null = NULLS["two tied, one better"]
+    design = null.design(margin_share=0.0)
+    false = (null.differences <= 0.0) & ~np.eye(3, dtype=bool)
+    n, failed = 250, 0
+    panels = [null.draw(np.random.default_rng([9, look]), n) for look in range(null.looks)]
+    later = np.zeros((n, 3, 3), dtype=np.int64)
+    for _ in range(2):
+        evidence, procedure = Evidence(design, batch=(n,)), Procedure(design, batch=(n,))
+        procedure.first = later
+        for panel in panels:
+            evidence.update(panel)
+            procedure.look(evidence)
+        later = to_numpy(procedure.first)
+        failed = int(((later > 0) & false).any(axis=(1, 2)).sum())
+    judge("certificates of a later look", failed, n)
