@@ -171,7 +171,7 @@ class HoeffdingPenalty:
 
     def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
-        replicates = self._count * (1.0 + toward(bound) * (self._roundoff + 2 * terms * UNIT))
+        replicates = self._count * (1.0 + toward(bound) * self._roundoff + toward(bound) * 2 * terms * UNIT)
 
         def read(rows: Places, cols: Places) -> list[Array]:
             return [self._space.zeros(1, *self._batch, _length(rows), _length(cols)) + replicates]
