@@ -57,7 +57,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def given(tmp_path):
     """A run that has not begun, the panels for it as files, and what the run must be in the end."""
-    design = a_design(20, 30, method="bb-edge-x", tau=0.01)
+    design = a_design(20, 30, method="bb-edge-x", holm="direct", tau=0.01)
     (tmp_path / "panels").mkdir()
     (tmp_path / "updates.py").write_text(UPDATES)
     whole = TiledLeaderboard.create(tmp_path / "whole", design, tile=6)

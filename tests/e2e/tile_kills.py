@@ -53,7 +53,7 @@ def killed(folder: Path, panel: object, moment: int) -> bool:
 
 def main(folder: Path) -> int:
     """Kill at every moment of the second replicate."""
-    design = a_design(5, 8, method="bb-edge-x", tau=0.02)
+    design = a_design(5, 8, method="bb-edge-x", holm="direct", tau=0.02)
     first, second, third = panels(design, 3)
     TiledLeaderboard.create(folder / "start", design, tile=3).update(first)
     shutil.copytree(folder / "start", folder / "whole")

@@ -27,7 +27,7 @@ from bbedge.core.stakes import (
     paper_stakes,
     wide_max,
 )
-from bbedge.errors import DesignError, DomainError
+from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.text import quoted
 
 BETTING_LIMIT = 2_000_000_000
@@ -134,10 +134,8 @@ class Design:
                 ("planned", self.planned, None),
             ):
                 if value != default:
-                    raise DesignError(
-                        f"{name} = {value!r} is not part of {self.method}, edition 1; leave it out, or use the latest "
-                        "edition of bb-edge-x"
-                    )
+                    edition = "" if self.method == "bb-edge" else " of edition 1"
+                    raise DesignError(Argument(name, value), f" is not part of {self.method}{edition}; leave it out")
         if self.holm == "staggered" and self.stakes.rule != "design":
             raise DesignError("staggered e-Holm needs the design stakes, whose rule says when each enters")
 
@@ -168,7 +166,7 @@ class Design:
         if self.evidence in ("bernstein", "hoeffding") and self.stakes.is_wide:
             raise DesignError(
                 f"stakes up to {largest:.4g} are too wide for {self.evidence} evidence, which allows at most "
-                f"{CENTRED_MAX}; use sharp or betting evidence, or the paper's stakes"
+                f"{CENTRED_MAX}; use sharp or betting evidence, the paper's stakes, or method bb-edge"
             )
         limit = wide_max(self.tau)
         if largest > limit * (1 + 1e-15):
@@ -245,7 +243,7 @@ class Design:
         if evidence is None:
             evidence = draft._affordable_evidence(grid) if extended else "bernstein"
         if planned is not None and grid.rule != "design":
-            raise DesignError(f"planned = {planned} has no meaning with {grid.rule} stakes; leave it out")
+            raise DesignError(Argument("planned", planned), f" has no meaning with {grid.rule} stakes; leave it out")
         if holm is None:
             small = draft.n_directions <= STAGGERED_LIMIT and grid.rule == "design"
             holm = "staggered" if edition > 1 and small else "direct"

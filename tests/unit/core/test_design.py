@@ -197,9 +197,9 @@ def test_everything_new_is_in_the_hash():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "bb-edge", "margin_share": 0.2}, "margin_share = 0.2 is not part of bb-edge"),
-        ({"method": "bb-edge", "planned": 3}, "planned = 3 is not part of bb-edge"),
-        ({"method": "bb-edge", "holm": "staggered"}, "holm = 'staggered' is not part of bb-edge"),
+        ({"method": "bb-edge", "margin_share": 0.2}, "margin_share=0.2 is not part of bb-edge; leave"),
+        ({"method": "bb-edge", "planned": 3}, "planned=3 is not part of bb-edge; leave"),
+        ({"method": "bb-edge", "holm": "staggered"}, "holm='staggered' is not part of bb-edge; leave"),
         ({"method": "bb-edge", "edition": 2}, "edition 2 of bb-edge is not known"),
         ({"edition": 3}, "edition 3 of bb-edge-x is not known"),
         ({"margin_share": 1.0}, "choose 0 <= margin_share < 1"),
