@@ -109,19 +109,18 @@ class BettingPenalty:
             while coefficients.shape[0] < degree:
                 coefficients = _doubled(self._space, coefficients)
             flat = xp.reshape(coefficients, (degree, -1))
-            n_stakes = powers.shape[0] // 2
-            # As many stakes at once as a temporary may hold: a few on a core, many on an accelerator.
+            n_sides, n_stakes = logs.shape[0], powers.shape[0] // 2
+            # As many stakes at once as a temporary may hold, and both sides if it holds all stakes.
             step = min(n_stakes, max(1, self._space.tile // flat.shape[1]))
-            together = logs.shape[0] if step == n_stakes else 1
-            for first in range(0, n_stakes * logs.shape[0], step * together):
-                last = min(first + step * together, (first // n_stakes + together) * n_stakes)
-                values = powers[first:last, :] @ flat
-                values += 1.0
-                product = xp.prod(xp.reshape(values, (last - first, *coefficients.shape[1:])), axis=1)
-                found = xp.reshape(xp.log(product), (together, -1, *bet.shape[1:]))
-                side, place = divmod(first, n_stakes)
-                place += some.start
-                logs[side : side + together, place : place + found.shape[1], ...] += found
+            together = n_sides if step == n_stakes else 1
+            for side in range(0, n_sides, together):
+                for start in range(0, n_stakes, step):
+                    stop = min(start + step, n_stakes)
+                    values = powers[side * n_stakes + start : (side + together - 1) * n_stakes + stop, :] @ flat
+                    values += 1.0
+                    product = xp.prod(xp.reshape(values, (values.shape[0], *coefficients.shape[1:])), axis=1)
+                    found = xp.reshape(xp.log(product), (together, stop - start, *bet.shape[1:]))
+                    logs[side : side + together, some.start + start : some.start + stop, ...] += found
 
     def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""

@@ -138,3 +138,19 @@ def test_a_rectangle_of_bets_is_a_part_of_the_square():
         penalty.add(lambda places, out: residuals[:, places], 0.02)
     got = np.concatenate(tile.features(16)(slice(0, 2), slice(0, 3)))
     np.testing.assert_allclose(got, values_of(square, 5)[:, :2, 2:], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("tile", [1, 30, 100, 333, 1000, 5000, 1 << 20])
+@pytest.mark.parametrize("n_stakes", [1, 2, 5, 12, 41])
+@pytest.mark.parametrize("shift", [0.0, 0.03])
+def test_betting_is_its_definition_for_any_stakes_and_tiles(tile, n_stakes, shift):
+    rng = np.random.default_rng(n_stakes)
+    stakes, shares = np.linspace(0.01, 0.95, n_stakes), rng.choice([0.25, 0.5, 1.0], 11)
+    residuals = rng.uniform(-1.0, 1.0, (4, 11))
+    penalty = betting(stakes, shares, n_models=4, largest=1, space=replace(SPACE, tile=tile))
+    penalty.add(lambda places, out: residuals[:, places], shift)
+    x = (residuals[:, None, :] - residuals[None, :, :]) / 2 - shift
+    z = stakes[:, None, None, None] * shares * x
+    exact = (z - np.log1p(z)).sum(axis=-1)
+    apart = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(values_of(penalty, 4)[:, apart], exact[:, apart], rtol=1e-12, atol=1e-11)
