@@ -760,8 +760,8 @@ def test_the_planned_number_is_set_beside_a_design_and_frozen(folder):
     ("text", "planned", "message"),
     [
         ("planned = 8", 12, "planned = 8, but --planned is 12"),
-        ('method = "bb-edge"', 12, "planned = 12 is not part of bb-edge"),
-        ('stakes = "paper"', 12, "planned = 12 has no meaning with paper stakes"),
+        ('method = "bb-edge"', 12, "planned=12 is not part of bb-edge"),
+        ('stakes = "paper"', 12, "planned=12 has no meaning with paper stakes"),
         ("", 0, "--planned"),
     ],
 )
