@@ -127,7 +127,7 @@ RANK_INTERVALS = Study(
     ),
     notes=(
         "The two published widths at replicate 15 fit neither the stated setting nor the one fitted to Table 1.",
-        "The least possible width here is 1: the models of a tied pair cannot be told apart.",
+        "The least possible width here is 1: the models of a tied pair cannot be distinguished.",
         STANDING,
         OF_THE_LIMIT,
     ),

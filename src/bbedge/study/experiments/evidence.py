@@ -59,7 +59,7 @@ ONE_BLOCK = Study(
     source="the one-block analysis of GSM8K in the paper's appendix; the simulations are ours",
     setup="**Runs that share something**: ten models in five tied pairs from 0.41 to 0.59 and 100 items, where 5 % of "
     "the latent variance is common to all answers of a model in a run, as a shared cache, seed or judge would make it. "
-    "BB-EDGE is told, wrongly, that items are independent. **Independent items**: the same with independent items, 400 "
+    "BB-EDGE wrongly assumes that items are independent. **Independent items**: the same with independent items, 400 "
     "replicates, to see the price. **Ten models as on GSM8K**: the ten means that the paper prints, 1,319 "
     "independent items.",
     settings=tuple(
