@@ -19,6 +19,7 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.errors import DesignError
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
@@ -118,6 +119,8 @@ def _wealth(leaderboard: Leaderboard, order: Sequence[int], *, whole: bool) -> M
 
 
 def _design(design: Design, identity: str) -> shape.DesignRecord:
+    if design.weights is not None:
+        raise DesignError("certificates do not support item weights; read the numbers from the leaderboard itself")
     first = design.edition == 1  # of which certificates stay as they were
     return shape.DesignRecord(
         alpha=design.alpha,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.blocks import BlockLayout
+from bbedge.core.checks import check_choice, check_names, check_weights
 from bbedge.core.family import Family
 from bbedge.core.kinds import Copies, EvidenceKind, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.stakes import (
@@ -91,14 +91,18 @@ class Design:
     """How evidence becomes edges."""
     planned: int | None = None
     """The number of replicates that the stakes were made for, stated beforehand; more or fewer are valid too."""
+    weights: tuple[float, ...] | None = None
+    """The weight of each item in the means that are compared, on any scale; ``None`` if all weigh the same."""
 
     def __post_init__(self) -> None:
-        _check_names("model", self.models, at_least=2)
-        _check_names("item", self.items, at_least=1)
+        check_names("model", self.models, at_least=2)
+        check_names("item", self.items, at_least=1)
         if len(self.blocks) != len(self.items):
             raise DesignError(
                 f"{len(self.items)} items but {len(self.blocks)} block labels; give one block label per item"
             )
+        if self.weights is not None:
+            check_weights(self.weights, self.items)
         if not 0.0 < self.alpha < 1.0:
             raise DomainError(f"alpha = {self.alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
         if not 0.0 <= self.tau < 1.0:
@@ -106,11 +110,11 @@ class Design:
         low, high = self.score_range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise DomainError(f"score range {low} to {high} is not allowed; give two finite numbers, lower first")
-        _check_choice("method", self.method, get_args(Method))
-        _check_choice("evidence", self.evidence, get_args(EvidenceKind))
-        _check_choice("prediction rule", self.prediction, get_args(PredictionRule))
-        _check_choice("rule for copies", self.copies, get_args(Copies))
-        _check_choice("kind of e-Holm", self.holm, get_args(Holm))
+        check_choice("method", self.method, get_args(Method))
+        check_choice("evidence", self.evidence, get_args(EvidenceKind))
+        check_choice("prediction rule", self.prediction, get_args(PredictionRule))
+        check_choice("rule for copies", self.copies, get_args(Copies))
+        check_choice("kind of e-Holm", self.holm, get_args(Holm))
         self._check_edition()
         self._check_family()
         self._check_stakes()
@@ -193,6 +197,7 @@ class Design:
         planned: int | None = None,
         holm: Holm | None = None,
         edition: int | None = None,
+        weights: Sequence[float] | None = None,
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
@@ -200,15 +205,16 @@ class Design:
         run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
         restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
         ``copies`` says whether replicates that repeat earlier ones score by score count; if not, they are refused.
+        ``weights`` holds one weight per item, at least 0 and on any scale: the means that are compared are weighted.
 
         For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of
         replicates that are planned, if that was decided without looking at scores, ``holm`` and ``edition`` override
         what the size of the design and the present version choose.
         """
-        _check_choice("method", method, get_args(Method))
+        check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
         if isinstance(blocks, str):
-            _check_choice("block rule", blocks, ("item", "one"))
+            check_choice("block rule", blocks, ("item", "one"))
             labels = items if blocks == "item" else ("one",) * len(items)
         else:
             labels = tuple(blocks)
@@ -238,6 +244,7 @@ class Design:
             edition=edition,
             margin_share=float(margin_share),
             planned=planned,
+            weights=None if weights is None else tuple(map(float, weights)),
         )
         grid = draft._stakes_by(stakes if stakes is not None else ("design" if extended else "paper"))
         if evidence is None:
@@ -254,7 +261,7 @@ class Design:
             return rule
         if not isinstance(rule, str):
             return given_stakes(tuple(rule))
-        _check_choice("stake rule", rule, get_args(StakeRule))
+        check_choice("stake rule", rule, get_args(StakeRule))
         if rule == "paper":
             return paper_stakes()
         return design_stakes(
@@ -304,8 +311,8 @@ class Design:
 
     @property
     def layout(self) -> BlockLayout:
-        """The partition of the items into blocks."""
-        return BlockLayout.of(self.blocks)
+        """The partition of the items into blocks, and their weights."""
+        return BlockLayout.of(self.blocks, self.weights)
 
     @property
     def tested(self) -> NDArray[np.bool_]:
@@ -340,6 +347,8 @@ class Design:
             said |= {"edition": self.edition, "margin_share": self.margin_share, "holm": self.holm}
         if self.planned is not None:
             said["planned"] = self.planned
+        if self.weights is not None:
+            said["weights"] = dict(zip(self.items, self.weights, strict=True))
         return said | {
             "version": _HASH_VERSION,
             "models": sorted(self.models),
@@ -358,25 +367,3 @@ class Design:
         """SHA-256 of the design's content, in hexadecimal: the same on every platform and run."""
         text = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def _check_names(what: str, names: Sequence[str], *, at_least: int) -> None:
-    if len(names) < at_least:
-        raise DesignError(f"{len(names)} {what}s given; at least {at_least} needed")
-    if not all(isinstance(name, str) and name for name in names):
-        raise DesignError(f"every {what} needs a name: a text that is not empty")
-    for name in names:
-        try:
-            name.encode("utf-8")
-        except UnicodeEncodeError:
-            raise DesignError(
-                f"{what} {quoted(name)} has an unpaired surrogate in its name; correct the name"
-            ) from None
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise DesignError(f"{what} {quoted(twice)} is named twice; {what} names must be unique")
-
-
-def _check_choice(what: str, given: str, allowed: Sequence[str]) -> None:
-    if given not in allowed:
-        raise DomainError(f"unknown {what} {given!r}; choose one of {', '.join(allowed)}")

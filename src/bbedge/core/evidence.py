@@ -130,7 +130,12 @@ class Evidence:
                 self._place(given)
         space, predictor = self._space, self._predictor
         scores, of_models = check_panel(
-            panel, space=space, models=self.active, items=self._design.items, batch=self._batch
+            panel,
+            space=space,
+            models=self.active,
+            items=self._design.items,
+            batch=self._batch,
+            shares=self._layout.overall,
         )
         means = self._layout.means(scores, space)
         self._mixture.add(

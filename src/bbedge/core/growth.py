@@ -153,12 +153,12 @@ class Forecast:
     @property
     def _variance(self) -> float:
         """Variance of a replicate's ``T``."""
-        weights = self.design.layout.sizes / len(self.design.items)
+        weights = self.design.layout.weights
         return float(np.square(weights).sum() * self.outlook.noise)
 
     def _needed(self, gap: float, replicates: int) -> float:
         """The ``T`` at which the mixture reaches the threshold."""
-        weights = self.design.layout.sizes / len(self.design.items)
+        weights = self.design.layout.weights
         rates = np.array(self.design.stakes.values) / weights.max()
         with np.errstate(divide="ignore"):
             constants = np.log(self.design.stakes.weights) - self._penalties(gap, replicates)
@@ -173,8 +173,7 @@ class Forecast:
 
     def _penalties(self, gap: float, replicates: int) -> Array:
         """Expected penalty of every stake after some replicates."""
-        sizes = self.design.layout.sizes
-        relative, counts = np.unique(sizes / sizes.max(), return_counts=True)
+        relative, counts = np.unique(self.design.layout.relative_weights, return_counts=True)
         offset = (gap - self.design.tau) / 2.0
         apart = self.outlook.unevenness + offset**2  # how far blocks lie from the null value, squared
         past = np.arange(replicates, dtype=np.float64)
@@ -213,7 +212,7 @@ def pilot_outlooks(panels: Array, design: Design) -> tuple[Outlook, ...]:
     """
     layout = design.layout
     means = np.stack([layout.means(panel) for panel in panels])  # replicates x models x blocks
-    weights = np.square(layout.sizes / layout.sizes.sum())
+    weights = np.square(layout.weights)
     weights = weights / weights.sum()
     first, second = np.triu_indices(means.shape[1], k=1)
     found = []

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.arrays import Array, to_numpy
+from bbedge.core.checks import check_weights
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard, check_k
 from bbedge.core.design import Design
@@ -193,6 +194,7 @@ def certify(
     copies: Copies = "refuse",
     margin_share: float | None = None,
     planned: int | None = None,
+    weights: Sequence[float] | None = None,
     device: str | None = None,
 ) -> Leaderboard:
     """Certify scores in one go, as ``bbedge certify`` does.
@@ -202,7 +204,8 @@ def certify(
     ``blocks`` the blocks of the scores. ``candidate`` restricts the tests to directions from these models to all
     others. Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they
     count. ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of replicates that were
-    planned before any was seen (never the number there are). ``device`` is where to compute, for instance ``"cuda"``;
+    planned before any was seen (never the number there are). ``weights`` holds a weight for each item, at least 0 and
+    on any scale: the means that are compared are weighted. ``device`` is where to compute, for instance ``"cuda"``;
     ``None`` is NumPy.
 
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
@@ -223,6 +226,7 @@ def certify(
         copies=copies,
         margin_share=margin_share,
         planned=planned,
+        weights=weights,
     )
     return certify_design(scores, design, device=device)
 
@@ -242,6 +246,7 @@ def certify_pilot_top_k(
     copies: Copies = "refuse",
     margin_share: float | None = None,
     planned: int | None = None,
+    weights: Sequence[float] | None = None,
     device: str | None = None,
 ) -> Leaderboard:
     """Pilot-targeted Top-k: the first ``pilot`` replicates pick the candidate, the others test it.
@@ -268,6 +273,7 @@ def certify_pilot_top_k(
         copies=copies,
         margin_share=margin_share,
         planned=planned,
+        weights=weights,
     )
     return certify_design(scores, design, pilot=pilot, device=device)
 
@@ -299,6 +305,10 @@ def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Unpack[Design
             f"a pilot of {pilot} replicates is not possible with {n_replicates} in all; "
             "at least one replicate is needed for the pilot and one for the evidence"
         )
+    weights = options.get("weights")
     means = scores.values[:pilot].mean(axis=(0, 2))
+    if weights is not None:
+        check_weights(weights, scores.items)
+        means = np.average(scores.values[:pilot].mean(axis=0), axis=1, weights=weights)
     options["candidate"] = [scores.models[i] for i in np.argsort(-means, kind="stable")[:k]]
     return scores.design(**options)

@@ -19,8 +19,10 @@ import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.betting import BettingPenalty
+from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
+from bbedge.core.kinds import EvidenceKind
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.penalties import (
     Bound,
@@ -63,18 +65,20 @@ class Mixture:
         self._totals = space.zeros(*pairs.batch, pairs.n_models)
         # A sum of n scores errs by n roundings at most; NumPy adds them pairwise, others at least in parallel.
         self._sum_error = 48 + (0 if space.is_numpy else len(design.items) // 256)
+        if design.weights is not None:
+            self._sum_error += 2  # of an item's share, and of its product with the score
 
         layout, weights = design.layout, np.array(design.stakes.weights)
         stakes = np.array(design.stakes.values)[weights > 0.0]
         self._log_weights = np.log(weights[weights > 0.0])
-        self._slopes: Floats = stakes * (len(design.items) / layout.largest)  # lambda / w_max
+        self._slopes: Floats = stakes * layout.weight_ratio  # lambda / w_max
         self._parts: list[_Part] = []
         for centre, places, reach in (
             ("prediction", np.flatnonzero(stakes <= CENTRED_MAX), 1.0),
             ("null", np.flatnonzero(stakes > CENTRED_MAX), design.mu0),
         ):
             if places.size:
-                penalty = _penalty(design, stakes[places], space=space, pairs=pairs, reach=reach)
+                penalty = _penalty(design.evidence, layout, stakes[places], space=space, pairs=pairs, reach=reach)
                 self._parts.append(_Part(centre, places, penalty))  # type: ignore[arg-type]
         self._groups = design.entry_groups
         self._matrix, self._terms = self._stake_matrix()
@@ -342,8 +346,10 @@ def _steps(n: int, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-def _penalty(design: Design, stakes: Floats, *, space: Space, pairs: Pairs, reach: float) -> Penalty:
-    shares, kind, largest = design.layout.relative_sizes, design.evidence, design.layout.largest
+def _penalty(
+    kind: EvidenceKind, layout: BlockLayout, stakes: Floats, *, space: Space, pairs: Pairs, reach: float
+) -> Penalty:
+    shares, largest = layout.relative_weights, layout.roundings
     if kind == "hoeffding":
         return HoeffdingPenalty(stakes, shares, space=space, pairs=pairs)
     if kind == "betting":

@@ -35,6 +35,7 @@ class DesignOptions(TypedDict, total=False):
     planned: int | None
     holm: Holm | None
     edition: int | None
+    weights: Sequence[float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

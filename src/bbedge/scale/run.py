@@ -154,6 +154,8 @@ class Run:
                 f"{design.prediction} predictions are fitted to all models at once, which a tiled run never holds "
                 "together; use prediction running-mean"
             )
+        if design.weights is not None:
+            raise DesignError("tiled runs do not support item weights; make the design without weights")
         if (folder / _DESIGN).exists():
             raise DesignError(f"{shown_path(folder)}: already holds a tiled run; open it, or choose another folder")
         try:

@@ -335,3 +335,23 @@ def test_designs_compare_by_content():
     assert make() == make()
     assert make() != make(alpha=0.1)
     assert make(tau=0.04).mu0 == 0.52
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], "2 items but 1 weights"),
+        ([1.0, -1.0], "weight -1.0 of item"),
+        ([1.0, float("nan")], "weight nan of item"),
+        ([float("inf"), 1.0], "weight inf of item"),
+        ([0.0, 0.0], "every item has weight 0"),
+    ],
+)
+def test_weights_are_checked(weights, message):
+    with pytest.raises(ValueError, match=message):
+        Design.make(["a", "b"], ["q1", "q2"], weights=weights)
+
+
+def test_weights_are_part_of_the_content_only_if_given():
+    assert "weights" not in Design.make(["a", "b"], ["q1", "q2"]).content
+    assert Design.make(["a", "b"], ["q2", "q1"], weights=[1, 2]).content["weights"] == {"q1": 2.0, "q2": 1.0}

@@ -253,3 +253,23 @@ def test_an_impossible_k(k):
 def test_an_impossible_pilot(pilot):
     with pytest.raises(DesignError, match=f"a pilot of {pilot} replicates is not possible with 4 in all"):
         certify_pilot_top_k(three_steps(), k=1, pilot=pilot, method="bb-edge")
+
+
+def test_weights_decide_what_is_compared():
+    # The first model is better on the ten items that weigh a lot, the second on the thirty that weigh little.
+    panel = np.repeat([[1.0, 0.0], [0.0, 1.0]], [10, 30], axis=1)
+    scores = Scores.of(panel, models=["a", "b"], items=[f"q{i}" for i in range(40)])
+    weights = [1.0] * 10 + [0.0] * 30
+    assert not certify(scores).certified("a", "b")
+    weighted = certify(scores, weights=weights)
+    assert weighted.certified("a", "b")
+    assert weighted.means.tolist() == pytest.approx([1.0, 0.0])
+    with pytest.raises(DesignError, match="certificates do not support item weights"):
+        weighted.to_json()
+
+
+def test_a_pilot_ranks_by_weighted_means():
+    panel = np.repeat([[1.0, 0.0], [0.0, 1.0]], [10, 30], axis=1)
+    scores = Scores.of(np.stack([panel, panel]), models=["a", "b"], items=[f"q{i}" for i in range(40)])
+    assert pilot_design(scores, k=1, pilot=1).family.candidate == ("b",)
+    assert pilot_design(scores, k=1, pilot=1, weights=[1.0] * 10 + [0.1] * 30).family.candidate == ("a",)

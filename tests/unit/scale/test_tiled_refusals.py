@@ -132,6 +132,8 @@ def test_a_damaged_journal_is_named(board, tmp_path):
 def test_designs_and_tiles_that_cannot_be_are_refused(tmp_path):
     with pytest.raises(DesignError, match=r"all models at once.*running-mean"):
         TiledLeaderboard.create(tmp_path / "run", a_design(prediction="two-way"))
+    with pytest.raises(DesignError, match="item weights"):
+        TiledLeaderboard.create(tmp_path / "run", a_design(weights=range(40)))
     with pytest.raises(DomainError, match="at least 1"):
         TiledLeaderboard.create(tmp_path / "run", DESIGN, tile=0)
     assert not (tmp_path / "run").exists()
