@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from bbedge.core.eholm import e_holm, log_threshold
+from bbedge.core.eholm import e_holm, log_threshold, weighted_e_holm, weighted_log_thresholds
+from bbedge.errors import DomainError
 
 ALPHAS = st.sampled_from([0.05, 0.01, 0.2, 0.1, 1 / 3, 0.9, 1e-9]) | st.floats(1e-12, 0.999)
 LOGS = (
@@ -152,3 +153,43 @@ def test_holm_by_hand():
     assert log_threshold(np.log(values), 0.05) == pytest.approx(math.log(44.5), rel=1e-14)
     assert log_threshold(np.full(6, -math.inf), 0.05) == pytest.approx(math.log(7 * 20), rel=1e-14)
     assert log_threshold(np.array([np.nan]), 0.05) == pytest.approx(math.log(20), rel=1e-14)
+
+
+FAMILIES = st.lists(st.one_of(st.floats(-30.0, 30.0), st.sampled_from([-math.inf, math.log(20), 5000.0])), max_size=12)
+WEIGHTS = st.sampled_from([1.0, 0.5, 0.1, 3.0, 1e-6, 1e-90])
+
+
+@given(FAMILIES.filter(bool), st.data())
+@examples(200)
+def test_weighted_e_holm_by_its_definition(logs, data):
+    weights = data.draw(st.lists(WEIGHTS, min_size=len(logs), max_size=len(logs)))
+    found = weighted_e_holm(np.array(logs), np.array(weights), alpha=0.05)
+    t = 1 / Fraction(0.05)
+    # Evidence far beyond every threshold is as good as any other.
+    values = [Fraction(0) if x == -math.inf else Fraction(Decimal(min(x, 2000.0)).exp()) for x in logs]
+    q = [Fraction(weight) for weight in weights]
+    deficit = sum((w * (t - value) for w, value in zip(q, values, strict=True) if value < t), Fraction(0))
+    for certified, value, weight in zip(found.tolist(), values, q, strict=True):
+        bar = t + deficit / weight
+        assert not certified or value >= bar
+        assert certified or value < bar * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12) / weight
+
+
+@given(FAMILIES.filter(bool), WEIGHTS)
+@examples(100)
+def test_equal_weights_are_e_holm(logs, weight):
+    log_e = np.array(logs)
+    thresholds = weighted_log_thresholds(log_e, np.array(weight), 0.05)
+    np.testing.assert_allclose(thresholds, log_threshold(log_e, 0.05), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 0.0], [1.0, -1.0], [math.nan, 1.0], [math.inf, 1.0], [1.0, 1e-200]])
+def test_weights_of_directions_are_checked(weights):
+    with pytest.raises(DomainError, match="weight of a direction"):
+        weighted_e_holm(np.zeros(2), np.array(weights), alpha=0.05)
+
+
+def test_a_direction_that_is_not_tested_costs_nothing():
+    log_e, weights = np.array([4.0, math.nan, 1.0]), np.array([1.0, 50.0, 2.0])
+    thresholds = weighted_log_thresholds(log_e, weights, 0.05)
+    np.testing.assert_allclose(thresholds[[0, 2]], weighted_log_thresholds(log_e[[0, 2]], weights[[0, 2]], 0.05))
