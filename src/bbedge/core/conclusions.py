@@ -20,6 +20,21 @@ from bbedge.text import counted, listed, quoted
 Matrix = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapCount:
+    """How many scores are missing, and what that costs."""
+
+    of_models: tuple[int, ...]
+    """Missing scores of every model, over all replicates."""
+    resolved_if_means: int | None = None
+    """Pairs that would be certified if the missing scores had been their models' means: a hint, never a claim."""
+
+    @property
+    def cells(self) -> int:
+        """Missing scores in all."""
+        return sum(self.of_models)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Leaderboard:
     """All that may be concluded after some replicates.
@@ -68,6 +83,12 @@ class Leaderboard:
     """What a reader of the leaderboard should know besides its numbers."""
     pilot: int | None = None
     """Replicates that chose the candidate and are no evidence; ``None`` if there was no pilot."""
+    name: str | None = None
+    """The name of the view that this is the leaderboard of; ``None`` for the headline."""
+    views: tuple[Leaderboard, ...] = ()
+    """The leaderboards of the other views of the design, in its order; see :meth:`view`."""
+    gaps: GapCount | None = None
+    """What is missing, where a design counts missing scores; ``None`` if nothing is."""
     of_board: Callable[[], Any] | None = None
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 
@@ -99,6 +120,14 @@ class Leaderboard:
                 key=lambda i: (standing[i], current[i], -float(means[i]), self.design.models[i]),
             )
         )
+
+    def view(self, name: str) -> Leaderboard:
+        """The leaderboard of another view of the design, for instance of a category."""
+        for leaderboard in self.views:
+            if leaderboard.name == name:
+                return leaderboard
+        names = listed([str(each.name) for each in self.views]) if self.views else "there are none besides the headline"
+        raise DesignError(f"{quoted(name)} is not a view of this leaderboard; its views: {names}")
 
     def certified(self, better: str, worse: str) -> bool:
         """Whether an edge or a path of the standing graph puts one model above the other."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.checks import check_choice, check_names, check_weights
 from bbedge.core.family import Family
-from bbedge.core.kinds import Copies, EvidenceKind, Holm, Method, PredictionRule, StakeRule
+from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.stakes import (
     CENTRED_MAX,
     EntryGroup,
@@ -27,6 +27,7 @@ from bbedge.core.stakes import (
     paper_stakes,
     wide_max,
 )
+from bbedge.core.views import HEADLINE, View, allot_shares, check_views
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.text import quoted
 
@@ -93,6 +94,12 @@ class Design:
     """The number of replicates that the stakes were made for, stated beforehand; more or fewer are valid too."""
     weights: tuple[float, ...] | None = None
     """The weight of each item in the means that are compared, on any scale; ``None`` if all weigh the same."""
+    share: float = 1.0
+    """What these means have of ``alpha``; other views have the rest."""
+    views: tuple[View, ...] = ()
+    """Other means that are compared under the same ``alpha``. What is said above of means is the headline's."""
+    gaps: Gaps = "refuse"
+    """What a missing score does."""
 
     def __post_init__(self) -> None:
         check_names("model", self.models, at_least=2)
@@ -103,6 +110,7 @@ class Design:
             )
         if self.weights is not None:
             check_weights(self.weights, self.items)
+        check_views(self.views, self.share, self.items)
         if not 0.0 < self.alpha < 1.0:
             raise DomainError(f"alpha = {self.alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
         if not 0.0 <= self.tau < 1.0:
@@ -115,6 +123,7 @@ class Design:
         check_choice("prediction rule", self.prediction, get_args(PredictionRule))
         check_choice("rule for copies", self.copies, get_args(Copies))
         check_choice("kind of e-Holm", self.holm, get_args(Holm))
+        check_choice("rule for gaps", self.gaps, get_args(Gaps))
         self._check_edition()
         self._check_family()
         self._check_stakes()
@@ -198,6 +207,9 @@ class Design:
         holm: Holm | None = None,
         edition: int | None = None,
         weights: Sequence[float] | None = None,
+        views: Mapping[str, Sequence[float]] | None = None,
+        shares: Mapping[str, float] | None = None,
+        gaps: Gaps = "refuse",
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
@@ -206,6 +218,10 @@ class Design:
         restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
         ``copies`` says whether replicates that repeat earlier ones score by score count; if not, they are refused.
         ``weights`` holds one weight per item, at least 0 and on any scale: the means that are compared are weighted.
+        ``views`` names further means that are compared under the same ``alpha``, each with its weights; one without any
+        weight is left out. ``shares`` says what they have of ``alpha``, as :func:`~bbedge.core.views.allot_shares`
+        explains; the main view is called ``headline`` there. With ``gaps="worst-case"`` a score may be missing (NaN):
+        it then counts against whichever model it could help.
 
         For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of
         replicates that are planned, if that was decided without looking at scores, ``holm`` and ``edition`` override
@@ -227,6 +243,10 @@ class Design:
         edition = EDITIONS[method] if edition is None else edition
         if margin_share is None:
             margin_share = MARGIN_SHARE if edition > 1 else 0.0
+        others = {name: tuple(map(float, given)) for name, given in (views or {}).items() if any(given)}
+        parts = allot_shares(
+            tuple(others), {k: v for k, v in (shares or {}).items() if k not in (views or {}) or k in others}
+        )
         # Validates everything the stake rule is about to be computed from.
         draft = cls(
             models=models,
@@ -245,6 +265,9 @@ class Design:
             margin_share=float(margin_share),
             planned=planned,
             weights=None if weights is None else tuple(map(float, weights)),
+            share=parts[HEADLINE],
+            views=tuple(View(name=name, weights=given, share=parts[name]) for name, given in others.items()),
+            gaps=gaps,
         )
         grid = draft._stakes_by(stakes if stakes is not None else ("design" if extended else "paper"))
         if evidence is None:
@@ -252,7 +275,7 @@ class Design:
         if planned is not None and grid.rule != "design":
             raise DesignError(Argument("planned", planned), f" has no meaning with {grid.rule} stakes; leave it out")
         if holm is None:
-            small = draft.n_directions <= STAGGERED_LIMIT and grid.rule == "design"
+            small = draft.n_directions * (1 + len(draft.views)) <= STAGGERED_LIMIT and grid.rule == "design"
             holm = "staggered" if edition > 1 and small else "direct"
         return replace(draft, evidence=evidence, stakes=grid, holm=holm)
 
@@ -267,14 +290,36 @@ class Design:
         return design_stakes(
             alpha=self.certificate_alpha,
             tau=self.tau,
-            n_directions=self.n_directions,
+            n_directions=self.n_directions / self.share,
             effective_blocks=self.layout.effective_count,
             planned=self.planned,
         )
 
     def _affordable_evidence(self, stakes: Stakes) -> EvidenceKind:
-        triples = self.n_directions * self.layout.count * len(stakes.values)
+        blocks = sum(
+            BlockLayout.of(self.blocks, each).count for each in (self.weights, *(v.weights for v in self.views))
+        )
+        triples = self.n_directions * blocks * len(stakes.values)
         return "betting" if triples <= BETTING_LIMIT else "sharp"
+
+    @property
+    def parts(self) -> tuple[Design, ...]:
+        """A design for each view, the headline's first: what its evidence follows. Only together they keep alpha."""
+        return (replace(self, views=()) if self.views else self, *(self._part(view) for view in self.views))
+
+    def _part(self, view: View) -> Design:
+        if self.stakes.rule != "design":
+            return replace(self, views=(), weights=view.weights, share=view.share)
+        # The stakes of a view are those of its own size and share; the paper's stand in while they are made.
+        draft = replace(
+            self,
+            views=(),
+            weights=view.weights,
+            share=view.share,
+            stakes=paper_stakes(),
+            holm="direct",
+        )
+        return replace(draft, stakes=draft._stakes_by("design"), holm=self.holm)
 
     @property
     def certificate_alpha(self) -> float:
@@ -349,6 +394,18 @@ class Design:
             said["planned"] = self.planned
         if self.weights is not None:
             said["weights"] = dict(zip(self.items, self.weights, strict=True))
+        if self.share != 1.0:
+            said["share"] = self.share
+        if self.views:
+            said["views"] = {
+                view.name: {
+                    "share": view.share,
+                    "weights": {i: w for i, w in zip(self.items, view.weights, strict=True) if w},
+                }
+                for view in self.views
+            }
+        if self.gaps != "refuse":
+            said["gaps"] = self.gaps
         return said | {
             "version": _HASH_VERSION,
             "models": sorted(self.models),

@@ -69,7 +69,7 @@ class Evidence:
         self._batch = batch
         self._layout = design.layout
         self._tested = design.tested
-        self._n_directions = design.n_directions
+        self._n_directions = design.n_directions / design.share
         self._active: Rows = np.arange(n_models)
         self._count = 0
         self._frozen: dict[str, NDArray[np.float64]] = {}

@@ -27,3 +27,6 @@ FamilyKind = Literal["all", "cross-set"]
 
 Copies = Literal["refuse", "allow"]
 """Whether replicates that repeat earlier ones score by score stop the work, or count."""
+
+Gaps = Literal["refuse", "worst-case"]
+"""What a missing score does: it stops the work, or counts against whichever model it could help."""

@@ -161,7 +161,7 @@ class Mixture:
         differences = (self._matrix[None, :, :] - self._matrix[:, None, :]).reshape(-1, self._matrix.shape[1])
         return np.clip(differences, 0.0, None), np.clip(differences, None, 0.0)
 
-    def lower_bounds(self, n_directions: int) -> Array:
+    def lower_bounds(self, n_directions: float) -> Array:
         """Lower bounds of the differences, simultaneous over so many directions and all looks; in [-1, 1]."""
         space, xp = self._space, self._space.xp
         if not self._count or self._slopes.max() <= LEAST_SLOPE:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypedDict, Unpack
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
-from bbedge.core.kinds import Copies, EvidenceKind, Holm, Method, PredictionRule, StakeRule
+from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.notes import Note
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
@@ -36,6 +36,9 @@ class DesignOptions(TypedDict, total=False):
     holm: Holm | None
     edition: int | None
     weights: Sequence[float] | None
+    views: Mapping[str, Sequence[float]] | None
+    shares: Mapping[str, float] | None
+    gaps: Gaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,6 +90,12 @@ class Scores:
     """SHA-256 of the files that the scores were read from, if they were asked for."""
     seen: SeenCopies | None = None
     """What a reader found when it looked for copies; see :attr:`copies`."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else is known of each item and was asked for, by the name of its column: categories, weights."""
+    gaps: Gaps = "refuse"
+    """How missing scores, NaN in ``values``, count; with ``refuse`` there are none."""
+    stops: tuple[int, ...] | None = None
+    """For every model the number of replicates after which it was stopped, if some were; later values are NaN."""
 
     def __repr__(self) -> str:
         items = f"{counted(len(self.items), 'item')} in {counted(len(set(self.blocks)), 'block')}"
@@ -133,6 +142,7 @@ class Scores:
         **Needs:** options chosen before the scores were seen.
         """
         options.setdefault("blocks", self.blocks)
+        options.setdefault("gaps", self.gaps)
         return Design.make(self.models, self.items, score_range=self.score_range, **options)
 
     @property

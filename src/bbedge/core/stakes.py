@@ -116,7 +116,7 @@ def paper_stakes() -> Stakes:
 
 
 def design_stakes(
-    *, alpha: float, tau: float, n_directions: int, effective_blocks: float, planned: int | None = None
+    *, alpha: float, tau: float, n_directions: float, effective_blocks: float, planned: int | None = None
 ) -> Stakes:
     """Twelve stakes fitted to the size of the design, from one quiet replicate to a hundred noisy ones.
 
