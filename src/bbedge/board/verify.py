@@ -24,7 +24,7 @@ from bbedge.board.packing import checksum, digest
 from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
 from bbedge.board.state import BoardState, Stage
 from bbedge.board.store import Session, Store
-from bbedge.core.evidence import load_arrays
+from bbedge.core.archive import load_arrays
 from bbedge.errors import BbedgeError, BoardError, DomainError
 from bbedge.text import quoted
 

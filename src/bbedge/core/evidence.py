@@ -6,15 +6,12 @@ import hashlib
 import io
 import json
 import math
-import tokenize
-import zipfile
-from collections.abc import Iterable, Sequence
-from typing import IO, Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.lib.format import write_array
 from numpy.typing import NDArray
 
+from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write_archive
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.mixture import Mixture, joined
@@ -26,18 +23,6 @@ from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
 
 _STATE_VERSION = 1
-DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
-# What NumPy and zipfile raise on bytes that are not an archive they wrote.
-_DAMAGE = (
-    ValueError,
-    KeyError,
-    IndexError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-)
 
 
 class Evidence:
@@ -261,7 +246,7 @@ class Evidence:
         try:
             version, saved_hash = int(arrays["version"][0]), arrays["design"].tobytes().hex()
             saved_order = arrays["order"].tobytes()
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise DataError(DAMAGED) from error
         if version != _STATE_VERSION:
             raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
@@ -272,57 +257,20 @@ class Evidence:
             evidence._count = int(arrays["count"][0])
             evidence._active = arrays["active"]
             evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
-            evidence._frozen = _with_prefix(arrays, "frozen_")
-            entries = {int(place): array for place, array in _with_prefix(arrays, "entry_").items()}
+            evidence._frozen = with_prefix(arrays, "frozen_")
+            entries = {int(place): array for place, array in with_prefix(arrays, "entry_").items()}
             due = {place for place, group in enumerate(evidence._groups) if 0 < group.after <= evidence._count}
             if entries.keys() != due:
                 raise ValueError("not the evidence at the entries that have passed")
             evidence._entries = {place: evidence._space.asarray(array) for place, array in entries.items()}
-            evidence._predictor.restore(_with_prefix(arrays, "prediction."))
+            evidence._predictor.restore(with_prefix(arrays, "prediction."))
             evidence._mixture.restore(arrays, totals=evidence._totals[evidence._active], count=evidence._count)
             evidence._decided = evidence._decided or evidence._count > 0
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
-
-
-def write_archive(stream: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
-    """Write named arrays, one after the other, as an archive that ``numpy.load`` reads; Python objects are refused."""
-    # The bytes are those of numpy.savez, which cannot refuse objects before NumPy 2.2: there, allow_pickle=False is
-    # the name of one more array. A ZipInfo without a date makes two archives of the same arrays equal.
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, array in arrays:
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                write_array(entry, array, allow_pickle=False)
-
-
-def load_arrays(state: bytes) -> dict[str, np.ndarray]:
-    """The arrays of a saved state, or an error that says that it is damaged."""
-    try:
-        if not state.startswith(b"PK"):  # NumPy would read a single array as well
-            raise ValueError("not an archive")
-        with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-            _check_sizes(archive.zip)
-            return {name: archive[name] for name in archive.files}
-    except _DAMAGE as error:
-        raise DataError(DAMAGED) from error
-
-
-def _check_sizes(archive: zipfile.ZipFile) -> None:
-    """Refuse arrays that would be larger than the bytes they come from: compressed ones, and headers that lie."""
-    for entry in archive.infolist():
-        with archive.open(entry) as file:
-            if entry.compress_type != zipfile.ZIP_STORED or np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("not an array that was saved here")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-            if math.prod(shape) * dtype.itemsize > entry.file_size:
-                raise ValueError("an array that is larger than its file")
 
 
 def _order_digest(design: Design) -> bytes:
     # The design's hash does not see the order of models and items; the arrays of a state do.
     return hashlib.sha256(json.dumps([design.models, design.items]).encode("ascii")).digest()
-
-
-def _with_prefix(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -11,13 +11,14 @@ from typing import Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bbedge.core.archive import DAMAGED, load_arrays, write_archive
 from bbedge.core.arrays import Array, to_numpy
 from bbedge.core.checks import check_weights
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold
-from bbedge.core.evidence import DAMAGED, Evidence, load_arrays, write_archive
+from bbedge.core.evidence import Evidence
 from bbedge.core.graph import Graph
 from bbedge.core.history import Look, LookCount, Recorder
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule

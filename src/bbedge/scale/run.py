@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.archive import write_archive
 from bbedge.core.design import Design
-from bbedge.core.evidence import write_archive
 from bbedge.core.family import Family
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError

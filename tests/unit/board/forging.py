@@ -17,7 +17,7 @@ from bbedge.board.canonical import canonical
 from bbedge.board.events import VERSION
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
-from bbedge.core.evidence import write_archive
+from bbedge.core.archive import write_archive
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")

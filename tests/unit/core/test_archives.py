@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 
+from bbedge.core.archive import load_arrays, write_archive
 from bbedge.core.design import Design
-from bbedge.core.evidence import load_arrays, write_archive
 from bbedge.core.leaderboard import Certifier
 
 ARRAYS = {
