@@ -136,7 +136,11 @@ class BettingPenalty:
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""
         self._sums = self._space.take(self._space.take(self._sums, rows, axis=-2), rows, axis=-1)
-        self._pairs = Pairs.all(len(rows), self._pairs.batch)
+        self._pairs, _ = self._pairs.kept(rows)
+
+    def split(self) -> None:
+        """See :class:`Penalty`."""
+        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
 
     def state(self) -> State:
         """See :class:`Penalty`."""
@@ -145,8 +149,6 @@ class BettingPenalty:
     def restore(self, state: State) -> None:
         """See :class:`Penalty`."""
         self._sums = self._space.asarray(state["sums"])
-        if self._pairs.is_square:
-            self._pairs = Pairs.all(self._sums.shape[-1], self._pairs.batch)
         self._count = int(state["count"][0])
 
 

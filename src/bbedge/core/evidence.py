@@ -15,7 +15,7 @@ from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.mixture import Mixture, joined
-from bbedge.core.panel import check_panel
+from bbedge.core.panel import both_sides, check_panel, model_means
 from bbedge.core.penalties import Bound, Pairs, Rows
 from bbedge.core.predictions import Predictor, predictor_for, some
 from bbedge.core.stakes import EntryGroup
@@ -49,6 +49,8 @@ class Evidence:
     """
 
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
+        if design.views:
+            raise DesignError("this design has several views; use EvidenceSet, or one of the design's parts")
         n_models = len(design.models)
         self._design = design
         self._batch = batch
@@ -56,6 +58,7 @@ class Evidence:
         self._tested = design.tested
         self._n_directions = design.n_directions / design.share
         self._active: Rows = np.arange(n_models)
+        self._is_split = False  # whether models have two rows each, because scores are missing
         self._count = 0
         self._frozen: dict[str, NDArray[np.float64]] = {}
         self._groups = design.entry_groups
@@ -70,6 +73,7 @@ class Evidence:
         self._space = space
         self._tested_there = space.bools(self._tested)
         self._totals = np.zeros((*self._batch, n_models))  # of stopped models; the others' are in the mixture
+        self._highs = self._totals.copy()  # the same with missing scores as 1
         self._runs = np.zeros(n_models)
         self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
         self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
@@ -96,32 +100,73 @@ class Evidence:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """Mean score of every model over the replicates it took part in; NaN before the first."""
+        """Mean of every model's scores over the replicates it took part in, without those missing; NaN before any."""
+        low, high = self._all_totals()
         with np.errstate(invalid="ignore"):
-            return self._all_totals() / self._runs
+            means = low / (self._runs - (high - low))
+        return np.where(np.isnan(means) | (high - low > self._runs * (1.0 - 1e-9)), np.nan, np.clip(means, 0.0, 1.0))
 
-    def _all_totals(self) -> NDArray[np.float64]:
-        totals = self._totals.copy()
-        totals[..., self._active] = to_numpy(self._mixture.totals)
-        return totals
+    def _all_totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums of every model's replicate means, with missing scores as 0 and as 1."""
+        low, high = self._totals.copy(), self._highs.copy()
+        of_active = to_numpy(self._mixture.totals)
+        low[..., self._active] = of_active[..., : self._active.size]
+        high[..., self._active] = of_active[..., -self._active.size :]
+        return low, high
 
     def update(self, panel: object) -> None:
-        """Take in the next replicate: one row per active model, one column per item, complete, in [0, 1]."""
+        """Take in the next replicate: one row per active model, one column per item, in [0, 1].
+
+        A score may be missing (NaN) if the design says how that counts.
+        """
+        scores, of_models = self.check(panel)
+        if not self._is_split and not bool(self._space.xp.any(self._space.xp.isnan(of_models))):
+            self.take_in(scores, of_models)
+            return
+        self.split()
+        self.take_in(both_sides(scores, self._space))
+
+    def check(self, panel: object) -> tuple[Array, Array]:
+        """The next panel in the space of the evidence, and every model's mean, NaN where scores are missing."""
         if self._active.size == 0:
             raise DataError("every model has been stopped; there is nothing to update")
         if not self._decided:
-            self._decided = True
-            if (given := space_of(panel)) != self._space:
-                self._place(given)
-        space, predictor = self._space, self._predictor
-        scores, of_models = check_panel(
+            self.place(space_of(panel))
+        return check_panel(
             panel,
-            space=space,
+            space=self._space,
             models=self.active,
             items=self._design.items,
             batch=self._batch,
             shares=self._layout.overall,
+            gaps=self._design.gaps,
         )
+
+    def place(self, space: Space) -> None:
+        """Stay in a space from now on, before the first panel."""
+        if not self._decided and space != self._space:
+            self._place(space)
+        self._decided = True
+
+    @property
+    def is_split(self) -> bool:
+        """Whether every model has two rows: where scores are missing, as the better and as the worse model."""
+        return self._is_split
+
+    def split(self) -> None:
+        """Give every model two rows from now on, if it does not have them; nothing changes but the form."""
+        if self._is_split:
+            return
+        self._is_split = True
+        self._mixture.split()
+        rows = np.arange(self._active.size)
+        self._predictor.keep(np.concatenate([rows, rows]))
+
+    def take_in(self, scores: Array, of_models: Array | None = None) -> None:
+        """Add a checked and complete panel, of two rows for each model if they have been split."""
+        space, predictor = self._space, self._predictor
+        if of_models is None:
+            of_models = model_means(scores, space, self._layout.overall)
         means = self._layout.means(scores, space)
         self._mixture.add(
             lambda places, out: some(space, means, places) + 0.0,
@@ -214,10 +259,10 @@ class Evidence:
         if self._is_staggered:
             frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
         self._frozen = frozen
-        self._totals = self._all_totals()
+        self._totals, self._highs = self._all_totals()
         rows = np.flatnonzero(~stopped[self._active])
         self._mixture.keep(rows)
-        self._predictor.keep(rows)
+        self._predictor.keep(np.concatenate([rows, rows + self._active.size]) if self._is_split else rows)
         self._active = self._active[rows]
 
     def to_bytes(self) -> bytes:
@@ -228,9 +273,11 @@ class Evidence:
             "order": np.frombuffer(_order_digest(self._design), dtype=np.uint8),
             "count": np.array([self._count]),
             "active": self._active,
-            "totals": self._all_totals(),
+            "totals": self._all_totals()[0],
             "runs": self._runs,
         }
+        if self._is_split:
+            arrays["highs"] = self._all_totals()[1]
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
         arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
@@ -257,6 +304,12 @@ class Evidence:
             evidence._count = int(arrays["count"][0])
             evidence._active = arrays["active"]
             evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
+            evidence._highs, evidence._is_split = arrays.get("highs", arrays["totals"]), "highs" in arrays
+            pairs, totals = Pairs.all(evidence._active.size), evidence._totals[evidence._active]
+            if evidence._is_split:
+                pairs = Pairs.of_sides(evidence._active.size)
+                totals = np.concatenate([totals, evidence._highs[evidence._active]])
+            evidence._mixture = Mixture(design, evidence._space, pairs)
             evidence._frozen = with_prefix(arrays, "frozen_")
             entries = {int(place): array for place, array in with_prefix(arrays, "entry_").items()}
             due = {place for place, group in enumerate(evidence._groups) if 0 < group.after <= evidence._count}
@@ -264,7 +317,7 @@ class Evidence:
                 raise ValueError("not the evidence at the entries that have passed")
             evidence._entries = {place: evidence._space.asarray(array) for place, array in entries.items()}
             evidence._predictor.restore(with_prefix(arrays, "prediction."))
-            evidence._mixture.restore(arrays, totals=evidence._totals[evidence._active], count=evidence._count)
+            evidence._mixture.restore(arrays, totals=totals, count=evidence._count)
             evidence._decided = evidence._decided or evidence._count > 0
         except DAMAGE as error:
             raise DataError(DAMAGED) from error

@@ -204,11 +204,22 @@ class _Polynomial:
 
     def keep(self, rows: Rows) -> None:
         """See :class:`Penalty`."""
-        of_pairs = 3 + len(self._pairs.batch)
+        self._pairs, of_models = self._pairs.kept(rows)
         for name, array in self._arrays.items():
-            kept = self._space.take(array, rows, axis=-1)
-            self._arrays[name] = self._space.take(kept, rows, axis=-2) if array.ndim == of_pairs else kept
-        self._pairs = Pairs.all(len(rows), self._pairs.batch)
+            if self._is_of_pairs(array):
+                self._arrays[name] = self._space.take(self._space.take(array, rows, axis=-1), rows, axis=-2)
+            else:
+                self._arrays[name] = self._space.take(array, of_models, axis=-1)
+
+    def split(self) -> None:
+        """See :class:`Penalty`."""
+        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
+        for name, array in self._arrays.items():
+            if not self._is_of_pairs(array):
+                self._arrays[name] = self._space.xp.concat([array, array], axis=-1)
+
+    def _is_of_pairs(self, array: Array) -> bool:
+        return bool(array.ndim == 3 + len(self._pairs.batch))  # and else of models
 
     def state(self) -> State:
         """See :class:`Penalty`."""
@@ -218,8 +229,6 @@ class _Polynomial:
     def restore(self, state: State) -> None:
         """See :class:`Penalty`."""
         self._arrays = {name: self._space.asarray(state[name]) for name in self._arrays}
-        if self._pairs.is_square:
-            self._pairs = Pairs.all(next(iter(self._arrays.values())).shape[-1], self._pairs.batch)
         self._count = int(state["count"][0])
 
 

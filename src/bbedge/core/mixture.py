@@ -243,8 +243,15 @@ class Mixture:
         """Forget all models but these."""
         for part in self._parts:
             part.penalty.keep(rows)
-        self._totals = self._space.take(self._totals, rows, axis=-1)
-        self._pairs = Pairs.all(len(rows), self._pairs.batch)
+        self._pairs, of_models = self._pairs.kept(rows)
+        self._totals = self._space.take(self._totals, of_models, axis=-1)
+
+    def split(self) -> None:
+        """Give every model two rows from now on: see :meth:`Pairs.of_sides`."""
+        for part in self._parts:
+            part.penalty.split()
+        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
+        self._totals = self._space.xp.concat([self._totals, self._totals], axis=-1)
 
     def state(self) -> State:
         """Everything accumulated but the totals and the count, as arrays."""
@@ -260,8 +267,6 @@ class Mixture:
             prefix = f"{part.centre}-penalty."
             part.penalty.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
         self._totals, self._count = self._space.asarray(totals), count
-        if self._pairs.is_square:
-            self._pairs = Pairs.all(len(totals), self._pairs.batch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,9 +62,20 @@ class Pairs:
         """All directions between so many models."""
         return cls(rows=slice(0, n_models), cols=slice(0, n_models), batch=batch)
 
+    @classmethod
+    def of_sides(cls, n_models: int, batch: tuple[int, ...] = ()) -> Pairs:
+        """All directions between so many models that have two rows each: one as the better, one as the worse model."""
+        return cls(rows=slice(0, n_models), cols=slice(n_models, 2 * n_models), batch=batch)
+
+    def kept(self, rows: Rows) -> tuple[Pairs, Rows]:
+        """The directions between some of the models, and the rows of a panel that these have."""
+        if self.is_square:
+            return Pairs.all(len(rows), self.batch), rows
+        return Pairs.of_sides(len(rows), self.batch), np.concatenate([rows, rows + self.cols.start])
+
     @property
     def is_square(self) -> bool:
-        """Whether every model is compared with every other."""
+        """Whether every model is compared with every other, and has one row for both."""
         return self.rows == self.cols
 
     @property
@@ -105,6 +116,10 @@ class Penalty(Protocol):
 
     def keep(self, rows: Rows) -> None:
         """Forget all models but these."""
+        ...
+
+    def split(self) -> None:
+        """Give every model two rows from now on: see :meth:`Pairs.of_sides`."""
         ...
 
     def state(self) -> State:
@@ -179,6 +194,9 @@ class HoeffdingPenalty:
         return read
 
     def keep(self, rows: Rows) -> None:
+        """See :class:`Penalty`."""
+
+    def split(self) -> None:
         """See :class:`Penalty`."""
 
     def state(self) -> State:

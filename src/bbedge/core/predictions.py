@@ -36,7 +36,7 @@ class Predictor(Protocol):
         ...
 
     def keep(self, rows: NDArray[np.intp]) -> None:
-        """Forget all models but these rows."""
+        """Forget all models but these rows; a row that is named twice becomes two."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:
