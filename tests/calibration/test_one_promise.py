@@ -232,9 +232,9 @@ def test_cash_that_is_counted_twice_is_caught(monkeypatch, bug):
     if bug:
         begin = Wealth.__init__
 
-        def twice(self, evidence, log_groups):
-            begin(self, evidence, log_groups)
-            self._cash = sum(group.weight for group in evidence.groups if group.after > 0)
+        def twice(self, views, log_groups):
+            begin(self, views, log_groups)
+            self._cash = sum(group.weight for group in views[0].groups if group.after > 0)
 
         monkeypatch.setattr(Wealth, "__init__", twice)
     failed = false_runs(UNIFORM, design, n=500, seed=7, margins=False)

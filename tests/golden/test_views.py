@@ -1,7 +1,6 @@
-"""Weighted means against numbers made by another program: see README.md beside this file."""
+"""Views, item weights and gaps against numbers made by another program: see README.md beside this file."""
 
 import json
-import math
 from functools import cache
 from pathlib import Path
 
@@ -10,18 +9,12 @@ import polars as pl
 import pytest
 
 import bbedge
-from bbedge.core.eholm import weighted_e_holm
-from bbedge.core.evidence import Evidence
-from bbedge.core.graph import Graph
-from bbedge.core.stakes import design_stakes, given_stakes, paper_stakes
+from bbedge.core.certifier import Certifier
 
 HERE = Path(__file__).parent / "views"
 KINDS = ["bernstein", "hoeffding", "sharp", "betting", "sharp/design", "betting/design"]
-VIEWS = [
-    (case, view)
-    for case in ("suite_macro", "weights_crossing_blocks")
-    for view in json.loads((HERE / f"{case}.json").read_text(encoding="utf-8"))["views"]
-]
+CASES = ["suite_macro", "weights_crossing_blocks", "gaps"]
+HEADLINE = "overall"
 
 
 @cache
@@ -30,71 +23,84 @@ def expected(case):
 
 
 @cache
-def scores(case):
-    table = pl.read_parquet(HERE / f"{case}.parquet")
-    models, items = expected(case)["models"], table["item"].unique(maintain_order=True).to_list()
-    block_of = dict(zip(table["item"], table["block"], strict=True))
-    replicates = sorted(table["replicate"].unique().to_list())
+def table(case):
+    """The panels, and the names and blocks of their items."""
+    rows = pl.read_parquet(HERE / f"{case}.parquet")
+    models, items = expected(case)["models"], sorted(rows["item"].unique().to_list())
+    block_of = dict(zip(rows["item"], rows["block"], strict=True))
+    replicates = sorted(rows["replicate"].unique().to_list())
     values = np.full((len(replicates), len(models), len(items)), np.nan)
-    for row in table.iter_rows(named=True):
+    for row in rows.iter_rows(named=True):
         values[replicates.index(row["replicate"]), models.index(row["model"]), items.index(row["item"])] = row["score"]
-    return bbedge.Scores.of(values, models=models, items=items, blocks=[block_of[item] for item in items])
+    return values, items, [block_of[item] for item in items]
 
 
-def design_of(case, view, kind):
-    case_scores = scores(case)
+def design_of(case, kind):
+    (_, items, blocks), want = table(case), expected(case)
     evidence, _, stakes = kind.partition("/")
-    alpha, tau, share = expected(case)["alpha"], expected(case)["tau"], expected(case)["views"][view]["share"]
-    weights = [expected(case)["views"][view]["weights"].get(item, 0.0) for item in case_scores.items]
-    n_models = len(case_scores.models)
-    directions = n_models * (n_models - 1) / share  # a view pays for its share of alpha alone
-    blocks = case_scores.design(method="bb-edge", weights=weights).layout.effective_count
-    grid = (
-        design_stakes(alpha=alpha, tau=tau, n_directions=directions, effective_blocks=blocks)
-        if stakes
-        else paper_stakes()
-    )
-    # Margins of the design itself are those at the level of the view.
-    return case_scores.design(
-        alpha=alpha * share,
-        tau=tau,
-        evidence=evidence,
-        prediction="running-mean",
-        stakes=given_stakes(grid.values, grid.weights),
+    weights = {name: [view["weights"].get(item, 0.0) for item in items] for name, view in want["views"].items()}
+    headline = weights.pop(HEADLINE)
+    return bbedge.Design.make(
+        want["models"],
+        items,
+        blocks=blocks,
+        alpha=want["alpha"],
+        tau=want["tau"],
         method="bb-edge",
-        weights=weights,
+        evidence=evidence,
+        stakes="design" if stakes else "paper",
+        weights=headline,
+        views=weights,
+        shares={name: view["share"] for name, view in want["views"].items() if name != HEADLINE},
+        gaps="worst-case" if want["gaps"] else "refuse",
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", ["suite_macro", "weights_crossing_blocks"])
-def test_edges_of_all_views_together(case, kind):
-    want, models = expected(case)["by_evidence"][kind], expected(case)["models"]
-    evidences = {view: Evidence(design_of(case, view, kind)) for view in want}
-    # All views have the same directions, so the weight of a direction is the share of its view up to a factor.
-    weights = np.array([expected(case)["views"][view]["share"] for view in want])[:, None, None]
-    for look, panel in enumerate(scores(case).panels()):
-        for evidence in evidences.values():
-            evidence.update(panel)
-        log_e = np.stack([evidence.log_e() for evidence in evidences.values()])
-        edges = weighted_e_holm(log_e, weights, alpha=expected(case)["alpha"])
-        for view, found in zip(want, edges, strict=True):
-            wanted = {tuple(edge) for edge in want[view]["looks"][look]["edges"]}
-            assert {(models[a], models[b]) for a, b in np.argwhere(found)} == wanted
-    for view, found in zip(want, edges, strict=True):
-        intervals = dict(zip(models, map(list, Graph(found).rank_intervals), strict=True))
-        assert intervals == want[view]["rank_intervals"]
+def of_view(certifier, name, design):
+    return 0 if name == HEADLINE else 1 + [view.name for view in design.views].index(name)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("case", "view"), VIEWS)
-def test_every_view_as_a_weighted_design(case, view, kind):
-    want, case_scores, design = expected(case)["by_evidence"][kind][view], scores(case), design_of(case, view, kind)
-    found = Evidence(design)
-    for panel, look in zip(case_scores.panels(), want["looks"], strict=True):
-        found.update(panel)
-        np.testing.assert_allclose(found.log_e(), np.array(look["log_e"], dtype=float), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(found.lower_bounds(), np.array(want["lower_bounds"], dtype=float), rtol=0, atol=1e-8)
-    mean = np.average(case_scores.values.mean(axis=0), axis=1, weights=design.weights)
-    np.testing.assert_allclose(found.means, mean, rtol=1e-13)
-    assert math.isclose(design.layout.weights.sum(), 1.0)
+@pytest.mark.parametrize("case", CASES)
+def test_every_view_at_every_look(case, kind):
+    values, items, _ = table(case)
+    want, design = expected(case), design_of(case, kind)
+    assert design.shares == pytest.approx(
+        [want["views"][n]["share"] for n in (HEADLINE, *(v.name for v in design.views))]
+    )
+    assert int(np.isnan(values).sum()) == want["gaps"]
+    certifier = Certifier(design)
+    models = want["models"]
+    for number, panel in enumerate(values):
+        certifier.update(panel)
+        for name, found in want["by_evidence"][kind].items():
+            look, golden = certifier.last_looks[of_view(certifier, name, design)], found["looks"][number]
+            np.testing.assert_allclose(look.log_e, np.array(golden["log_e"], dtype=float), rtol=0, atol=1e-8)
+            certified = {(models[a], models[b]) for a, b in np.argwhere(look.edges)}
+            assert certified == {tuple(edge) for edge in golden["edges"]}
+    leaderboard = certifier.leaderboard()
+    for name, found in want["by_evidence"][kind].items():
+        view = leaderboard if name == HEADLINE else leaderboard.view(name)
+        intervals = dict(zip(models, map(list, view.current.rank_intervals), strict=True))
+        assert intervals == found["rank_intervals"]
+        bounds = np.array(found["lower_bounds"], dtype=float)
+        np.testing.assert_allclose(view.lower_bounds, bounds, rtol=0, atol=1e-8)
+        weights = np.array([want["views"][name]["weights"].get(item, 0.0) for item in items])
+        present = np.where(np.isnan(values), 0.0, weights)
+        means = (np.nan_to_num(values) * present).sum(axis=(0, 2)) / present.sum(axis=(0, 2))
+        np.testing.assert_allclose(view.means, means, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_saved_state_has_all_views(case):
+    values, _, _ = table(case)
+    design = design_of(case, "betting/design")
+    straight, paused = Certifier(design), Certifier(design)
+    for number, panel in enumerate(values):
+        straight.update(panel)
+        paused.update(panel)
+        if number == 3:
+            paused = Certifier.from_bytes(design, paused.to_bytes())
+    assert straight.to_bytes() == paused.to_bytes()
+    for one, other in zip(straight.views, paused.views, strict=True):
+        np.testing.assert_array_equal(one.log_e(), other.log_e())

@@ -163,7 +163,7 @@ WEIGHTS = st.sampled_from([1.0, 0.5, 0.1, 3.0, 1e-6, 1e-90])
 @examples(200)
 def test_weighted_e_holm_by_its_definition(logs, data):
     weights = data.draw(st.lists(WEIGHTS, min_size=len(logs), max_size=len(logs)))
-    found = weighted_e_holm(np.array(logs), np.array(weights), alpha=0.05)
+    found = np.concatenate(weighted_e_holm([np.array([x]) for x in logs], weights, alpha=0.05))
     t = 1 / Fraction(0.05)
     # Evidence far beyond every threshold is as good as any other.
     values = [Fraction(0) if x == -math.inf else Fraction(Decimal(min(x, 2000.0)).exp()) for x in logs]
@@ -178,18 +178,29 @@ def test_weighted_e_holm_by_its_definition(logs, data):
 @given(FAMILIES.filter(bool), WEIGHTS)
 @examples(100)
 def test_equal_weights_are_e_holm(logs, weight):
-    log_e = np.array(logs)
-    thresholds = weighted_log_thresholds(log_e, np.array(weight), 0.05)
+    log_e, middle = np.array(logs), len(logs) // 2
+    thresholds = weighted_log_thresholds([log_e[:middle], log_e[middle:]], [weight, weight], 0.05)
     np.testing.assert_allclose(thresholds, log_threshold(log_e, 0.05), rtol=1e-12)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 0.0], [1.0, -1.0], [math.nan, 1.0], [math.inf, 1.0], [1.0, 1e-200]])
 def test_weights_of_directions_are_checked(weights):
     with pytest.raises(DomainError, match="weight of a direction"):
-        weighted_e_holm(np.zeros(2), np.array(weights), alpha=0.05)
+        weighted_e_holm([np.zeros(1), np.zeros(1)], weights, alpha=0.05)
 
 
 def test_a_direction_that_is_not_tested_costs_nothing():
-    log_e, weights = np.array([4.0, math.nan, 1.0]), np.array([1.0, 50.0, 2.0])
-    thresholds = weighted_log_thresholds(log_e, weights, 0.05)
-    np.testing.assert_allclose(thresholds[[0, 2]], weighted_log_thresholds(log_e[[0, 2]], weights[[0, 2]], 0.05))
+    parts, weights = [np.array([4.0]), np.array([math.nan]), np.array([1.0])], [1.0, 50.0, 2.0]
+    thresholds = weighted_log_thresholds(parts, weights, 0.05)
+    np.testing.assert_allclose(thresholds[::2], weighted_log_thresholds(parts[::2], weights[::2], 0.05))
+
+
+@given(st.lists(st.floats(-30.0, 30.0), min_size=12, max_size=12))
+@examples(50)
+def test_weighted_families_of_a_batch_are_families_of_their_own(logs):
+    first, second = np.array(logs[:6]).reshape(2, 3), np.array(logs[6:]).reshape(2, 3, 1)
+    together = weighted_e_holm([first, second], [1.0, 3.0], alpha=0.05, batch=1)
+    for place in range(2):
+        alone = weighted_e_holm([first[place], second[place]], [1.0, 3.0], alpha=0.05)
+        for got, want in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(got[place], want)

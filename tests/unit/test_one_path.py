@@ -103,7 +103,7 @@ def test_options_are_typed_and_have_the_defaults_of_a_design(function):
     given, design = (inspect.signature(each, eval_str=True).parameters for each in (function, Design.make))
     assert not [parameter for parameter in given.values() if parameter.kind is parameter.VAR_KEYWORD]
     shared = {"alpha", "tau", "method", "evidence", "prediction", "stakes", "copies", "margin_share", "planned"}
-    shared |= {"weights"}
+    shared |= {"weights", "views", "shares"}
     assert given.keys() - {"scores", "k", "pilot", "candidate", "blocks", "device"} == shared
     for name in shared:
         assert (given[name].default, given[name].annotation) == (design[name].default, design[name].annotation), name

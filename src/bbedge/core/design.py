@@ -307,6 +307,11 @@ class Design:
         """A design for each view, the headline's first: what its evidence follows. Only together they keep alpha."""
         return (replace(self, views=()) if self.views else self, *(self._part(view) for view in self.views))
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """What each view has of alpha, the headline first."""
+        return (self.share, *(view.share for view in self.views))
+
     def _part(self, view: View) -> Design:
         if self.stakes.rule != "design":
             return replace(self, views=(), weights=view.weights, share=view.share)

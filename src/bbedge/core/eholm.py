@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np  # noqa: F401 - for the example
 
@@ -66,43 +67,50 @@ def e_holm(log_e: Array, *, alpha: float, batch: int = 0) -> Array:
     return log_e >= threshold
 
 
-def weighted_log_thresholds(log_e: Array, weights: Array, alpha: float) -> Array:
-    r"""Logarithm of the evidence that each direction must reach if directions have weights, rounded up.
+def weighted_log_thresholds(
+    parts: Sequence[Array], weights: Sequence[float], alpha: float, *, batch: int = 0
+) -> list[Array]:
+    r"""Logarithm of the evidence that the directions of each part of a family must reach, rounded up.
 
-    With :math:`t = 1/\alpha` and weights :math:`q > 0` on any scale,
-    :math:`c_f = t + \frac{1}{q_f} \sum_{e : E_e < t} q_e (t - E_e)`. NaN marks directions that are not tested;
-    ``weights`` broadcasts to the shape of ``log_e``.
+    The directions of a part, for instance of a view, have its weight :math:`q > 0`, on any scale. With
+    :math:`t = 1/\alpha`, :math:`c_f = t + \frac{1}{q_f} \sum_{e : E_e < t} q_e (t - E_e)`, where the sum runs over all
+    parts. NaN marks directions that are not tested. Axes and results are as in :func:`log_threshold`.
     """
     if not 0.0 < alpha < 1.0:
         raise DomainError(f"alpha = {alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
-    xp = namespace(log_e)
-    largest = xp.max(weights)
-    if not bool(xp.all((weights >= _LEAST_WEIGHT * largest) & (weights > 0.0) & (weights < xp.inf))):
+    largest = max(weights)
+    if not all(0.0 < weight < math.inf and weight >= _LEAST_WEIGHT * largest for weight in weights):
         raise DomainError(
             f"a weight of a direction is not allowed; weights are finite, above 0, and none below {_LEAST_WEIGHT:g} "
             "times the largest"
         )
-    q = xp.broadcast_to(weights / largest, log_e.shape)
-    weak = log_e < -math.log(alpha)
-    deficits = xp.where(weak, q * (1.0 / alpha - xp.exp(xp.where(weak, log_e, 0.0))), 0.0)
-    tested = xp.where(xp.isnan(log_e), 0.0, q)
-    for _ in log_e.shape:  # one axis at a time, so that no sum has more terms than an axis is long
-        deficits, tested = xp.sum(deficits, axis=-1), xp.sum(tested, axis=-1)
-    terms = len(log_e.shape) * max(log_e.shape, default=1)
+    q = [weight / largest for weight in weights]
+    shapes = [part.shape[batch:] for part in parts]
     # As without weights, each direction may have lost a few roundings of its weight times 1 / alpha.
-    lost = 16 * UNIT * tested / alpha
-    threshold = (1.0 / alpha + (deficits + lost) / q) * (1.0 + (24 + terms) * UNIT)
-    return xp.log(threshold) * (1.0 + 8 * UNIT)
+    total = sum(
+        own * (weakness(part, alpha, batch=batch) + 16 * UNIT * math.prod(shape) / alpha)
+        for own, part, shape in zip(q, parts, shapes, strict=True)
+    )
+    terms = len(parts) + max(len(shape) * max(shape, default=1) for shape in shapes)
+    xp = namespace(parts[0])
+    thresholds = [xp.log((1.0 / alpha + total / own) * (1.0 + (24 + terms) * UNIT)) * (1.0 + 8 * UNIT) for own in q]
+    return thresholds if batch else [float(threshold) for threshold in thresholds]
 
 
-def weighted_e_holm(log_e: Array, weights: Array, *, alpha: float) -> Array:
-    """The certified directions of a family whose directions have weights, for instance those of several views.
+def weighted_e_holm(parts: Sequence[Array], weights: Sequence[float], *, alpha: float, batch: int = 0) -> list[Array]:
+    """The certified directions of each part of a family whose parts have weights, for instance of several views.
 
-    With equal weights this is :func:`e_holm`. NaN marks directions that are not tested and are never certified.
+    With equal weights this is :func:`e_holm` over all parts together. NaN marks directions that are not tested and are
+    never certified.
 
     **Guarantee:** that of :func:`e_holm`, for weights that were fixed before the first panel.
 
-    >>> weighted_e_holm(np.log([70.0, 70.0, 0.5]), np.array([3.0, 1.0, 3.0]), alpha=0.05)
-    array([ True, False, False])
+    >>> weighted_e_holm([np.log([70.0, 0.5]), np.log([70.0])], [3.0, 1.0], alpha=0.05)
+    [array([ True, False]), array([False])]
     """
-    return log_e >= weighted_log_thresholds(log_e, weights, alpha)
+    thresholds = weighted_log_thresholds(parts, weights, alpha, batch=batch)
+    axes = [(..., *(None,) * (part.ndim - batch)) for part in parts]
+    return [
+        part >= (threshold[axis] if batch else threshold)
+        for part, threshold, axis in zip(parts, thresholds, axes, strict=True)
+    ]

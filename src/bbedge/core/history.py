@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import Array, to_numpy
-from bbedge.core.eholm import log_threshold
 
 Matrix = NDArray[np.float64]
 
@@ -33,14 +31,14 @@ class Look:
         replicate: int,
         log_e: Callable[[], Array],
         edges: Array,
-        alpha: float,
+        log_threshold: Callable[[], float],
         log_w: Callable[[], Array] | None = None,
     ) -> None:
         self.replicate = replicate
         """The replicate after which the look was taken."""
         self._log_e = log_e
         self._edges = edges
-        self._alpha = alpha
+        self._log_threshold = log_threshold
         self._log_w = log_w
 
     @property
@@ -71,7 +69,7 @@ class Look:
     @cached_property
     def log_threshold(self) -> float:
         """What ``log_w``, or without it ``log_e``, must reach."""
-        return log_threshold(self.log_e, self._alpha) if self._log_w is None else -math.log(self._alpha)
+        return self._log_threshold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ reaches ``1 / alpha``. What follows by paths is certified with it, and the rest 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,45 +29,68 @@ _MORE = 64  # roundings of a search, beside one for each direction that is added
 
 
 class Wealth:
-    """The left side of the rule at one look, for any set of certified directions.
+    """The left side of the rule at one look, for any set of certified directions of all views.
 
-    ``log_groups`` is what each group adds to the evidence now: groups x (batch x) models x models. Inside, the groups
-    that have entered and the repetitions are rows, and all directions of a repetition are columns.
+    ``log_groups`` is for each view what each group adds to its evidence now: groups x (batch x) models x models.
+    Inside, the groups that have entered and the repetitions are rows, and all directions of a repetition, view by
+    view, are columns. A direction counts in every sum with the share that its view has of alpha.
     """
 
-    def __init__(self, evidence: Evidence, log_groups: Array) -> None:
-        self._space = space = evidence.space
-        self._shape = tuple(log_groups.shape[1:])
-        groups = [place for place, group in enumerate(evidence.groups) if group.after < evidence.replicates]
-        weights = [group.weight for group in evidence.groups]
+    def __init__(self, views: Sequence[Evidence], log_groups: Sequence[Array]) -> None:
+        first, xp = views[0], views[0].space.xp
+        self._space = first.space
+        self._shape = tuple(log_groups[0].shape[1:])
+        groups = [place for place, group in enumerate(first.groups) if group.after < first.replicates]
+        weights = [group.weight for group in first.groups]
         self._n = len(groups)
         self._cash = math.fsum(weights[self._n :])  # the groups come in the order of their entries
         self._log_weights = [math.log(weight) for weight in weights[: self._n]]
-        flat = (self._n, math.prod(self._shape[:-2]), self._shape[-1] ** 2)
-        self._now = space.xp.reshape(log_groups[: self._n, ...], flat)
-        self._then = space.xp.reshape(evidence.at_entry(self._n), flat)
-        self._tested = space.xp.reshape(evidence.tested, (1, flat[2]))
+        self._size = self._shape[-1] ** 2
+        flat = (self._n, math.prod(self._shape[:-2]), self._size)
+        self._now = self._by_share(views, [xp.reshape(of_view[: self._n, ...], flat) for of_view in log_groups])
+        self._then = self._by_share(views, [xp.reshape(view.at_entry(self._n), flat) for view in views])
+        self._tested = xp.reshape(first.tested, (1, self._size))
+        self._is_tested = self._tested if len(views) == 1 else xp.concat([self._tested] * len(views), axis=-1)
 
-    def certify(self, certified: Array, alpha: float) -> Array:
-        """The directions that are certified now, given those that were: a mask of the same shape."""
+    def _by_share(self, views: Sequence[Evidence], values: list[Array]) -> Array:
+        """Values of all views side by side, each times the share of its view; one view has all there is."""
+        if len(views) == 1:
+            return values[0]
+        of_views = zip(views, values, strict=True)
+        return self._space.xp.concat([value + math.log(view.design.share) for view, value in of_views], axis=-1)
+
+    def certify(self, certified: Sequence[Array], alpha: float) -> list[Array]:
+        """The directions of each view that are certified now, given those that were: masks of the same shape."""
         xp, batched = self._space.xp, len(self._shape) > 2
+        close = closure_by_products if batched else closure
         threshold = -math.log(alpha) * (1.0 + 8 * UNIT)
+        of_views = list(certified)
         while True:
-            sure = xp.reshape(certified, (-1, self._tested.shape[1]))
-            new = self._reaching(self._tested & ~sure, threshold)
+            sure = self._joined(of_views)
+            new = self._reaching(self._is_tested & ~sure, threshold)
             if new is None:
-                return certified
-            joined = xp.reshape(sure | new, self._shape)
-            paths = (closure_by_products if batched else closure)(joined)
-            certified = joined | (paths & xp.reshape(self._tested, self._shape[-2:]))
+                return of_views
+            tested = xp.reshape(self._tested, self._shape[-2:])
+            of_views = [joined | (close(joined) & tested) for joined in self._apart(sure | new)]
 
-    def log(self, certified: Array) -> Array:
+    def log(self, certified: Sequence[Array]) -> list[Array]:
         """The left side of every direction as a logarithm, rounded down; for certified ones as if they were not."""
         xp = self._space.xp
-        rest = self._tested & ~xp.reshape(certified, (-1, self._tested.shape[1]))
+        rest = self._is_tested & ~self._joined(certified)
         ratios = self._least(rest, None) if self._n else self._now  # before the first replicate, all is cash
-        found = xp.reshape(self._left(ratios, rest.shape), self._shape)
-        return xp.where(xp.reshape(self._tested, self._shape[-2:]), found, xp.nan)
+        found = self._apart(self._left(ratios, rest.shape))
+        return [xp.where(xp.reshape(self._tested, self._shape[-2:]), of_view, xp.nan) for of_view in found]
+
+    def _joined(self, of_views: Sequence[Array]) -> Array:
+        """Repetitions x all directions, from an array for each view."""
+        xp, flat = self._space.xp, (-1, self._size)
+        parts = [xp.reshape(of_view, flat) for of_view in of_views]
+        return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1)
+
+    def _apart(self, joined: Array) -> list[Array]:
+        """An array for each view, from repetitions x all directions."""
+        starts = range(0, joined.shape[-1], self._size)
+        return [self._space.xp.reshape(joined[..., s : s + self._size], self._shape) for s in starts]
 
     def _reaching(self, rest: Array, threshold: float) -> Array | None:
         """Those of the rest whose left side reaches the threshold; ``None`` if there are none."""

@@ -8,6 +8,7 @@ import pytest
 from bbedge.certificate import outlook as module
 from bbedge.certificate.document import history_record
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
+from bbedge.core.eholm import log_threshold
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from unit.certificate.documents import certified, drawn, many
 
@@ -15,7 +16,8 @@ from unit.certificate.documents import certified, drawn, many
 def look(replicate: int, size: int = 2) -> Look:
     log_e = np.full((size, size), float(replicate))
     np.fill_diagonal(log_e, np.nan)
-    return Look(replicate=replicate, log_e=lambda: log_e, edges=np.zeros((size, size), dtype=bool), alpha=0.05)
+    edges = np.zeros((size, size), dtype=bool)
+    return Look(replicate=replicate, log_e=lambda: log_e, edges=edges, log_threshold=lambda: log_threshold(log_e, 0.05))
 
 
 @pytest.mark.parametrize("looks", [1, 2, MOST_LOOKS, MOST_LOOKS + 1, 1000])

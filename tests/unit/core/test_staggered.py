@@ -142,7 +142,7 @@ def test_the_least_ratio_is_that_of_all_sets(now, then, certified):
     )
     sure = np.zeros((3, 3), dtype=bool)
     sure[mask] = certified
-    got = Wealth(evidence, log_groups).log(sure)[mask]
+    got = Wealth([evidence], [log_groups]).log([sure])[0][mask]
     rest = [i for i in range(6) if not certified[i]]
     for e in range(6):
         others = [i for i in rest if i != e]

@@ -1,0 +1,222 @@
+"""The certifier, which takes in panels one by one and remembers what was certified."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.archive import DAMAGED, load_arrays, write_archive
+from bbedge.core.arrays import Array, to_numpy
+from bbedge.core.closure import closure
+from bbedge.core.conclusions import Leaderboard
+from bbedge.core.design import Design
+from bbedge.core.evidence import Evidence
+from bbedge.core.evidence_set import EvidenceSet
+from bbedge.core.graph import Graph
+from bbedge.core.history import Look, LookCount, Recorder
+from bbedge.core.procedure import Procedure, log_thresholds
+from bbedge.core.staggered import Wealth
+from bbedge.errors import DataError
+
+Matrix = NDArray[np.float64]
+
+
+class Certifier:
+    """Takes in panels one by one, looks after each, and remembers what was certified.
+
+    Views are numbered from 0, the headline, in the order of the design.
+
+    **Needs:** what :class:`bbedge.core.evidence.Evidence` needs.
+
+    >>> certifier = Certifier(Design.make(["a", "b"], ["q1", "q2", "q3", "q4"], method="bb-edge-x"))
+    >>> for _ in range(4):
+    ...     look = certifier.update([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    >>> certifier.leaderboard().current.rank_intervals
+    ((1, 1), (2, 2))
+    """
+
+    def __init__(self, design: Design, *, device: str | None = None) -> None:
+        self._design = design
+        self._evidence = EvidenceSet(design, device=device)
+        self._procedure = Procedure(design)
+        self._seen = [_Seen(len(design.models)) for _ in self._evidence.views]
+        self._last: tuple[Look, ...] = ()
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence of the headline so far."""
+        return self._evidence.headline
+
+    @property
+    def views(self) -> tuple[Evidence, ...]:
+        """The evidence of every view so far, the headline first."""
+        return self._evidence.views
+
+    @property
+    def last_look(self) -> Look | None:
+        """The headline of the last look that this certifier took; ``None`` before any, also after it was resumed."""
+        return self._last[0] if self._last else None
+
+    @property
+    def last_looks(self) -> tuple[Look, ...]:
+        """The last look at each view; empty where :attr:`last_look` is ``None``."""
+        return self._last
+
+    def update(self, panel: object) -> Look:
+        """Take in the next replicate and look; the look at the headline is returned."""
+        self._evidence.update(panel)
+        self._last = tuple(self._procedure.looks(self._evidence.views))
+        for seen, look in zip(self._seen, self._last, strict=True):
+            seen.add(look, self._evidence.space.xp)
+        return self._last[0]
+
+    @property
+    def current(self) -> Graph:
+        """The graph of the headline at the last look."""
+        return self._seen[0].graph
+
+    def current_graph(self, view: int = 0) -> Graph:
+        """The graph of a view at the last look."""
+        return self._seen[view].graph
+
+    def standing_edges(self, view: int = 0) -> NDArray[np.bool_]:
+        """Everything certified in a view at any look so far."""
+        return to_numpy(self._procedure.first[view] > 0)
+
+    def stop(self, models: Sequence[str]) -> None:
+        """Freeze these models: see :meth:`Evidence.stop`."""
+        self._evidence.stop(models)
+
+    def to_bytes(self) -> bytes:
+        """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
+        buffer = io.BytesIO()
+        arrays: dict[str, np.ndarray] = {}
+        for place, (evidence, seen) in enumerate(zip(self._evidence.views, self._seen, strict=True)):
+            end = _ending(place)
+            arrays[f"evidence{end}"] = np.frombuffer(evidence.to_bytes(), dtype=np.uint8)
+            arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
+            arrays[f"current{end}"] = to_numpy(seen.current[0])
+            arrays[f"looks{end}"] = seen.table
+        write_archive(buffer, arrays.items())
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, design: Design, state: bytes) -> Certifier:
+        """Resume from a saved state. A state of another design, or a damaged one, is refused."""
+        arrays = load_arrays(state)
+        certifier = cls(design)
+        evidence = []
+        try:
+            for place, part in enumerate(design.parts):
+                end = _ending(place)
+                evidence.append(Evidence.from_bytes(part, arrays[f"evidence{end}"].tobytes()))
+                certifier._procedure.first[place] = arrays[f"first_certified{end}"]
+                certifier._seen[place].resume(arrays[f"current{end}"], arrays[f"looks{end}"])
+        except KeyError as error:
+            raise DataError(DAMAGED) from error
+        if len({(each.replicates, each.active) for each in evidence}) > 1:
+            raise DataError(DAMAGED)
+        certifier._evidence = EvidenceSet.of(evidence)
+        return certifier
+
+    def leaderboard(self) -> Leaderboard:
+        """Everything that may be concluded now."""
+        standing = [self.standing_edges(place) for place in range(len(self._seen))]
+        log_e = [to_numpy(view.log_e()) for view in self._evidence.views]
+        log_w, needed = self._needed(log_e, standing)
+        headline, *others = (
+            self._of_view(place, log_e[place], log_w[place], needed[place], standing[place])
+            for place in range(len(self._seen))
+        )
+        named = (replace(each, name=view.name) for each, view in zip(others, self._design.views, strict=True))
+        return replace(headline, design=self._design, views=tuple(named))
+
+    def _needed(
+        self, log_e: Sequence[Matrix], standing: Sequence[NDArray[np.bool_]]
+    ) -> tuple[Sequence[Matrix | None], Sequence[Matrix]]:
+        """For each view the wealth, of staggered e-Holm, and what the evidence of every direction must reach."""
+        design, views = self._design, self._evidence.views
+        if design.holm == "direct":
+            bars = log_thresholds(design, log_e)
+            return [None] * len(log_e), [
+                np.where(np.isnan(each), np.nan, bar) for each, bar in zip(log_e, bars, strict=True)
+            ]
+        wealth = Wealth(views, [view.log_groups() for view in views])
+        found = [to_numpy(each) for each in wealth.log([self._evidence.space.bools(each) for each in standing])]
+        log_alpha = math.log(design.certificate_alpha)
+        return found, [each - (log_w + log_alpha) for each, log_w in zip(log_e, found, strict=True)]
+
+    def _of_view(
+        self, place: int, log_e: Matrix, log_w: Matrix | None, needed: Matrix, standing: NDArray[np.bool_]
+    ) -> Leaderboard:
+        evidence, seen = self._evidence.views[place], self._seen[place]
+        design, bounds = evidence.design, to_numpy(evidence.lower_bounds())
+        if design.is_joint:  # where both hold, a certified direction exceeds tau
+            bounds = np.where(standing, np.maximum(bounds, design.tau), bounds)
+        return Leaderboard(
+            design=design,
+            replicates=evidence.replicates,
+            means=evidence.means,
+            log_e=log_e,
+            log_w=log_w,
+            log_thresholds=needed,
+            lower_bounds=bounds,
+            current=seen.graph,
+            standing=Graph(standing),
+            first_certified=to_numpy(self._procedure.first[place]).copy(),
+            looks=tuple(seen.looks),
+            history=None if seen.recorder is None else seen.recorder.history(),
+        )
+
+
+class _Seen:
+    """What is remembered of the looks at one view."""
+
+    def __init__(self, n_models: int) -> None:
+        nothing = np.zeros((n_models, n_models), dtype=np.bool_)
+        self.current: tuple[Array, Array] = nothing, nothing  # edges and their closure
+        self.looks: list[LookCount] = []
+        self.recorder: Recorder | None = Recorder()
+
+    def add(self, look: Look, xp: Any) -> None:  # noqa: ANN401 - libraries have no common type
+        """Remember a look."""
+        edges, reach = look.edges_there, closure(look.edges_there)
+        self.current = edges, reach
+        self.looks.append(
+            LookCount(
+                replicate=look.replicate,
+                edges=int(xp.count_nonzero(edges)),
+                resolved_pairs=int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach))),
+            )
+        )
+        if self.recorder is not None:
+            self.recorder.record(look)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the last look."""
+        edges, reach = self.current
+        return Graph(to_numpy(edges), reach=to_numpy(reach))
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The counts of the looks, a row for each."""
+        return np.array([(look.replicate, look.edges, look.resolved_pairs) for look in self.looks]).reshape(-1, 3)
+
+    def resume(self, current: NDArray[np.bool_], table: NDArray[np.int64]) -> None:
+        """Take over what was saved."""
+        self.current = current, closure(current)
+        self.looks = [LookCount(replicate=int(r), edges=int(n), resolved_pairs=int(p)) for r, n, p in table]
+        if self.looks:
+            self.recorder = None  # the state has no evidence of earlier looks, and half a history misleads
+
+
+def _ending(place: int) -> str:
+    """What the names of a view's saved arrays end with; those of the headline are plain."""
+    return f".{place}" if place else ""
