@@ -104,6 +104,16 @@ class BlockLayout:
         """``sum_m (w_m / w_max)^2``: how many blocks as heavy as the heaviest these are worth."""
         return float(np.square(self.relative_weights).sum())
 
+    @property
+    def contents(self) -> list[tuple[tuple[int, float], ...]]:
+        """For each block its items and their shares in its mean: blocks with the same contents have the same mean."""
+        shares = np.repeat(1.0 / self.sizes, self.sizes) if self.within is None else self.within
+        pairs = list(zip(self.order.tolist(), shares.tolist(), strict=True))
+        return [
+            tuple(sorted(pairs[start : start + size]))
+            for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
+        ]
+
     def means(self, panel: Array, space: Space | None = None) -> Array:
         """Block means of a (batch x) models x items panel, as (batch x) models x blocks."""
         space = space or numpy_space()

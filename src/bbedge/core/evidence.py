@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write_archive
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
+from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
 from bbedge.core.mixture import Mixture, joined
 from bbedge.core.panel import both_sides, check_panel, model_means
-from bbedge.core.penalties import Bound, Pairs, Rows
+from bbedge.core.penalties import Bound, Pairs, Penalty, Rows
 from bbedge.core.predictions import Predictor, predictor_for, some
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
@@ -152,6 +153,16 @@ class Evidence:
     def is_split(self) -> bool:
         """Whether every model has two rows: where scores are missing, as the better and as the worse model."""
         return self._is_split
+
+    @property
+    def layout(self) -> BlockLayout:
+        """The blocks and their weights."""
+        return self._layout
+
+    @property
+    def penalties(self) -> dict[str, Penalty]:
+        """What the stakes pay, by what they are centred at."""
+        return self._mixture.penalties
 
     def split(self) -> None:
         """Give every model two rows from now on, if it does not have them; nothing changes but the form."""

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
+from bbedge.core.difference_sums import DifferenceSums
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import (
     Bound,
@@ -46,10 +47,12 @@ def gram_penalty(
     pairs: Pairs,
     largest: int,
     reach: float,
+    keep_binary: bool = False,
 ) -> Penalty:
     """The bernstein or sharp penalty, kept in the smaller of its two forms.
 
-    ``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value.
+    ``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value. ``keep_binary`` takes
+    fewer products where residuals are 0 and 1; other roundings make the last digits differ.
     """
     sizes, of_block = np.unique(relative_sizes, return_inverse=True)
     u = stakes[:, None] * sizes
@@ -57,87 +60,9 @@ def gram_penalty(
         powers = {2: bernstein_psi(u)}
     else:
         powers = {2: u**2 / 2, 3: -(u**3) / 3, 4: sharp_tail(u * reach) * u**4}
-    form = PenaltyBySize if len(sizes) <= len(stakes) else PenaltyByStake
-    return form(powers, of_block, space=space, pairs=pairs, largest=largest)
-
-
-class DifferenceSums:
-    """``sum_m weight_m ((v_a - v_b) / 2)^j`` for rows ``a`` and columns ``b``, over chunks of blocks.
-
-    >>> from bbedge.core.arrays import numpy_space
-    >>> sums = DifferenceSums(numpy_space())
-    >>> v = np.array([[1.0, 2.0], [0.0, 0.5]])
-    >>> sums.add(v, v, {3: None})
-    >>> float(sums.of(3)[0, 1])
-    0.546875
-    """
-
-    def __init__(self, space: Space) -> None:
-        self._xp = space.xp
-        self._held: dict[object, Array] = {}
-        self._square = True
-
-    def add(self, rows: Array, cols: Array, weights: Mapping[int, Array | None]) -> None:
-        """Add a chunk: rows and columns x blocks, and a weight per block for every power 1 to 4 that is asked for."""
-        xp = self._xp
-        self._square = cols is rows
-        row2 = rows * rows if max(weights) > 2 else rows
-        col2 = row2 if self._square else cols * cols
-
-        def product(left: Array, right: Array) -> Array:
-            return left @ xp.matrix_transpose(right)
-
-        for j, weight in weights.items():
-            left = rows if weight is None else rows * weight
-            left2 = row2 if weight is None else left * rows
-            if j == 1:
-                self._hold(("moment", 1, "rows"), xp.sum(left, axis=-1))
-            elif j == 2:
-                self._hold((1, 1), product(left, cols))
-            elif j == 3:
-                self._hold((2, 1), product(left2, cols))
-            else:
-                self._hold((3, 1), product(left2 * rows, cols))
-                self._hold((2, 2), product(left2, col2))
-            if not self._square:
-                right = cols if weight is None else cols * weight
-                if j == 1:
-                    self._hold(("moment", 1, "cols"), xp.sum(right, axis=-1))
-                    continue
-                self._hold(("moment", j, "rows"), xp.sum(left * rows ** (j - 1), axis=-1))
-                self._hold(("moment", j, "cols"), xp.sum(right * cols ** (j - 1), axis=-1))
-                if j > 2:
-                    self._hold((1, j - 1), product(left, cols ** (j - 1)))
-
-    def _hold(self, key: object, value: Array) -> None:
-        if key in self._held:
-            self._held[key] += value
-        else:
-            self._held[key] = value
-
-    def moments(self, j: int) -> tuple[Array, Array]:
-        """``sum_m weight_m (v / 2)^j`` of the rows and of the columns."""
-        if self._square and j > 1:
-            of_rows = self._xp.linalg.diagonal(self._held[{2: (1, 1), 3: (2, 1), 4: (2, 2)}[j]]) * 0.5**j
-            return of_rows, of_rows
-        of_rows = self._held["moment", j, "rows"] * 0.5**j
-        return of_rows, of_rows if self._square else self._held["moment", j, "cols"] * 0.5**j
-
-    def of(self, j: int) -> Array:
-        """The sums of power ``j``, in a new array."""
-        held, transposed, scale = self._held, self._xp.matrix_transpose, 0.5**j
-        of_rows, of_cols = (moment[..., None] for moment in self.moments(j))
-        of_cols = transposed(of_cols)
-        if j == 1:
-            return of_rows - of_cols
-        if j == 2:
-            sums = of_rows + of_cols
-            sums -= (2 * scale) * held[1, 1]
-            return sums
-        mirror = transposed(held[j - 1, 1]) if self._square else held[1, j - 1]
-        if j == 3:
-            return (of_rows - 3 * scale * held[2, 1]) - (of_cols - 3 * scale * mirror)
-        return (of_rows - 4 * scale * held[3, 1]) + (of_cols - 4 * scale * mirror) + 6 * scale * held[2, 2]
+    if len(sizes) <= len(stakes):
+        return PenaltyBySize(powers, of_block, space=space, pairs=pairs, largest=largest, keep_binary=keep_binary)
+    return PenaltyByStake(powers, of_block, space=space, pairs=pairs, largest=largest)
 
 
 class _Polynomial:
@@ -152,6 +77,7 @@ class _Polynomial:
         self._space = space
         self._pairs = pairs
         self._count = 0
+        self._n_sources = 0  # penalties that hand on sums, each an addition
         self._arrays: dict[str, Array] = {}
         self._buffer: Array | None = None
         # Rounding of a residual: the sum over a block's items, then a few differences, all of numbers below 1.
@@ -162,10 +88,13 @@ class _Polynomial:
         """See :class:`Penalty`."""
         return 3 not in self._powers
 
-    def _chunks(self, residuals: Columns, places: Rows) -> Iterator[tuple[Rows, Array, Array, Array]]:
+    def _chunks(
+        self, residuals: Columns, places: Rows, *, keep_binary: bool = False
+    ) -> Iterator[tuple[Rows, Array, Array, Array]]:
         """The places some at a time, with their residuals: of all models, of the rows, of the columns.
 
         The mean over models is taken off where it is large, as it adds to the mass; that of some models is near enough.
+        What is 0 or 1 everywhere may stay so: its sums are whole numbers and lose nothing.
         """
         xp, step, n_models = self._space.xp, self._space.chunk, self._pairs.n_models
         shape = (*self._pairs.batch, n_models, min(step, len(self._of_block)))
@@ -177,16 +106,24 @@ class _Polynomial:
             v = residuals(_side_by_side(chunk), out)
             few = v[..., :: max(1, n_models // _SOME), :]
             common = xp.mean(few, axis=-2, keepdims=True)
-            if n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:
+            if keep_binary and self._is_binary(v):
+                pass
+            elif n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:
                 v -= common
             if self._pairs.is_square:
                 yield chunk, v, v, v
             else:
                 yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
 
+    def _is_binary(self, v: Array) -> bool:
+        """Whether every number is 0 or 1; of others, a few usually show it."""
+        xp = self._space.xp
+        some = v[..., :1, :]
+        return bool(xp.all(some * some == some)) and bool(xp.all(v * v == v))
+
     def _accumulation_error(self) -> float:
         n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])
-        terms = min(self._space.chunk, n_blocks) + n_blocks / self._space.chunk + self._count
+        terms = min(self._space.chunk, n_blocks) + n_blocks / self._space.chunk + self._count + self._n_sources
         return (terms + len(self._powers) * 8 + n_sizes + 64) * UNIT
 
     def _reader(self, kept: list[tuple[Array, Array]]) -> Features:
@@ -236,11 +173,22 @@ class PenaltyBySize(_Polynomial):
     """Power sums kept per block size; the stakes come in when the penalty is read."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
+        self,
+        powers: Mapping[int, Floats],
+        of_block: Rows,
+        *,
+        space: Space,
+        pairs: Pairs,
+        largest: int,
+        keep_binary: bool = False,
     ) -> None:
         super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
+        self._keep_binary = keep_binary
         n_sizes = self._powers[2].shape[1]
         self._places = [np.flatnonzero(of_block == size) for size in range(n_sizes)]
+        self._rest = list(self._places)
+        self._feeds: dict[int, tuple[PenaltyBySize, int]] = {}
+        self._fed: dict[int, DifferenceSums] = {}
         for j in self._powers:
             self._arrays[f"sums{j}"] = space.zeros(n_sizes, *pairs.shape)
         for j in range(1, self._top + 1):
@@ -256,9 +204,12 @@ class PenaltyBySize(_Polynomial):
         self._count += 1
         wanted = dict.fromkeys(range(1, self._top + 1) if shift else self._powers)
         for size, places in enumerate(self._places):
-            sums = DifferenceSums(self._space)
-            for _, _, rows, cols in self._chunks(residuals, places):
-                sums.add(rows, cols, wanted)
+            sums = self._fed.pop(size, None) or DifferenceSums(self._space)
+            for _, v, rows, cols in self._chunks(residuals, self._rest[size], keep_binary=self._keep_binary):
+                if self._keep_binary and self._is_binary(v):
+                    sums.add_binary(rows, cols)
+                else:
+                    sums.add(rows, cols, wanted)
             for j in self._powers:
                 total = self._arrays[f"sums{j}"]
                 # sum (d - shift)^j by the binomial theorem.
@@ -268,6 +219,24 @@ class PenaltyBySize(_Polynomial):
                 if shift:
                     total[size, ...] += (-shift) ** j * len(places)
             self._add_mass(size, sums, len(places), abs(shift) / 2)
+            if size in self._feeds:
+                target, of_target = self._feeds[size]
+                target._fed.setdefault(of_target, DifferenceSums(self._space)).join(sums)
+
+    @property
+    def places(self) -> list[Rows]:
+        """The blocks of each size."""
+        return self._places
+
+    def feed(self, size: int, target: PenaltyBySize, of_target: int, places: Rows) -> None:
+        """Hand the sums of a size on, replicate by replicate, instead of letting another penalty compute them again.
+
+        These blocks must have the same residuals here and there, where they are those at the given places; here the
+        replicate must be added first.
+        """
+        self._feeds[size] = target, of_target
+        target._rest[of_target] = np.setdiff1d(target._rest[of_target], places)
+        target._n_sources += 1
 
     def _add_mass(self, size: int, sums: DifferenceSums, n: int, reach: float) -> None:
         """``sum (|v| + reach)^j``, or a little more: odd powers are bounded by their even neighbours."""

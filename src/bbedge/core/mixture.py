@@ -22,7 +22,6 @@ from bbedge.core.betting import BettingPenalty
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.penalties import (
     Bound,
@@ -78,7 +77,7 @@ class Mixture:
             ("null", np.flatnonzero(stakes > CENTRED_MAX), design.mu0),
         ):
             if places.size:
-                penalty = _penalty(design.evidence, layout, stakes[places], space=space, pairs=pairs, reach=reach)
+                penalty = _penalty(design, layout, stakes[places], space=space, pairs=pairs, reach=reach)
                 self._parts.append(_Part(centre, places, penalty))  # type: ignore[arg-type]
         self._groups = design.entry_groups
         self._matrix, self._terms = self._stake_matrix()
@@ -88,6 +87,11 @@ class Mixture:
     def totals(self) -> Array:
         """Sum of every model's replicate means."""
         return self._totals
+
+    @property
+    def penalties(self) -> dict[str, Penalty]:
+        """What the stakes pay, by what they are centred at."""
+        return {part.centre: part.penalty for part in self._parts}
 
     def add(self, means: Columns, residuals: Columns, *, shift: float, totals: Array) -> None:
         """Add a replicate: block means, their residuals, the shift of every pair's prediction, and model means."""
@@ -352,11 +356,15 @@ def _steps(n: int, step: int) -> Iterator[slice]:
 
 
 def _penalty(
-    kind: EvidenceKind, layout: BlockLayout, stakes: Floats, *, space: Space, pairs: Pairs, reach: float
+    design: Design, layout: BlockLayout, stakes: Floats, *, space: Space, pairs: Pairs, reach: float
 ) -> Penalty:
-    shares, largest = layout.relative_weights, layout.roundings
+    kind, shares, largest = design.evidence, layout.relative_weights, layout.roundings
     if kind == "hoeffding":
         return HoeffdingPenalty(stakes, shares, space=space, pairs=pairs)
     if kind == "betting":
         return BettingPenalty(stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach)
-    return gram_penalty(kind, stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach)
+    # The numbers of designs with a single view are those of earlier versions to the last digit.
+    several = design.share < 1.0
+    return gram_penalty(
+        kind, stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach, keep_binary=several
+    )

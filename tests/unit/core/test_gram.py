@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from bbedge.core.arrays import numpy_space
-from bbedge.core.gram import DifferenceSums, PenaltyBySize, PenaltyByStake, gram_penalty
+from bbedge.core.difference_sums import DifferenceSums
+from bbedge.core.gram import PenaltyBySize, PenaltyByStake, gram_penalty
 from bbedge.core.penalties import Pairs
 
 RNG = np.random.default_rng(2)

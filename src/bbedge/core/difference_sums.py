@@ -1,0 +1,111 @@
+"""Sums over blocks of powers of differences of residuals, for all pairs of models, from a few matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np  # noqa: F401 - for the example
+
+from bbedge.core.arrays import Array, Space
+
+
+class DifferenceSums:
+    """``sum_m weight_m ((v_a - v_b) / 2)^j`` for rows ``a`` and columns ``b``, over chunks of blocks.
+
+    >>> from bbedge.core.arrays import numpy_space
+    >>> sums = DifferenceSums(numpy_space())
+    >>> v = np.array([[1.0, 2.0], [0.0, 0.5]])
+    >>> sums.add(v, v, {3: None})
+    >>> float(sums.of(3)[0, 1])
+    0.546875
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._xp = space.xp
+        self._held: dict[object, Array] = {}
+        self._square = True
+
+    def add(self, rows: Array, cols: Array, weights: Mapping[int, Array | None]) -> None:
+        """Add a chunk: rows and columns x blocks, and a weight per block for every power 1 to 4 that is asked for."""
+        xp = self._xp
+        self._square = cols is rows
+        row2 = rows * rows if max(weights) > 2 else rows
+        col2 = row2 if self._square else cols * cols
+        for j, weight in weights.items():
+            left = rows if weight is None else rows * weight
+            left2 = row2 if weight is None else left * rows
+            if j == 1:
+                self._hold(("moment", 1, "rows"), xp.sum(left, axis=-1))
+            elif j == 2:
+                self._hold((1, 1), self._product(left, cols))
+            elif j == 3:
+                self._hold((2, 1), self._product(left2, cols))
+            else:
+                self._hold((3, 1), self._product(left2 * rows, cols))
+                self._hold((2, 2), self._product(left2, col2))
+            if not self._square:
+                right = cols if weight is None else cols * weight
+                if j == 1:
+                    self._hold(("moment", 1, "cols"), xp.sum(right, axis=-1))
+                    continue
+                self._hold(("moment", j, "rows"), xp.sum(left * rows ** (j - 1), axis=-1))
+                self._hold(("moment", j, "cols"), xp.sum(right * cols ** (j - 1), axis=-1))
+                if j > 2:
+                    self._hold((1, j - 1), self._product(left, cols ** (j - 1)))
+
+    def add_binary(self, rows: Array, cols: Array) -> None:
+        """Add a chunk in which every number is 0 or 1, and so its own square: one product serves every power."""
+        self._square = cols is rows
+        self._hold("binary", self._product(rows, cols))
+        for name, side in (("rows", rows), ("cols", cols)):
+            self._hold(("binary", name), self._xp.sum(side, axis=-1))
+
+    def _product(self, left: Array, right: Array) -> Array:
+        return left @ self._xp.matrix_transpose(right)
+
+    def join(self, other: DifferenceSums) -> None:
+        """Add the sums of other blocks; its arrays may be taken over, so that it must not be used again."""
+        self._square = other._square
+        for key, value in other._held.items():
+            self._hold(key, value)
+
+    def _hold(self, key: object, value: Array) -> None:
+        if key in self._held:
+            self._held[key] += value
+        else:
+            self._held[key] = value
+
+    def _held_by(self, *powers: int) -> Array:
+        """``sum_m weight_m v_a^i v_b^j``."""
+        found = [self._held[key] for key in (powers, "binary") if key in self._held]
+        return found[0] if len(found) == 1 else found[0] + found[1]
+
+    def moments(self, j: int) -> tuple[Array, Array]:
+        """``sum_m weight_m (v / 2)^j`` of the rows and of the columns."""
+        if self._square and j > 1:
+            of_rows = self._xp.linalg.diagonal(self._held_by(*{2: (1, 1), 3: (2, 1), 4: (2, 2)}[j])) * 0.5**j
+            return of_rows, of_rows
+        sides = [
+            sum(self._held[key] for key in (("moment", j, side), ("binary", side)) if key in self._held) * 0.5**j
+            for side in (("rows",) if self._square else ("rows", "cols"))
+        ]
+        return sides[0], sides[-1]
+
+    def of(self, j: int) -> Array:
+        """The sums of power ``j``, in a new array."""
+        transposed, scale = self._xp.matrix_transpose, 0.5**j
+        if j > 2 and (j - 1, 1) not in self._held:  # all binary: differences are -1, 0 and 1
+            return self.of(j - 2) * 0.25
+        of_rows, of_cols = (moment[..., None] for moment in self.moments(j))
+        of_cols = transposed(of_cols)
+        if j == 1:
+            return of_rows - of_cols
+        if j == 2:
+            sums = of_rows + of_cols
+            sums -= (2 * scale) * self._held_by(1, 1)
+            return sums
+        one_less = self._held_by(j - 1, 1)
+        mirror = transposed(one_less) if self._square else self._held_by(1, j - 1)
+        if j == 3:
+            return (of_rows - 3 * scale * one_less) - (of_cols - 3 * scale * mirror)
+        return (of_rows - 4 * scale * one_less) + (of_cols - 4 * scale * mirror) + 6 * scale * self._held_by(2, 2)
