@@ -27,31 +27,37 @@ class DifferenceSums:
 
     def add(self, rows: Array, cols: Array, weights: Mapping[int, Array | None]) -> None:
         """Add a chunk: rows and columns x blocks, and a weight per block for every power 1 to 4 that is asked for."""
-        xp = self._xp
         self._square = cols is rows
+        if not self._square:
+            self._add_sides(rows, cols, weights)
+            return
         row2 = rows * rows if max(weights) > 2 else rows
-        col2 = row2 if self._square else cols * cols
         for j, weight in weights.items():
             left = rows if weight is None else rows * weight
             left2 = row2 if weight is None else left * rows
             if j == 1:
-                self._hold(("moment", 1, "rows"), xp.sum(left, axis=-1))
+                self._hold(("moment", 1, "rows"), self._xp.sum(left, axis=-1))
             elif j == 2:
-                self._hold((1, 1), self._product(left, cols))
+                self._hold((1, 1), self._product(left, rows))
             elif j == 3:
-                self._hold((2, 1), self._product(left2, cols))
+                self._hold((2, 1), self._product(left2, rows))
             else:
-                self._hold((3, 1), self._product(left2 * rows, cols))
-                self._hold((2, 2), self._product(left2, col2))
-            if not self._square:
-                right = cols if weight is None else cols * weight
-                if j == 1:
-                    self._hold(("moment", 1, "cols"), xp.sum(right, axis=-1))
-                    continue
-                self._hold(("moment", j, "rows"), xp.sum(left * rows ** (j - 1), axis=-1))
-                self._hold(("moment", j, "cols"), xp.sum(right * cols ** (j - 1), axis=-1))
-                if j > 2:
-                    self._hold((1, j - 1), self._product(left, cols ** (j - 1)))
+                self._hold((3, 1), self._product(left2 * rows, rows))
+                self._hold((2, 2), self._product(left2, row2))
+
+    def _add_sides(self, rows: Array, cols: Array, weights: Mapping[int, Array | None]) -> None:
+        """The same where rows and columns differ: every product of powers is one of its own."""
+        xp, top = self._xp, max(weights)
+        of_cols = {1: cols}
+        for j in range(2, top + 1):
+            of_cols[j] = of_cols[j - 1] * cols
+        for j, weight in weights.items():
+            left = rows if weight is None else rows * weight
+            for i in range(1, j):
+                self._hold((i, j - i), self._product(left, of_cols[j - i]))
+                left = left * rows
+            self._hold(("moment", j, "rows"), xp.sum(left, axis=-1))
+            self._hold(("moment", j, "cols"), xp.sum(of_cols[j] if weight is None else of_cols[j] * weight, axis=-1))
 
     def add_binary(self, rows: Array, cols: Array) -> None:
         """Add a chunk in which every number is 0 or 1, and so its own square: one product serves every power."""
