@@ -15,7 +15,7 @@ import typer
 from bbedge.cli.output import spinner
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import Argument, DomainError
-from bbedge.readers import Choices, Incomplete, LimitError, Limits
+from bbedge.readers import Choices, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
@@ -173,9 +173,14 @@ class Reading:
         tuple[float, float], typer.Option(metavar="LO HI", help="Lowest and highest possible score, for instance 0 10.")
     ] = (0.0, 1.0)
     incomplete: Annotated[
-        Incomplete,
+        str,
         typer.Option(
-            help="What to do about missing scores. Dropping data changes the claim: decide before you see scores."
+            metavar="POLICY",
+            help="What to do about missing scores. worst-case: each counts against whichever model it could help, "
+            "whatever made it missing. stopped: a model that lacks all later replicates was stopped. zero: a missing "
+            "score is a failure. drop-models, drop-items, drop-replicates change what is measured. Combine as "
+            "stopped,worst-case, or by kind of error (refusal, infrastructure, judge, unknown) as "
+            "infrastructure=worst-case,refusal=zero. Decide before you see scores.",
         ),
     ] = "refuse"
     column: Annotated[

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bbedge._version import __version__
 from bbedge.core.notes import Note
 from bbedge.files import replacing
-from bbedge.readers.assemble.gaps import check_unique
+from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.grid import Grid, Order, natural_key
 from bbedge.readers.assemble.joining import Rows, join_rows
 from bbedge.readers.choices import Choices

@@ -169,7 +169,7 @@ def survey(
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
-    from bbedge.readers.assemble.gaps import MissingCellsError
+    from bbedge.readers.assemble.refusal import MissingCellsError
     from bbedge.readers.sources import find_sources
 
     chosen = choices or Choices()
