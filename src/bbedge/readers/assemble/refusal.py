@@ -72,9 +72,10 @@ def uncovered(plan: Plan) -> list[Part] | None:
     if not left.any():
         return None
     stops = f" stops {plan.stops_in_words()}, but" if plan.stopped.any() else ""
+    kinds = kinds_in_words(left)
     return [
         given,
-        f"{stops} does not cover {counted(int(left.sum()), 'missing score')}{kinds_in_words(left)}. ",
+        f"{stops} does not cover {counted(int(left.sum()), 'missing score')}{f' ({kinds})' if kinds else ''}. ",
         Argument("incomplete", str(policy.with_worst_case())),
         " would count each of them against whichever model it could help.\n",
     ]
@@ -128,6 +129,7 @@ def _report(gaps: Gaps, outline: Outline | None) -> list[Part]:
     counts = gaps.counts()
     where = "; ".join(_worst(gaps, counts[axis], axis) for axis in (1, 2, 0))
     kinds = kinds_in_words(outline.by_kind.sum(axis=1)) if outline is not None else ""
+    by_kind = f"By kind of error: {kinds}.\n" if kinds else ""
     examples = "; ".join(
         f"model {quoted(gaps.names[1][m])}, item {quoted(gaps.names[2][i])}, replicate {quoted(gaps.names[0][r])}"
         for r, m, i in gaps.examples()
@@ -136,7 +138,7 @@ def _report(gaps: Gaps, outline: Outline | None) -> list[Part]:
     return [
         f"{gaps.missing} of {cells} cells ({100 * gaps.missing / cells:.3g}%) have no score, but the panels of "
         f"{models} models x {items} items x {replicates} replicates must be complete.\n"
-        f"Most missing: {where}{kinds}.\n"
+        f"Most missing: {where}.\n{by_kind}"
         f"For example: {examples}.\n"
         "Complete the runs",
         *((", or say what the missing scores count as: ", *keeping) if keeping else ()),

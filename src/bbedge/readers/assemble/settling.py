@@ -209,7 +209,8 @@ def missing_in_words(models: tuple[str, ...], counts: NDArray[np.int64], most: i
     of_models = counts.sum(axis=0)
     order = np.argsort(-of_models, kind="stable")[: int((of_models > 0).sum())]
     words = ", ".join(f"{quoted(models[place])} ({of_models[place]:,})" for place in order[:most])
-    return words + _more(len(order), most) + kinds_in_words(counts)
+    kinds = kinds_in_words(counts)
+    return words + _more(len(order), most) + (f"; {kinds}" if kinds else "")
 
 
 def kinds_in_words(counts: NDArray[np.int64]) -> str:
@@ -217,4 +218,4 @@ def kinds_in_words(counts: NDArray[np.int64]) -> str:
     of_kinds = counts.sum(axis=1)
     if of_kinds.sum() == of_kinds[_UNKNOWN]:
         return ""
-    return "; " + ", ".join(f"{count:,} {kind}" for kind, count in zip(ERROR_KINDS, of_kinds, strict=True) if count)
+    return ", ".join(f"{count:,} {kind}" for kind, count in zip(ERROR_KINDS, of_kinds, strict=True) if count)
