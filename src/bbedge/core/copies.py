@@ -121,10 +121,16 @@ def chance_of_equal(runs: Sequence[NDArray[np.float64]]) -> float:
     >>> chance_of_equal([np.array([0.0, 1.0]), np.array([0.0, 0.0])])
     0.25
     """
-    differing = [
-        float(np.mean((one != other) & ~(np.isnan(one) & np.isnan(other)))) for one, other in combinations(runs, 2)
-    ]
-    return (1.0 - sum(differing) / len(differing)) ** runs[0].size
+    differing, sizes = [], []
+    for one, other in combinations(runs, 2):
+        # Where a run has a gap nothing can be compared, and gaps may follow a pattern that says nothing about scores.
+        both = ~(np.isnan(one) | np.isnan(other))
+        if both.any():
+            differing.append(float(np.mean(one[both] != other[both])))
+            sizes.append(int(both.sum()))
+    if not differing:
+        return 1.0
+    return (1.0 - sum(differing) / len(differing)) ** (sum(sizes) / len(sizes))
 
 
 def _first_equal(

@@ -171,3 +171,13 @@ def test_runs_with_gaps_that_are_equal_by_chance_count():
     rows = values[:, 0, :9]
     assert any(np.array_equal(*pair) for pair in itertools.combinations(rows, 2))
     assert not scores(values).copies
+
+
+def test_gaps_that_grow_from_run_to_run_do_not_make_steady_scores_a_copy():
+    # A model that nearly always repeats itself, on fewer items in every run: only its scores say how much it varies.
+    values = np.tile(run(shape=(1, 1, 40)), (6, 1, 1))
+    for place in range(6):
+        values[place, 0, 40 - 8 * (place // 2) :] = np.nan
+    values[0, 0, 0] = 1.0 - values[0, 0, 0]
+    panels = np.concatenate([values, run(1, (6, 1, 40))], axis=1)
+    assert scores(panels).copies == ()
