@@ -250,12 +250,14 @@ class Reading:
         ),
     ] = None
 
-    def table(self, files: Sequence[Path], *, least_models: int = 2, identify: bool = False) -> Scores:
-        """Read the score files of a command, with a spinner."""
+    def table(
+        self, files: Sequence[Path], *, least_models: int = 2, identify: bool = False, gaps: bool = False
+    ) -> Scores:
+        """Read the score files of a command, with a spinner; ``gaps`` is whether it can use what lacks scores."""
         from bbedge.readers import read_scores
 
         with spinner() as progress:
-            return read_scores(
+            scores = read_scores(
                 *files,
                 blocks=self.blocks,
                 score_range=self.score_range,
@@ -267,6 +269,13 @@ class Reading:
                 progress=progress,
                 limits=self.limits,
             )
+        if not gaps and (scores.gaps != "refuse" or scores.stops is not None):
+            raise DomainError(
+                f"--incomplete {self.incomplete} leaves scores missing, and this command needs all of them; declare "
+                "with --incomplete zero that a missing score is a failure, or drop with --incomplete drop-models, "
+                "drop-items or drop-replicates"
+            )
+        return scores
 
     @property
     def choices(self) -> Choices:

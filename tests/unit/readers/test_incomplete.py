@@ -221,8 +221,7 @@ def test_zero_is_the_worst_score_of_the_range(how):
     assert np.allclose(scores.values, expected)
     (note,) = gap_notes(scores)
     assert note.text == (
-        "2 missing scores counted as failures, which have the worst score of the range, as declared: "
-        "'m0' (1), 'm1' (1)."
+        "2 missing scores declared to be failures and counted with the worst score of the range: 'm0' (1), 'm1' (1)."
     )
 
 

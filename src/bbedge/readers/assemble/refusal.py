@@ -16,7 +16,7 @@ from bbedge.readers.incomplete import ERROR_KINDS, ErrorKind, IncompletePolicy
 from bbedge.text import counted, quoted
 
 LAID_OUT = 1 << 26
-"""Cells of mostly missing panels that are laid out at most, which takes 29 bytes each."""
+"""Cells of mostly missing panels that are laid out at most, which takes up to 48 bytes each."""
 
 _MOST_STOPS = 3
 

@@ -174,15 +174,15 @@ class Plan:
             yield Note(
                 kind="gaps",
                 subject=_named(names[1], worst.sum(axis=0) > 0),
-                text=f"{counted(int(worst.sum()), 'missing score')}, each of which counts against whichever model it "
-                f"could help: {missing_in_words(names[1], worst)}.",
+                text=f"{counted(int(worst.sum()), 'missing score')}, {'each of ' if worst.sum() > 1 else ''}which "
+                f"counts against whichever model it could help: {missing_in_words(names[1], worst)}.",
             )
         if zero.any():
             yield Note(
                 kind="gaps",
                 subject=_named(names[1], zero.sum(axis=0) > 0),
-                text=f"{counted(int(zero.sum()), 'missing score')} counted as failures, which have the worst score of "
-                f"the range, as declared: {missing_in_words(names[1], zero)}.",
+                text=f"{counted(int(zero.sum()), 'missing score')} declared to be failures and counted with the worst "
+                f"score of the range: {missing_in_words(names[1], zero)}.",
             )
 
     def stops_in_words(self, most: int = _SHOWN) -> str:
