@@ -130,7 +130,7 @@ def chance_of_equal(runs: Sequence[NDArray[np.float64]]) -> float:
             sizes.append(int(both.sum()))
     if not differing:
         return 1.0
-    return (1.0 - sum(differing) / len(differing)) ** (sum(sizes) / len(sizes))
+    return float((1.0 - sum(differing) / len(differing)) ** (sum(sizes) / len(sizes)))
 
 
 def _first_equal(

@@ -306,9 +306,12 @@ def repeated_replicates(
         )
     steady = always_repeating(prints)
     if steady and not any(copy.whole for copy in copies):
+        # A model that was stopped has fewer replicates than there are.
+        everywhere = all(model in each for each in prints for model in steady)
+        those = f"{len(replicates)} replicates" if everywhere else "replicates that they have"
         yield Note(
             kind="repeats",
             subject=steady,
             text=f"{len(steady)} of {len(set().union(*prints))} models have the same score on every item in all "
-            f"{len(replicates)} replicates: {listed(steady)}. {_MEANING}",
+            f"{those}: {listed(steady)}. {_MEANING}",
         )

@@ -154,7 +154,10 @@ def _keeping(outline: Outline) -> list[Part]:
     worst = outline.plan(IncompletePolicy.of("worst-case"))
     if uncovered(worst) is not None:
         return []
-    offers: list[Part] = [Argument("incomplete", "worst-case"), f" keeps everything: {_against(worst)}"]
+    empty = int((~worst.exists).sum())
+    but = f" but {counted(empty, 'replicate')} without any score" if empty else ""
+    against = f": {_against(worst)}" if worst.counts("worst-case").any() else ""
+    offers: list[Part] = [Argument("incomplete", "worst-case"), f" keeps everything{but}{against}"]
     stopped = outline.plan(IncompletePolicy.of("stopped"))
     if stopped.stopped.any() and outline.gaps.ordered:
         policy = IncompletePolicy.of("stopped" if not stopped.counts("refuse").any() else "stopped,worst-case")
