@@ -202,3 +202,18 @@ def test_kinds_belong_to_cells_whatever_the_order_of_files_and_batches(tmp_path,
     other = read_scores(*reversed(files), incomplete=policy)
     assert one.values.tobytes() == other.values.tobytes()
     assert np.argwhere(np.isnan(one.values)).tolist() == [[1, 0, 1], [1, 0, 3]]
+
+
+def test_a_model_with_fewer_logs_was_stopped(tmp_path):
+    for run, model in enumerate("aaabb", start=1):
+        samples = [inspect_sample(f"q{n}", value="CI"[(n + run) % 2]) for n in range(3)]
+        created = f"2026-01-0{run}T00:00:00"
+        inspect_log(tmp_path / f"{run}.eval", model=model, samples=samples, created=created)
+    assert read_scores(tmp_path, incomplete="stopped").stops == (3, 2)
+    # A log whose samples all failed is a run that was made.
+    failed = [inspect_sample(f"q{n}", error="ReadTimeout", scores=None) for n in range(3)]
+    inspect_log(tmp_path / "6.eval", model="b", samples=failed, created="2026-01-06T00:00:00")
+    with pytest.raises(MissingCellsError, match=r"does not cover 3 missing scores \(3 infrastructure\)"):
+        read_scores(tmp_path, incomplete="stopped")
+    scores = read_scores(tmp_path, incomplete="stopped,worst-case")
+    assert (scores.gaps, scores.stops) == ("worst-case", None)
