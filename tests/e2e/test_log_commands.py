@@ -100,7 +100,12 @@ def test_inspect_scores_of_failed_samples(bbedge):
     assert outcome.code == 3
     assert "1 of 16 cells" in outcome.out
     assert "1 sample ended with an error and has no score" in outcome.out
-    assert outcome.out.strip().endswith("--incomplete drop-items")
+    assert "Missing scores by kind of error: --incomplete" in outcome.out
+    (row,) = (line.split() for line in outcome.out.splitlines() if line.startswith("mockllm/aster  "))
+    assert row == ["mockllm/aster", "1"]
+    assert outcome.out.strip().endswith("--incomplete worst-case")
+    found = json.loads(bbedge("inspect-scores", LOGS / "inspect" / "failed", "--json", "-").out)
+    assert found["missing"] == [{"model": "mockllm/aster", "unknown": 0, "refusal": 0, "infrastructure": 1, "judge": 0}]
 
 
 def test_inspect_scores_of_a_table(bbedge, tmp_path):

@@ -116,7 +116,7 @@ def certify(
     page.check()
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    table = reading.table(scores)
+    table = reading.table(scores, gaps=True)
     reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(

@@ -22,7 +22,9 @@ def convert(
 ) -> None:
     """Convert score tables and logs to one Parquet table, with the sources and their hashes in its metadata.
 
-    Scores are not rescaled; a failed sample becomes a row without a score.
+    Scores are not rescaled. Gaps stay gaps, and the table is read back with the same ones: a failed sample becomes a
+    row without a score, a sample that is not in the files has no row. The kind of error is not kept: with a policy such
+    as refusal=zero, read the logs themselves.
 
     [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
     """

@@ -12,6 +12,7 @@ import typer
 
 from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
+from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ UNCLEAR = 3
 
 _MOST_FIELDS, _MOST_FILES, _MOST_METRICS = 12, 20, 40
 _WIDTH = 72
+_NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 
 @grouped
@@ -56,6 +58,7 @@ def inspect_scores(
     command = _suggestion(found, files, reading.words())
     console = write_json(json_out, lambda: _document(found, command))
     _show_contents(console, found)
+    _show_missing(console, found)
     _show_verdict(console, found, command)
     if found.scores is None:
         raise typer.Exit(UNCLEAR)
@@ -78,13 +81,28 @@ def _show_contents(console: Console, found: Survey) -> None:
         _grid(console, "Fields that could name blocks: --blocks", ("name", "values"), rows)
 
 
+def _show_missing(console: Console, found: Survey) -> None:
+    """Print how many scores are missing, by model and by kind of error as far as logs say."""
+    if not found.missing:
+        return
+    kinds = [kind for kind in ERROR_KINDS if any(each.kinds[kind] for each in found.missing)]
+    ranked = sorted(found.missing, key=lambda each: -sum(each.kinds.values()))
+    rows = [
+        (shown(each.model, 30), *(f"{each.kinds[kind]:,}" if each.kinds[kind] else "" for kind in kinds))
+        for each in ranked[:_MOST_FILES]
+    ]
+    if len(ranked) > _MOST_FILES:
+        rows.append((f"and {len(ranked) - _MOST_FILES:,} more", *("" for _ in kinds)))
+    _grid(console, "Missing scores by kind of error: --incomplete", ("model", *kinds), rows)
+
+
 def _grid(console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for head in heads:
-        table.add_column(head, justify="right" if head in ("samples", "errors", "values") else "left")
+        table.add_column(head, justify="right" if head in _NUMBERS else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print()
@@ -111,7 +129,7 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         if found.to_choose:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
-            following = "Complete the runs. Or decide, before you see scores, what to drop, for example"
+            following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"
     say(sentence, "", console=console)
     notes = _suspicions(found)
     heading = "Possible problems" if notes else "No problems found. This does not prove that there are none."
@@ -149,6 +167,7 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "fields": dict(found.fields),
         "errors": found.errors,
         "cached": found.cached,
+        "missing": [{"model": each.model, **each.kinds} for each in found.missing],
         "complete": scores is not None,
         "models": list(scores.models) if scores is not None else None,
         "items": len(scores.items) if scores is not None else None,

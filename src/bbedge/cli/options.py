@@ -15,7 +15,7 @@ import typer
 from bbedge.cli.output import spinner
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import Argument, DomainError
-from bbedge.readers import Choices, Incomplete, LimitError, Limits
+from bbedge.readers import Choices, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
@@ -173,9 +173,14 @@ class Reading:
         tuple[float, float], typer.Option(metavar="LO HI", help="Lowest and highest possible score, for instance 0 10.")
     ] = (0.0, 1.0)
     incomplete: Annotated[
-        Incomplete,
+        str,
         typer.Option(
-            help="What to do about missing scores. Dropping data changes the claim: decide before you see scores."
+            metavar="POLICY",
+            help="What to do about missing scores. worst-case: each counts against whichever model it could help, "
+            "whatever made it missing. stopped: a model that lacks all later replicates was stopped. zero: a missing "
+            "score is a failure. drop-models, drop-items, drop-replicates change what is measured. Combine as "
+            "stopped,worst-case, or by kind of error (refusal, infrastructure, judge, unknown) as "
+            "infrastructure=worst-case,refusal=zero. Decide before you see scores.",
         ),
     ] = "refuse"
     column: Annotated[
@@ -245,12 +250,14 @@ class Reading:
         ),
     ] = None
 
-    def table(self, files: Sequence[Path], *, least_models: int = 2, identify: bool = False) -> Scores:
-        """Read the score files of a command, with a spinner."""
+    def table(
+        self, files: Sequence[Path], *, least_models: int = 2, identify: bool = False, gaps: bool = False
+    ) -> Scores:
+        """Read the score files of a command, with a spinner; ``gaps`` is whether it can use what lacks scores."""
         from bbedge.readers import read_scores
 
         with spinner() as progress:
-            return read_scores(
+            scores = read_scores(
                 *files,
                 blocks=self.blocks,
                 score_range=self.score_range,
@@ -262,6 +269,13 @@ class Reading:
                 progress=progress,
                 limits=self.limits,
             )
+        if not gaps and (scores.gaps != "refuse" or scores.stops is not None):
+            raise DomainError(
+                f"--incomplete {self.incomplete} leaves scores missing, and this command needs all of them; declare "
+                "with --incomplete zero that a missing score is a failure, or drop with --incomplete drop-models, "
+                "drop-items or drop-replicates"
+            )
+        return scores
 
     @property
     def choices(self) -> Choices:

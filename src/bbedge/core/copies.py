@@ -30,18 +30,23 @@ class Fingerprint:
     """What stands for the scores of one model in one replicate."""
 
     digest: str
-    """Equal for equal scores."""
+    """Equal for equal scores, with gaps in the same places."""
     size: int = field(default=0, compare=False)
-    """The number of scores."""
+    """The number of scores; gaps are none."""
     varied: bool = field(default=False, compare=False)
     """Whether they differ from each other. A model that solves everything, or nothing, repeats itself honestly."""
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], digest: str | None = None) -> Fingerprint:
-        """The fingerprint of a vector of scores; ``digest`` replaces the one made here."""
+        """The fingerprint of a vector of scores, NaN where one is missing; ``digest`` replaces the one made here."""
+        present = scores
+        if scores.size and np.isnan(scores.min()):
+            missing = np.isnan(scores)
+            # NaN has many bit patterns, of which the digest shall see one.
+            present, scores = scores[~missing], np.where(missing, np.nan, scores)
         if digest is None:
             digest = hashlib.blake2b(np.ascontiguousarray(scores).data, digest_size=16).hexdigest()
-        return cls(digest=digest, size=scores.size, varied=bool(scores.size and scores.min() < scores.max()))
+        return cls(digest=digest, size=present.size, varied=bool(present.size and present.min() < present.max()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +68,9 @@ Vectors = Callable[[int, str], NDArray[np.float64]]
 
 
 def fingerprints(models: Sequence[str], panel: NDArray[np.float64]) -> dict[str, Fingerprint]:
-    """The fingerprints of a panel, models x items."""
-    return {model: Fingerprint.of(row) for model, row in zip(models, panel, strict=True)}
+    """The fingerprints of a panel, models x items; a model without any score has none."""
+    prints = {model: Fingerprint.of(row) for model, row in zip(models, panel, strict=True)}
+    return {model: each for model, each in prints.items() if each.size or not panel.shape[1]}
 
 
 def find_copies(
@@ -115,8 +121,16 @@ def chance_of_equal(runs: Sequence[NDArray[np.float64]]) -> float:
     >>> chance_of_equal([np.array([0.0, 1.0]), np.array([0.0, 0.0])])
     0.25
     """
-    differing = [float(np.mean(one != other)) for one, other in combinations(runs, 2)]
-    return (1.0 - sum(differing) / len(differing)) ** runs[0].size
+    differing, sizes = [], []
+    for one, other in combinations(runs, 2):
+        # Where a run has a gap nothing can be compared, and gaps may follow a pattern that says nothing about scores.
+        both = ~(np.isnan(one) | np.isnan(other))
+        if both.any():
+            differing.append(float(np.mean(one[both] != other[both])))
+            sizes.append(int(both.sum()))
+    if not differing:
+        return 1.0
+    return float((1.0 - sum(differing) / len(differing)) ** (sum(sizes) / len(sizes)))
 
 
 def _first_equal(

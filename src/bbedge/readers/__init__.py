@@ -4,7 +4,8 @@ The readers use polars, which is imported on the first call, not with this packa
 """
 
 from bbedge.readers.choices import Choices
+from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.readers.limits import LimitError, Limits
-from bbedge.readers.reading import DataFrameLike, Incomplete, Items, read_items, read_scores
+from bbedge.readers.reading import DataFrameLike, Items, read_items, read_scores
 
-__all__ = ["Choices", "DataFrameLike", "Incomplete", "Items", "LimitError", "Limits", "read_items", "read_scores"]
+__all__ = ["Choices", "DataFrameLike", "IncompletePolicy", "Items", "LimitError", "Limits", "read_items", "read_scores"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bbedge.errors import BbedgeError
+from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.readers.logs.contract import Glimpse, Log, Reader, Sample
 from bbedge.readers.logs.registry import readers
 
@@ -90,6 +91,8 @@ def _checked_samples(reader: Reader, log: Log, path: str) -> list[Sample]:
                 _broken(reader, f"{place}: metric {name!r} is {value!r}; expected a float, a truth value or None")
             if value != value:
                 _broken(reader, f"{place}: metric {name!r} is NaN; a score that is not there is None")
+        if sample.failure is not None and sample.failure not in ERROR_KINDS:
+            _broken(reader, f"{place}: its failure is {sample.failure!r}; expected one of {', '.join(ERROR_KINDS)}")
         key = (id(sample.run), sample.item, sample.repeat, sample.filter)
         if key in seen:
             _broken(reader, f"{place}: a second sample of the same item, repetition and filter")
@@ -129,7 +132,7 @@ def _check_strange(reader: Reader) -> None:
 
 
 def _plain(sample: Sample) -> tuple[object, ...]:
-    return sample.item, dict(sample.scores), sample.place, sample.repeat, sample.filter, sample.error
+    return sample.item, dict(sample.scores), sample.place, sample.repeat, sample.filter, sample.error, sample.failure
 
 
 def _broken(reader: Reader, problem: str) -> NoReturn:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bbedge._version import __version__
 from bbedge.core.notes import Note
 from bbedge.files import replacing
-from bbedge.readers.assemble.gaps import check_unique
+from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.grid import Grid, Order, natural_key
 from bbedge.readers.assemble.joining import Rows, join_rows
 from bbedge.readers.choices import Choices
@@ -60,8 +60,9 @@ def convert(
 ) -> Converted:
     """Write the scores of all sources to one Parquet table, as they are: not mapped, and not completed.
 
-    A row whose score is missing is written without one. The sources, their SHA-256 and the choices made stand in the
-    metadata.
+    A row whose score is missing is written without one, and what has no row in the sources has none in the table, so
+    that it is read back with the same gaps; only the kinds of errors are lost. The sources, their SHA-256 and the
+    choices made stand in the metadata.
     """
     chosen = choices or Choices()
     with limited(limits):

@@ -10,10 +10,11 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.choices import Choices
+from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.readers.limits import Limits, limited
 from bbedge.text import listed, quoted, shown_path
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.readers.assemble.joining import Rows
     from bbedge.readers.assemble.pivot import Panels
-
-Incomplete = Literal["refuse", "drop-models", "drop-items", "drop-replicates"]
-"""What to do about missing cells: refuse the table, or drop every model, item or replicate that has one."""
 
 
 class DataFrameLike(Protocol):
@@ -39,7 +37,7 @@ def read_scores(
     blocks: str | None = None,
     score_range: tuple[float, float] = (0.0, 1.0),
     columns: Mapping[str, str] | None = None,
-    incomplete: Incomplete = "refuse",
+    incomplete: str | IncompletePolicy = "refuse",
     choices: Choices | None = None,
     least_models: int = 2,
     identify: bool = False,
@@ -56,15 +54,19 @@ def read_scores(
     ``identify`` adds the hashes of the files, by which a board remembers where its scores came from.
     ``-`` reads a table from standard input. ``limits`` raises the limits of what small files may turn into.
 
-    **Needs:** every model x item x replicate exactly once. A missing score is an error unless ``incomplete`` says what
-    to drop, which must be decided without looking at the scores.
+    ``incomplete`` says what to do about missing scores: ``"worst-case"`` counts each against whichever model it could
+    help, ``"stopped"`` stops a model after its last replicate, ``"zero"`` declares that a missing score is a failure,
+    ``"drop-models"``, ``"drop-items"`` and ``"drop-replicates"`` drop; :class:`IncompletePolicy` explains how they are
+    combined.
+
+    **Needs:** every model x item x replicate at most once. A missing score is an error unless ``incomplete`` says what
+    it counts as, or what to drop, which must be decided without looking at the scores.
     """
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.pivot import blocks_of_items, build_panels
+    from bbedge.readers.assemble.pivot import Case, blocks_of_items, build_panels
 
     score_range = checked_range(score_range)
-    if incomplete not in get_args(Incomplete):
-        raise DomainError(f"incomplete is {incomplete!r}; choose one of {', '.join(get_args(Incomplete))}")
+    policy = IncompletePolicy.of(incomplete)
     if not sources:
         raise DomainError("no table to read; pass one or more files or data frames")
     with limited(limits):
@@ -79,7 +81,10 @@ def read_scores(
         if progress is not None:
             progress("arranging the scores")
         panels = build_panels(
-            rows.coder, replicates=rows.replicates, incomplete=incomplete, least_models=least_models, hint=rows.gaps
+            rows.coder,
+            replicates=rows.replicates,
+            case=Case(policy=policy, hint=rows.gaps, ordered=not rows.are_seeds),
+            least_models=least_models,
         )
         items = panels.names[2]
         of_items = blocks_of_items(rows.coder, items) if rows.blocked else items
@@ -119,6 +124,8 @@ def _named_scores(
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
         files=tuple(sorted({fingerprint(source.path) for source in rows.sources.files})) if identify else (),
         seen=SeenCopies(values=panels.values, models=models, copies=copies),
+        gaps=panels.gaps,
+        stops=panels.stops,
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bbedge.core.scores import Scores
+    from bbedge.readers.assemble.refusal import MissingOf
     from bbedge.readers.logs.contract import Sample
     from bbedge.readers.sources import Source
 
@@ -97,6 +98,8 @@ class Survey:
     """Whether they cannot because a metric or a filter is to be chosen."""
     remedy: str | None
     """What ``incomplete`` would have to be, if they cannot because cells are missing."""
+    missing: tuple[MissingOf, ...]
+    """The missing scores by model, if they cannot because of these."""
 
     @property
     def refused(self) -> str:
@@ -169,12 +172,12 @@ def survey(
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
-    from bbedge.readers.assemble.gaps import MissingCellsError
+    from bbedge.readers.assemble.refusal import MissingCellsError
     from bbedge.readers.sources import find_sources
 
     chosen = choices or Choices()
     count, files = _Count(), []
-    scores, refusal, to_choose, remedy = None, None, False, None
+    scores, refusal, to_choose, gaps = None, None, False, None
     with limited(limits):
         found = find_sources(sources, chosen.format)
         for source in found.files:
@@ -195,7 +198,7 @@ def survey(
             raise
         except BbedgeError as error:
             refusal, to_choose = error, isinstance(error, ChoiceNeededError)
-            remedy = error.remedy if isinstance(error, MissingCellsError) else None
+            gaps = error if isinstance(error, MissingCellsError) else None
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
@@ -209,7 +212,8 @@ def survey(
         scores=scores,
         error=refusal,
         to_choose=to_choose,
-        remedy=remedy,
+        remedy=None if gaps is None else gaps.remedy,
+        missing=() if gaps is None else gaps.missing,
     )
 
 

@@ -130,3 +130,54 @@ def test_many_copies_are_described_briefly():
         values[model + 1, model] = values[0, model]
     text = described(scores(values).copies, "abcdefghijkl")
     assert "And 6 more such repetitions." in text
+
+
+def test_rows_without_any_score_are_not_copies_of_each_other():
+    values = run(shape=(6, 3, 20))
+    values[3:, 1] = np.nan
+    assert scores(values).copies == ()
+    assert set(fingerprints("abc", values[4])) == {"a", "c"}
+    assert always_repeating([fingerprints("abc", panel) for panel in values]) == ()
+    values[:3, 1] = values[0, 1]
+    assert always_repeating([fingerprints("abc", panel) for panel in values]) == ("b",)
+
+
+def test_the_same_scores_with_gaps_in_the_same_places_are_a_copy():
+    values = run(shape=(5, 3, 20))
+    values[2, 1, 4] = np.nan
+    values[4, 1] = values[2, 1]
+    assert [(copy.replicate, copy.of, copy.models) for copy in scores(values).copies] == [(4, 2, ("m1",))]
+    # Another bit pattern of NaN is a gap like any other.
+    values[4, 1, 4] = np.copysign(np.nan, -1.0)
+    assert len(scores(values).copies) == 1
+    values[4, 1, 4] = 0.0
+    assert scores(values).copies == ()
+    values[4, 1, 4], values[4, 1, 5] = np.nan, np.nan
+    assert scores(values).copies == ()
+
+
+def test_a_whole_replicate_is_repeated_although_a_model_was_stopped_before():
+    values = run(shape=(5, 3, 20))
+    values[2:, 1] = np.nan
+    values[4] = values[3]
+    (found,) = scores(values).copies
+    assert (found.replicate, found.of, found.models, found.whole) == (4, 3, ("m0", "m2"), True)
+
+
+def test_runs_with_gaps_that_are_equal_by_chance_count():
+    rng = np.random.default_rng(1)
+    values = (rng.random((12, 1, 18)) < 0.9).astype(float)
+    values[:, :, 9:] = np.nan
+    rows = values[:, 0, :9]
+    assert any(np.array_equal(*pair) for pair in itertools.combinations(rows, 2))
+    assert not scores(values).copies
+
+
+def test_gaps_that_grow_from_run_to_run_do_not_make_steady_scores_a_copy():
+    # A model that nearly always repeats itself, on fewer items in every run: only its scores say how much it varies.
+    values = np.tile(run(shape=(1, 1, 40)), (6, 1, 1))
+    for place in range(6):
+        values[place, 0, 40 - 8 * (place // 2) :] = np.nan
+    values[0, 0, 0] = 1.0 - values[0, 0, 0]
+    panels = np.concatenate([values, run(1, (6, 1, 40))], axis=1)
+    assert scores(panels).copies == ()

@@ -1,6 +1,7 @@
 """The canonical table, and what a survey tells without claiming anything."""
 
 import hashlib
+import itertools
 import json
 import random
 
@@ -150,3 +151,26 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("model,item,score\na,q,1\n")
     with pytest.raises(DataError, match=r"no/out\.parquet: cannot be written"):
         convert([str(tmp_path / "a.csv")], tmp_path / "no" / "out.parquet")
+
+
+@pytest.mark.parametrize("policy", ["worst-case", "stopped,worst-case", "zero", "stopped,zero"])
+def test_a_converted_table_has_the_same_gaps(tmp_path, policy):
+    lines = ["model,item,replicate,score"]
+    for model, item, run in itertools.product("abc", range(4), (1, 2, 3)):
+        if (model, run) == ("b", 3) or (model, item, run) == ("c", 2, 1):
+            continue
+        lines.append(f"{model},q{item},{run},{'' if (model, item) == ('a', 1) else (item + run) % 2}")
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    assert convert([str(tmp_path / "a.csv")], tmp_path / "a.parquet").missing == 3
+    direct, again = (read_scores(tmp_path / name, incomplete=policy) for name in ("a.csv", "a.parquet"))
+    assert again.values.tobytes() == direct.values.tobytes()
+    assert (again.gaps, again.stops) == (direct.gaps, direct.stops)
+    assert direct.stops == ((3, 2, 3) if "stopped" in policy else None)
+
+
+def test_converted_logs_have_the_same_gaps(tmp_path):
+    folder = LOGS / "inspect" / "failed"
+    convert([str(folder)], tmp_path / "a.parquet")
+    direct, again = (read_scores(source, incomplete="worst-case") for source in (folder, tmp_path / "a.parquet"))
+    assert np.array_equal(again.values, direct.values, equal_nan=True)
+    assert np.isnan(again.values).sum() == 1

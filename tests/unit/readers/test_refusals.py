@@ -87,7 +87,7 @@ def test_column_in_one_file_only(tmp_path):
         ({"score_range": (1, 0)}, "score range 1 to 0"),
         ({"score_range": (0, float("inf"))}, "finite"),
         ({"score_range": (float("nan"), 1)}, "finite"),
-        ({"incomplete": "zero"}, "drop-models, drop-items, drop-replicates"),
+        ({"incomplete": "mean"}, "drop-models, drop-items, drop-replicates"),
     ],
 )
 def test_bad_options(tmp_path, options, part):

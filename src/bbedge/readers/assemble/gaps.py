@@ -6,17 +6,14 @@ the present ones, whichever is known: a table in which every item is seen once h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
-from typing import Literal, NoReturn
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.errors import Argument, DataError, Part
-from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import Grid
-from bbedge.text import listed, quoted
+from bbedge.text import listed
 
 Axis = Literal[0, 1, 2]
 Kept = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
@@ -32,12 +29,6 @@ _PART = 1 << 22
 _SHARE, _SHARE_OF_LONG, _LONG = 50, 8, 5000
 
 
-class MissingCellsError(DataError):
-    """Cells have no score. ``remedy`` is the policy that would keep most, if any keeps something usable."""
-
-    remedy: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaps:
     """A set of panels that may have missing cells."""
@@ -48,6 +39,12 @@ class Gaps:
     """Positions in replicates x models x items, without repetition."""
     listing: Literal["missing", "present"]
     """Which cells ``cells`` lists."""
+    failed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Positions, in order, of the missing cells that have a row: a run was made, and the sample failed."""
+    failed_kinds: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
+    """What failed in each of them: a position in ``ERROR_KINDS``."""
+    ordered: bool = True
+    """Whether the replicates are in the order in which they were run, as far as their names say; seeds say nothing."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -160,122 +157,3 @@ def dropped(gaps: Gaps, kept: Kept) -> str:
             names = listed([gaps.names[axis][position] for position in gone])
             parts.append(f"{len(gone)} of {gaps.shape[axis]} {PLURALS[axis]} ({names})")
     return ", ".join(parts)
-
-
-def remedy(gaps: Gaps) -> str | None:
-    """The policy that keeps most cells, if one keeps anything usable."""
-    kept = {f"drop-{PLURALS[axis]}": size(gaps.without_holes(axis)) for axis in (1, 2, 0)}
-    best = max(kept, key=lambda policy: kept[policy])
-    return best if kept[best] else None
-
-
-def report(gaps: Gaps) -> list[Part]:
-    """What is missing and what can be done, for the error message."""
-    cells = prod(gaps.shape)
-    replicates, models, items = gaps.shape
-    counts = gaps.counts()
-    where = "; ".join(_worst(gaps, counts[axis], axis) for axis in (1, 2, 0))
-    examples = "; ".join(
-        f"model {quoted(gaps.names[1][m])}, item {quoted(gaps.names[2][i])}, replicate {quoted(gaps.names[0][r])}"
-        for r, m, i in gaps.examples()
-    )
-    policies: dict[str, Kept | None] = {f"drop-{PLURALS[axis]}": gaps.without_holes(axis) for axis in (1, 2, 0)}
-    offers: list[Part] = []
-    for policy, kept in policies.items():
-        offers += ["; " if offers else "", Argument("incomplete", policy), f" would keep {kept_in_words(kept)}"]
-    mix = gaps.greedy()
-    best = max(policies, key=lambda policy: size(policies[policy]))
-    if mix is not None and size(mix) > size(policies[best]):
-        largest = (
-            f"The largest complete panel found is a mix of these, which keeps {kept_in_words(mix)}, "
-            f"if you leave out {dropped(gaps, mix)}"
-        )
-    elif size(policies[best]):
-        largest = f"{best} leaves the largest complete panel found"
-    else:
-        largest = "No way of dropping leaves two models with a complete panel"
-    return [
-        f"{gaps.missing} of {cells} cells ({100 * gaps.missing / cells:.3g}%) have no score, but the panels of "
-        f"{models} models x {items} items x {replicates} replicates must be complete.\n"
-        f"Most missing: {where}.\n"
-        f"For example: {examples}.\n"
-        "Complete the runs, or drop: ",
-        *offers,
-        f". {largest}.\n"
-        "Decide what to drop without looking at the scores; dropping items changes the benchmark that the claims are "
-        "about. A missing score is never counted as zero.",
-    ]
-
-
-def _worst(gaps: Gaps, counts: NDArray[np.int64], axis: Axis, most: int = 3) -> str:
-    order = np.argsort(-counts, kind="stable")[:most]
-    of = prod(gaps.shape) // gaps.shape[axis]
-    names = ", ".join(
-        f"{quoted(gaps.names[axis][slice_])} ({counts[slice_]} of {of})" for slice_ in order if counts[slice_]
-    )
-    lacking = int((counts > 0).sum())
-    return f"{lacking} of {gaps.shape[axis]} {PLURALS[axis]}, first {names}"
-
-
-def check_unique(coder: Coder, grid: Grid) -> None:
-    """Raise if a model has two scores on one item in one replicate.
-
-    The message names the repetition that comes first in the files, and the row that it repeats.
-    """
-    count, second, cell = _in_groups(coder, grid) if grid.is_dense(coder) else _sorted(coder, grid)
-    if count:
-        _refuse(coder, grid, count, second, cell)
-
-
-def _in_groups(coder: Coder, grid: Grid) -> tuple[int, int, int]:
-    """The number of repetitions, the row of the first and its cell; cells are marked some replicates at a time."""
-    count, found = 0, (0, 0)
-    panel = grid.shape[1] * grid.shape[2]
-    for group in grid.groups():
-        seen = np.zeros(len(group) * panel, dtype=bool)
-        first_row = 0
-        for chunk in coder.chunks:
-            within = grid.within(chunk, group)
-            if within is not None:
-                inside, cells = within
-                _, first = np.unique(cells, return_index=True)
-                again = np.ones(len(cells), dtype=bool)
-                again[first] = seen[cells[first]]
-                if again.any():
-                    position = int(again.argmax())
-                    row = first_row + (position if inside is None else int(np.flatnonzero(inside)[position]))
-                    if not count or row < found[0]:
-                        found = row, int(cells[position]) + group.start * panel
-                    count += int(again.sum())
-                seen[cells] = True
-            first_row += chunk.height
-    return count, *found
-
-
-def _sorted(coder: Coder, grid: Grid) -> tuple[int, int, int]:
-    """The same where there are far more cells than rows."""
-    cells: NDArray[np.int64] = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
-    order = np.argsort(cells, kind="stable")
-    ordered = cells[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if not len(again):
-        return 0, 0, 0
-    second = int(order[again + 1].min())
-    return len(again), second, int(cells[second])
-
-
-def _refuse(coder: Coder, grid: Grid, count: int, second: int, cell: int) -> NoReturn:
-    first = 0
-    for chunk in coder.chunks:
-        same = np.flatnonzero(grid.cells(chunk) == cell)
-        if len(same):
-            first += int(same[0])
-            break
-        first += chunk.height
-    replicate, model, item = np.unravel_index(cell, grid.shape)
-    raise DataError(
-        f"{coder.place(second)}: a second score for model {quoted(grid.models.names[model])}, item "
-        f"{quoted(grid.items.names[item])}, replicate {quoted(grid.replicates.names[replicate])}, first given at "
-        f"{coder.place(first)} ({count} such rows in all); remove one, or give repeated runs different numbers in "
-        "a column named replicate"
-    )

@@ -40,6 +40,8 @@ class Rows:
     """The labels of the replicates in order."""
     numbered: bool
     """Whether the labels name replicates beyond these files: from tables, or from where the user chose."""
+    are_seeds: bool
+    """Whether the labels are seeds, which do not say in which order the replicates were run."""
     blocked: bool
     """Whether the rows name blocks."""
     notes: tuple[Note, ...]
@@ -94,6 +96,7 @@ def join_rows(
         numbered="replicate" in coder.vocabularies
         and not are_seeds
         and (len(logs) < len(tables) or choices.replicate_from is not None),
+        are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(*_log_notes(logs, passes, watch, replicates), *_wide_notes(tables, choices), *sources.notes()),
         runs=passes.identities(),

@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import prod
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core import kinds
 from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
+from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.gaps import (
     AXES,
     PLURALS,
     Axis,
     Gaps,
     Kept,
-    MissingCellsError,
-    check_unique,
     dropped,
     kept_in_words,
-    remedy,
-    report,
     usable,
 )
 from bbedge.readers.assemble.grid import Grid, Names, folded
+from bbedge.readers.assemble.refusal import LAID_OUT, refusal, too_large, uncovered
+from bbedge.readers.assemble.settling import Outline, Plan, failed_cells
 from bbedge.readers.assemble.spool import Spool, one_by_one
-from bbedge.readers.reading import Incomplete
+from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.text import listed, quoted, shown
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
@@ -46,23 +48,34 @@ _MEANING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panels:
-    """Complete panels with their names."""
+    """Panels with their names."""
 
     names: Names
     """Names of the replicates, models and items."""
     values: NDArray[np.float64]
     """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
+    gaps: kinds.Gaps = "refuse"
+    """How missing scores count, which are NaN; with ``refuse`` there are none but those of ``stops``."""
+    stops: tuple[int, ...] | None = None
+    """For every model the number of replicates after which it was stopped; None if none was."""
     notes: tuple[Note, ...] = ()
-    """What was dropped."""
+    """What was dropped, stopped or counted although it is missing."""
 
 
-def build_panels(
-    coder: Coder, *, replicates: Sequence[str], incomplete: Incomplete, least_models: int = 2, hint: str = ""
-) -> Panels:
-    """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What else there is to know where scores are missing."""
 
-    ``hint`` is what else is known about missing scores, for the message about them.
-    """
+    policy: IncompletePolicy
+    """What to do about them."""
+    hint: str = ""
+    """What the logs say about them, for the message."""
+    ordered: bool = True
+    """Whether the names of the replicates say in which order they were run."""
+
+
+def build_panels(coder: Coder, *, replicates: Sequence[str], case: Case, least_models: int = 2) -> Panels:
+    """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column."""
     grid = Grid.of(coder, replicates)
     shape = grid.shape
     if shape[1] < least_models:
@@ -76,9 +89,10 @@ def build_panels(
             Argument("columns"),
             " names the right columns: every model, item and replicate must appear in many rows",
         )
-    if grid.is_dense(coder):
-        return _from_dense(coder, grid, incomplete, hint)
-    return _from_sparse(coder, grid, incomplete, hint)
+    keeps = case.policy.drop is None and not case.policy.refuses
+    if grid.is_dense(coder) or (keeps and prod(shape) <= LAID_OUT):
+        return _from_dense(coder, grid, case)
+    return _from_sparse(coder, grid, case)
 
 
 def blocks_of_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
@@ -86,15 +100,70 @@ def blocks_of_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
     return coder.blocks.of_items(items, names=coder.names("item"), labels=coder.names("block"))
 
 
-def _from_dense(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> Panels:
+def _from_dense(coder: Coder, grid: Grid, case: Case) -> Panels:
     values, missing = _filled(coder, grid)
     if not len(missing):
         return Panels(names=grid.names, values=values)
-    gaps = Gaps(names=grid.names, cells=missing, listing="missing")
-    kept = _by_policy(coder, gaps, incomplete, hint)
+    gaps = _gaps(coder, grid, case, missing, "missing")
+    if case.policy.drop is None and not case.policy.refuses:
+        return _settled(coder, gaps, case, values, in_memory=grid.in_memory)
+    kept = _by_dropping(coder, gaps, case)
     return Panels(
         names=_kept_names(gaps, kept), values=_cut(values, kept, in_memory=grid.in_memory), notes=(_note(gaps, kept),)
     )
+
+
+def _gaps(
+    coder: Coder, grid: Grid, case: Case, cells: NDArray[np.int64], listing: Literal["missing", "present"]
+) -> Gaps:
+    failed, failed_kinds = failed_cells(coder, grid)
+    return Gaps(
+        names=grid.names,
+        cells=cells,
+        listing=listing,
+        failed=failed,
+        failed_kinds=failed_kinds,
+        ordered=case.ordered,
+    )
+
+
+def _settled(coder: Coder, gaps: Gaps, case: Case, values: NDArray[np.float64], *, in_memory: bool) -> Panels:
+    """The panels with every missing cell as the policy counts it, unless the policy does not cover one."""
+    outline = Outline.of(gaps)
+    if outline is None:
+        raise refusal(gaps, _sources(coder), case.hint, too_large(gaps, case.policy))
+    plan = outline.plan(case.policy)
+    why = uncovered(plan)
+    if why is not None:
+        raise refusal(gaps, _sources(coder), case.hint, why)
+    return Panels(
+        names=(tuple(compress(gaps.names[0], plan.exists)), *gaps.names[1:]),
+        values=_completed(values, gaps.cells, plan, in_memory=in_memory),
+        gaps="worst-case" if plan.counts("worst-case").any() else "refuse",
+        stops=plan.stops,
+        notes=tuple(plan.notes()),
+    )
+
+
+def _completed(
+    values: NDArray[np.float64], missing: NDArray[np.int64], plan: Plan, *, in_memory: bool
+) -> NDArray[np.float64]:
+    """The panels that exist, with what their missing cells count as; in memory or on disk as they are."""
+    size = values[0].size
+    ends = np.searchsorted(missing, np.arange(len(values) + 1) * size)
+    spool = Spool()
+    shape = (int(plan.exists.sum()), *values.shape[1:])
+    if not in_memory:
+        spool.require(8 * prod(shape))
+    for place, panel in enumerate(one_by_one(values)):
+        if plan.exists[place]:
+            whole = panel if in_memory else panel.copy()
+            plan.fill(place, whole, missing[ends[place] : ends[place + 1]] - place * size)
+            if not in_memory:
+                spool.write(whole)
+    if not in_memory:
+        return spool.mapped(shape)
+    return values if plan.exists.all() else values[plan.exists]
 
 
 def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -147,13 +216,13 @@ def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray
     return spool.mapped(shape)
 
 
-def _from_sparse(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) -> Panels:
+def _from_sparse(coder: Coder, grid: Grid, case: Case) -> Panels:
     check_unique(coder, grid)
     cells = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
     scores = np.concatenate([chunk.scores() for chunk in coder.chunks])
     scored = ~np.isnan(scores)
-    gaps = Gaps(names=grid.names, cells=cells[scored], listing="present")
-    kept = _by_policy(coder, gaps, incomplete, hint)
+    gaps = _gaps(coder, grid, case, cells[scored], "present")
+    kept = _by_dropping(coder, gaps, case)
     places = gaps.coordinates()
     stays = kept[0][places[0]] & kept[1][places[1]] & kept[2][places[2]]
     # What stays is complete, so its cells in order are the panels.
@@ -162,22 +231,20 @@ def _from_sparse(coder: Coder, grid: Grid, incomplete: Incomplete, hint: str) ->
     return Panels(names=_kept_names(gaps, kept), values=values, notes=(_note(gaps, kept),))
 
 
-def _by_policy(coder: Coder, gaps: Gaps, incomplete: Incomplete, hint: str) -> Kept:
+def _sources(coder: Coder) -> str:
     tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
-    sources = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
-    if incomplete == "refuse":
-        error = MissingCellsError(f"{sources}: ", *report(gaps), hint)
-        error.remedy = remedy(gaps)
-        raise error
-    kept = gaps.without_holes(_AXIS_OF[incomplete])
+    return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
+
+
+def _by_dropping(coder: Coder, gaps: Gaps, case: Case) -> Kept:
+    """What stays of the panels if the policy drops something, otherwise an error."""
+    policy = case.policy
+    if policy.drop is None:
+        raise refusal(gaps, _sources(coder), case.hint, [] if policy.refuses else too_large(gaps, policy))
+    kept = gaps.without_holes(_AXIS_OF[policy.drop])
     if not usable(kept):
-        raise DataError(
-            f"{sources}: ",
-            Argument("incomplete", incomplete),
-            f" would drop {dropped(gaps, kept)} and leave no two models with a complete panel.\n",
-            *report(gaps),
-            hint,
-        )
+        why = f" would drop {dropped(gaps, kept)} and leave no two models with a complete panel.\n"
+        raise refusal(gaps, _sources(coder), case.hint, [Argument("incomplete", policy.drop), why])
     return kept
 
 
@@ -239,9 +306,12 @@ def repeated_replicates(
         )
     steady = always_repeating(prints)
     if steady and not any(copy.whole for copy in copies):
+        # A model that was stopped has fewer replicates than there are.
+        everywhere = all(model in each for each in prints for model in steady)
+        those = f"{len(replicates)} replicates" if everywhere else "replicates that they have"
         yield Note(
             kind="repeats",
             subject=steady,
-            text=f"{len(steady)} of {len(prints[0])} models have the same score on every item in all "
-            f"{len(replicates)} replicates: {listed(steady)}. {_MEANING}",
+            text=f"{len(steady)} of {len(set().union(*prints))} models have the same score on every item in all "
+            f"{those}: {listed(steady)}. {_MEANING}",
         )

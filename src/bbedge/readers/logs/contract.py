@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from bbedge.errors import FormatError
+from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.files import JsonStream, member_names
 from bbedge.readers.opening import naming_errors, opened
 
@@ -67,6 +68,9 @@ class Sample:
     """The way in which the answer was extracted, where a log scores each answer in several ways."""
     error: str | None = None
     """What went wrong; such a sample has no score, whatever the log says."""
+    failure: ErrorKind | None = None
+    """What kind of failure left the sample without a score, if it has none and the log says; without a word from the
+    log, an error is of an unknown kind, and where there is no error either, the scorer gave no number."""
     cached: bool = False
     """Whether the answer was taken from a cache."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +81,11 @@ class Sample:
     """A hash of the question, to see whether it changed between runs."""
     prompt: str | None = None
     """A hash of all that was sent, to see whether the examples in it changed between runs."""
+
+    @property
+    def kind_of_failure(self) -> ErrorKind:
+        """The kind of failure, where the sample has no score."""
+        return self.failure or ("judge" if self.error is None else "unknown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

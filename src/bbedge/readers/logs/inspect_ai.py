@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.limits import LimitError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
 from bbedge.readers.logs.files import Archive, JsonStream
 from bbedge.readers.opening import opened
@@ -17,6 +20,8 @@ from bbedge.text import quoted, shown_path
 
 # What Inspect itself counts its letters as: right, wrong, partly right, no answer.
 _LETTERS: Mapping[str, Value] = {"C": True, "I": False, "P": 0.5, "N": 0.0}
+# Limits that say something about the machinery; others, on tokens or messages, are about what the model did.
+_TIMED = ("time", "working", "operator")
 _HEADER = ("version", "status", "eval", "plan", "error", "invalidated")
 
 
@@ -114,17 +119,34 @@ def _run(header: Mapping[str, Any], path: str) -> Run:
 
 def _zipped_samples(path: str) -> Iterator[Any]:
     with Archive(path) as archive:
-        names = archive.names()
+        names = dict.fromkeys(archive.names())
         if "summaries.json" in names:
             with archive.member("summaries.json") as file:
                 stream = JsonStream(file, f"{shown_path(path)}: summaries.json")
-                yield from stream.elements()
+                yield from (_with_output(summary, archive, names) for summary in stream.elements())
                 stream.end()
             return
         for name in names:
             if name.startswith("samples/") and name.endswith(".json"):
                 with archive.member(name) as file:
                     yield JsonStream(file, f"{shown_path(path)}: {name}").value()
+
+
+def _with_output(summary: Any, archive: Archive, names: Mapping[str, None]) -> Any:  # noqa: ANN401 - any JSON
+    """A summary, with the model's output where it has neither a score nor a reason: only the sample has that."""
+    if not isinstance(summary, dict) or summary.get("scores") or summary.get("error") or summary.get("limit"):
+        return summary
+    name = f"samples/{text(summary.get('id'))}_epoch_{text(summary.get('epoch'))}.json"
+    if name not in names:
+        return summary
+    try:
+        with archive.member(name) as file:
+            stream = JsonStream(file, name)
+            found = next((stream.value() for key in stream.entries() if key == "output"), None)
+    except (FormatError, LimitError):
+        # The summary is enough to read the log; the sample would only have said why it has no score.
+        return summary
+    return {**summary, "output": found}
 
 
 def _json_samples(path: str) -> Iterator[Any]:
@@ -143,16 +165,29 @@ def _samples(found: Iterator[Any], run: Run, path: str) -> Iterator[Sample]:
         if name is None:
             raise FormatError(f"{shown_path(path)}: sample {place}: no id; expected a sample of Inspect AI")
         error = sample.get("error")
+        message = text(error) or text(mapping(error).get("message")) or ("error" if error else None)
         yield Sample(
             run=run,
             item=f"{prefix}{name}",
             scores=_scores(sample.get("scores"), f"{shown_path(path)}: sample {place}"),
             place=place,
             repeat=text(sample.get("epoch")),
-            error=text(error) or text(mapping(error).get("message")) or ("error" if error else None),
+            error=message,
+            failure=_failure(sample, message),
             fields={"metadata": mapping(sample.get("metadata"))},
             content=digest(sample.get("input"), sample.get("target")),
         )
+
+
+def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None:
+    choices = mapping(sample.get("output")).get("choices")
+    stops = [mapping(choice).get("stop_reason") for choice in choices] if isinstance(choices, list) else []
+    if "content_filter" in stops:
+        return "refusal"
+    if message is not None:
+        return kind_of_error(message)
+    limit = text(sample.get("limit")) or text(mapping(sample.get("limit")).get("type"))
+    return None if limit is None else "infrastructure" if limit in _TIMED else "unknown"
 
 
 def _scores(found: object, place: str) -> dict[str, Value]:

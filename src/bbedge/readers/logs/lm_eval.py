@@ -117,8 +117,16 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             scores=numbers({str(name): row[name] for name in metrics if isinstance(name, str) and name in row}),
             place=line,
             filter=chosen,
+            failure=None if _answered(row.get("resps")) else "unknown",
             fields={"doc": row["doc"]},
             label=f"{prefix}{text(row['doc_id'])}",
             content=content,
             prompt=text(row.get("prompt_hash")),
         )
+
+
+def _answered(responses: object) -> bool:
+    """Whether there is a response that could be scored; without any, why is not in the log."""
+    if isinstance(responses, list):
+        return any(_answered(each) for each in responses)
+    return responses is not None

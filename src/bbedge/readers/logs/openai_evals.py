@@ -10,6 +10,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
 from bbedge.readers.logs.files import objects
 from bbedge.text import quoted, shown_path
@@ -87,6 +88,14 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             found[metric] = value
         places[name] = line
     for name, found in scores.items():
+        error = errors.get(name)
         yield Sample(
-            run=run, item=name, scores=found, place=places[name], error=errors.get(name), content=asked.get(name)
+            run=run,
+            item=name,
+            scores=found,
+            place=places[name],
+            error=error,
+            # A sample without a score is one whose events are not all there.
+            failure="unknown" if error is None else kind_of_error(error),
+            content=asked.get(name),
         )

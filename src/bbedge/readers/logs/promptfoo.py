@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
 from bbedge.readers.logs.files import JsonStream, objects
 from bbedge.readers.opening import opened
@@ -117,18 +119,43 @@ def _samples(rows: _Rows, runs: Mapping[_Key, Run], indices: _Indices, path: str
         key = _key(row, place, path)
         item = _item(row)
         of_item = indices[key, item]
-        # A wrong answer also carries a text under "error": only an error on the way is one.
-        failed = row.get("failureReason") == _ERROR
+        error = _error(row)
         yield Sample(
             run=runs[key],
             item=item,
             scores=_scores(row),
             place=place,
             repeat=str(of_item.index(_index(row, place)) + 1),
-            error=(text(row.get("error")) or "error") if failed else None,
+            error=error,
+            failure=None if error is None else _failure(row, error),
             cached=mapping(row.get("response")).get("cached") is True,
             fields={"vars": _variables(row), "metadata": mapping(mapping(row.get("testCase")).get("metadata"))},
         )
+
+
+def _error(row: Mapping[str, Any]) -> str | None:
+    """The error on the way to a score. A wrong answer also carries a text under "error", and is none."""
+    if row.get("failureReason") == _ERROR or _grader_failed(row):
+        return text(row.get("error")) or "error"
+    return None
+
+
+def _grader_failed(row: Mapping[str, Any]) -> bool:
+    """Whether an assertion could not be judged, which promptfoo scores as zero."""
+    graded = mapping(row.get("gradingResult"))
+    parts = graded.get("componentResults")
+    results = [graded, *(parts if isinstance(parts, list) else [])]
+    return any(mapping(mapping(result).get("metadata")).get("graderError") is True for result in results)
+
+
+def _failure(row: Mapping[str, Any], error: str) -> ErrorKind:
+    response = mapping(row.get("response"))
+    flagged = mapping(response.get("guardrails")).get("flagged") is True
+    if response.get("isRefusal") is True or flagged or response.get("finishReason") == "content_filter":
+        return "refusal"
+    # With an answer in hand, what failed came after it.
+    answered = response.get("output") is not None and not response.get("error")
+    return "judge" if answered or _grader_failed(row) else kind_of_error(error)
 
 
 def _index(row: Mapping[str, Any], place: int) -> int:

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import NoReturn
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
+from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.registry import open_log
@@ -46,6 +49,7 @@ class LogTable:
         self._unit = score_range == (0.0, 1.0)
         self._passes, self._watch = passes, watch
         self._places = array("Q")
+        self._failed, self._kinds = array("Q"), array("B")
         self._metric: str | None = None
         self._filter: str | None = None
         self._models: dict[int, str] = {}
@@ -66,6 +70,7 @@ class LogTable:
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The samples, some at a time."""
         self._places = array("Q")
+        self._failed, self._kinds = array("Q"), array("B")
         columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
         for sample in self.log.samples():
             if not self._counts(sample):
@@ -76,7 +81,11 @@ class LogTable:
             columns["model"].append(model)
             columns["item"].append(sample.item)
             columns["replicate"].append(self._replicate(sample, model))
-            columns["score"].append(self._score(sample))
+            score = self._score(sample)
+            if score is None:
+                self._failed.append(len(self._places) - 1)
+                self._kinds.append(ERROR_KINDS.index(sample.kind_of_failure))
+            columns["score"].append(score)
             if self.blocks:
                 columns["block"].append(self._block(sample, self.blocks))
             if len(columns["item"]) == _ROWS:
@@ -90,6 +99,11 @@ class LogTable:
     def place(self, row: int) -> str:
         """Where row ``row`` (from 0) stands."""
         return self._place(self._places[row])
+
+    def failures(self, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """What failed in rows that have no score: positions in ``ERROR_KINDS``."""
+        failed = np.array(self._failed, dtype=np.int64)
+        return np.array(self._kinds, dtype=np.uint8)[np.searchsorted(failed, rows)]
 
     def _frame(self, columns: Mapping[Role, list[str | float | bool | None]]) -> pl.DataFrame:
         first = len(self._places) - len(columns["item"])

@@ -1,0 +1,206 @@
+"""The refusal of missing scores: how many there are, where, and what each policy would make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.errors import Argument, DataError, Part
+from bbedge.readers.assemble.gaps import PLURALS, Axis, Gaps, Kept, dropped, kept_in_words, size
+from bbedge.readers.assemble.settling import Outline, Plan, kinds_in_words
+from bbedge.readers.incomplete import ERROR_KINDS, ErrorKind, IncompletePolicy
+from bbedge.text import counted, quoted
+
+LAID_OUT = 1 << 26
+"""Cells of mostly missing panels that are laid out at most, which takes up to 48 bytes each."""
+
+_MOST_STOPS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingOf:
+    """The missing scores of one model."""
+
+    model: str
+    """The model."""
+    kinds: Mapping[ErrorKind, int]
+    """How many there are of each kind."""
+
+
+class MissingCellsError(DataError):
+    """Cells have no score.
+
+    ``remedy`` is a policy that would keep something usable, if any does; ``missing`` says what lacks, by model.
+    """
+
+    remedy: str | None = None
+    missing: tuple[MissingOf, ...] = ()
+
+
+def refusal(gaps: Gaps, sources: str, hint: str, why: list[Part]) -> MissingCellsError:
+    """The error for missing scores; ``why`` is what is in the way of the policy that was asked for."""
+    outline = Outline.of(gaps)
+    error = MissingCellsError(f"{sources}: ", *why, *_report(gaps, outline), hint)
+    error.missing = _missing_of(gaps, outline)
+    error.remedy = _remedy(gaps, outline)
+    return error
+
+
+def uncovered(plan: Plan) -> list[Part] | None:
+    """Why a plan cannot be followed; None if it can."""
+    gaps, policy = plan.outline.gaps, plan.policy
+    given = Argument("incomplete", str(policy))
+    scoreless = np.flatnonzero(plan.scoreless)
+    if len(scoreless):
+        return [
+            f"{counted(len(scoreless), 'model')} without any score, first {quoted(gaps.names[1][scoreless[0]])}, about "
+            "which nothing can be said, and ",
+            given,
+            " does not leave models out.\n",
+        ]
+    if plan.stops is not None and not gaps.ordered:
+        return [
+            given,
+            ": the replicates are named by seeds, which have no order, so that no run comes after another; number the "
+            "runs of every model in the order in which they were made, in a column named replicate.\n",
+        ]
+    left = plan.counts("refuse")
+    if not left.any():
+        return None
+    stops = f" stops {plan.stops_in_words()}, but" if plan.stopped.any() else ""
+    kinds = kinds_in_words(left)
+    return [
+        given,
+        f"{stops} does not cover {counted(int(left.sum()), 'missing score')}{f' ({kinds})' if kinds else ''}. ",
+        Argument("incomplete", str(policy.with_worst_case())),
+        " would count each of them against whichever model it could help.\n",
+    ]
+
+
+def too_large(gaps: Gaps, policy: IncompletePolicy) -> list[Part]:
+    """Why missing scores are not kept where nearly all are missing."""
+    return [
+        Argument("incomplete", str(policy)),
+        f" would lay out all {prod(gaps.shape):,} cells, nearly all of them without a score, which is too large; check "
+        "that ",
+        Argument("columns"),
+        " names the right columns, or drop.\n",
+    ]
+
+
+def _drops(gaps: Gaps) -> dict[str, Kept]:
+    axes: tuple[Axis, ...] = (1, 2, 0)
+    return {f"drop-{PLURALS[axis]}": gaps.without_holes(axis) for axis in axes}
+
+
+def _remedy(gaps: Gaps, outline: Outline | None) -> str | None:
+    """The first policy of those that keep everything that can be followed, else the one that keeps most cells."""
+    if outline is not None and prod(gaps.shape) <= LAID_OUT:
+        for text in ("stopped", "stopped,worst-case", "worst-case"):
+            plan = outline.plan(IncompletePolicy.of(text))
+            if uncovered(plan) is None and (plan.stopped.any() or not plan.policy.stopped):
+                return text
+    kept = {policy: size(stays) for policy, stays in _drops(gaps).items()}
+    best = max(kept, key=lambda policy: kept[policy])
+    return best if kept[best] else None
+
+
+def _missing_of(gaps: Gaps, outline: Outline | None) -> tuple[MissingOf, ...]:
+    if outline is None:
+        return ()
+    counts = outline.by_kind.sum(axis=1)
+    return tuple(
+        MissingOf(
+            model=gaps.names[1][place],
+            kinds={kind: int(count) for kind, count in zip(ERROR_KINDS, counts[:, place], strict=True)},
+        )
+        for place in np.flatnonzero(counts.sum(axis=0))
+    )
+
+
+def _report(gaps: Gaps, outline: Outline | None) -> list[Part]:
+    """What is missing and what can be done."""
+    cells = prod(gaps.shape)
+    replicates, models, items = gaps.shape
+    counts = gaps.counts()
+    where = "; ".join(_worst(gaps, counts[axis], axis) for axis in (1, 2, 0))
+    kinds = kinds_in_words(outline.by_kind.sum(axis=1)) if outline is not None else ""
+    by_kind = f"By kind of error: {kinds}.\n" if kinds else ""
+    examples = "; ".join(
+        f"model {quoted(gaps.names[1][m])}, item {quoted(gaps.names[2][i])}, replicate {quoted(gaps.names[0][r])}"
+        for r, m, i in gaps.examples()
+    )
+    keeping = _keeping(outline) if outline is not None and cells <= LAID_OUT else []
+    return [
+        f"{gaps.missing} of {cells} cells ({100 * gaps.missing / cells:.3g}%) have no score, but the panels of "
+        f"{models} models x {items} items x {replicates} replicates must be complete.\n"
+        f"Most missing: {where}.\n{by_kind}"
+        f"For example: {examples}.\n"
+        "Complete the runs",
+        *((", or say what the missing scores count as: ", *keeping) if keeping else ()),
+        ".\nOr drop, which changes what is measured: ",
+        *_dropping(gaps),
+        ".\nDecide without looking at the scores; dropping items changes the benchmark that the claims are about. A "
+        "missing score is never counted as zero unless you declare that it is a failure.",
+    ]
+
+
+def _keeping(outline: Outline) -> list[Part]:
+    """What the policies that drop nothing would make of the missing scores."""
+    worst = outline.plan(IncompletePolicy.of("worst-case"))
+    if uncovered(worst) is not None:
+        return []
+    empty = int((~worst.exists).sum())
+    but = f" but {counted(empty, 'replicate')} without any score" if empty else ""
+    against = f": {_against(worst)}" if worst.counts("worst-case").any() else ""
+    offers: list[Part] = [Argument("incomplete", "worst-case"), f" keeps everything{but}{against}"]
+    stopped = outline.plan(IncompletePolicy.of("stopped"))
+    if stopped.stopped.any() and outline.gaps.ordered:
+        policy = IncompletePolicy.of("stopped" if not stopped.counts("refuse").any() else "stopped,worst-case")
+        plan = outline.plan(policy)
+        rest = f", and {_against(plan)}" if plan.counts("worst-case").any() else ""
+        offers += ["; ", Argument("incomplete", str(policy)), f" stops {plan.stops_in_words(_MOST_STOPS)}{rest}"]
+    return [*offers, "; ", Argument("incomplete", "zero"), " keeps everything: a missing score is a failure"]
+
+
+def _against(plan: Plan) -> str:
+    counts = plan.counts("worst-case").sum(axis=0)
+    many = int(counts.sum()) != 1
+    return (
+        f"{counted(int(counts.sum()), 'missing score')} of {counted(int((counts > 0).sum()), 'model')} "
+        f"{'count' if many else 'counts'} against whichever model {'they' if many else 'it'} could help"
+    )
+
+
+def _dropping(gaps: Gaps) -> list[Part]:
+    """What the policies that drop would keep."""
+    policies = _drops(gaps)
+    offers: list[Part] = []
+    for policy, kept in policies.items():
+        offers += ["; " if offers else "", Argument("incomplete", policy), f" would keep {kept_in_words(kept)}"]
+    mix = gaps.greedy()
+    best = max(policies, key=lambda policy: size(policies[policy]))
+    if mix is not None and size(mix) > size(policies[best]):
+        largest = (
+            f"The largest complete panel found is a mix of these, which keeps {kept_in_words(mix)}, "
+            f"if you leave out {dropped(gaps, mix)}"
+        )
+    elif size(policies[best]):
+        largest = f"{best} leaves the largest complete panel found"
+    else:
+        largest = "No way of dropping leaves two models with a complete panel"
+    return [*offers, f". {largest}"]
+
+
+def _worst(gaps: Gaps, counts: NDArray[np.int64], axis: Axis, most: int = 3) -> str:
+    order = np.argsort(-counts, kind="stable")[:most]
+    of = prod(gaps.shape) // gaps.shape[axis]
+    names = ", ".join(
+        f"{quoted(gaps.names[axis][slice_])} ({counts[slice_]} of {of})" for slice_ in order if counts[slice_]
+    )
+    lacking = int((counts > 0).sum())
+    return f"{lacking} of {gaps.shape[axis]} {PLURALS[axis]}, first {names}"

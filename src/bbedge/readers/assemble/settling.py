@@ -1,0 +1,221 @@
+"""What a policy makes of missing scores: who was stopped, what counts as what, and what it refuses.
+
+Everything here follows from which scores are there and from what logs say about the others, never from their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.notes import Note
+from bbedge.readers.assemble.coding import Coder
+from bbedge.readers.assemble.gaps import Gaps
+from bbedge.readers.assemble.grid import Grid
+from bbedge.readers.incomplete import ERROR_KINDS, IncompletePolicy, Treatment
+from bbedge.readers.logs.table import LogTable
+from bbedge.readers.tables.wide import WideTable
+from bbedge.text import counted, quoted
+
+_UNKNOWN = ERROR_KINDS.index("unknown")
+# Pairs of a replicate and a model that are looked at one by one; more of them are a wrong column, not panels.
+_MOST_PAIRS = 1 << 24
+_SHOWN = 5
+
+
+def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The cells that have a row and no score, in order, and what failed in each: a position in ``ERROR_KINDS``.
+
+    An empty cell of a wide table is no row: such a table has a place for every run, also for those that were not made.
+    """
+    cells, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint8)]
+    for chunk in coder.chunks:
+        rows = np.flatnonzero(np.isnan(chunk.scores()))
+        if not len(rows) or isinstance(chunk.table, WideTable):
+            continue
+        cells.append(grid.cells(chunk)[rows])
+        if isinstance(chunk.table, LogTable):
+            kinds.append(chunk.table.failures(rows + chunk.first_row))
+        else:
+            kinds.append(np.full(len(rows), _UNKNOWN, dtype=np.uint8))
+    found = np.concatenate(cells)
+    order = np.argsort(found, kind="stable")
+    return found[order], np.concatenate(kinds)[order]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outline:
+    """How many scores are missing in every replicate of every model, and why."""
+
+    gaps: Gaps
+    """The cells themselves."""
+    absent: NDArray[np.int64]
+    """Cells without a row: replicates x models."""
+    failed: NDArray[np.int64]
+    """Cells with a row and no score: kinds x replicates x models."""
+
+    @classmethod
+    def of(cls, gaps: Gaps) -> Outline | None:
+        """Count; None where there are too many pairs of a replicate and a model for these to be panels."""
+        replicates, models, items = gaps.shape
+        if replicates * models > _MOST_PAIRS:
+            return None
+        listed = np.bincount(gaps.cells // items, minlength=replicates * models).reshape(replicates, models)
+        missing = listed if gaps.listing == "missing" else items - listed
+        places = gaps.failed_kinds.astype(np.int64) * (replicates * models) + gaps.failed // items
+        failed = np.bincount(places, minlength=len(ERROR_KINDS) * replicates * models)
+        failed = failed.reshape(len(ERROR_KINDS), replicates, models)
+        return cls(gaps=gaps, absent=missing - failed.sum(axis=0), failed=failed)
+
+    @property
+    def by_kind(self) -> NDArray[np.int64]:
+        """Missing scores by kind: kinds x replicates x models. Why there is no row is not known."""
+        counts = self.failed.copy()
+        counts[_UNKNOWN] += self.absent
+        return counts
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which models have a score in which replicates."""
+        return np.asarray(self.by_kind.sum(axis=0) < self.gaps.shape[2])
+
+    def plan(self, policy: IncompletePolicy) -> Plan:
+        """What a policy that drops nothing makes of the missing scores."""
+        run = self.scored | (self.failed.sum(axis=0) > 0)
+        zeros = [policy.treatment(kind) == "zero" for kind in ERROR_KINDS]
+        failures = self.failed[zeros].sum(axis=0)
+        if zeros[_UNKNOWN]:
+            # A run that no model made is no failure of a model that was stopped before.
+            failures = failures + (self.absent * run.any(axis=1, keepdims=True) if policy.stopped else self.absent)
+        exists = (self.scored | (failures > 0)).any(axis=1)
+        positions = np.arange(1, len(exists) + 1)[:, None]
+        ends = np.full(run.shape[1], len(exists))
+        if policy.stopped:
+            ends = np.where(run & exists[:, None], positions, 0).max(axis=0)
+        counted_cells = self.by_kind * (exists[:, None] & (positions <= ends))
+        return Plan(outline=self, policy=policy, exists=exists, ends=ends, counted=counted_cells)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What a policy makes of the missing scores of some panels."""
+
+    outline: Outline
+    """Where scores are missing."""
+    policy: IncompletePolicy
+    """The policy."""
+    exists: NDArray[np.bool_]
+    """Which replicates there are: those in which any model has a score, or a failure that counts as one."""
+    ends: NDArray[np.int64]
+    """For every model the place, from 1, of the last replicate that it has."""
+    counted: NDArray[np.int64]
+    """The missing scores in these replicates: kinds x replicates x models."""
+
+    @property
+    def stops(self) -> tuple[int, ...] | None:
+        """For every model the number of replicates after which it was stopped; None if none was."""
+        before = np.concatenate([[0], np.cumsum(self.exists)])
+        stops = before[self.ends]
+        return None if (stops == before[-1]).all() else tuple(int(stop) for stop in stops)
+
+    @property
+    def stopped(self) -> NDArray[np.bool_]:
+        """Which models were stopped before the last replicate."""
+        stops = self.stops
+        return np.zeros(len(self.ends), dtype=bool) if stops is None else np.array(stops) < self.exists.sum()
+
+    @property
+    def scoreless(self) -> NDArray[np.bool_]:
+        """Which models have no score at all."""
+        return np.asarray(~self.outline.scored.any(axis=0))
+
+    def counts(self, treatment: Treatment) -> NDArray[np.int64]:
+        """The missing scores of every kind and model that are treated so: kinds x models."""
+        chosen = np.array([self.policy.treatment(kind) == treatment for kind in ERROR_KINDS])
+        return np.asarray(self.counted.sum(axis=1) * chosen[:, None])
+
+    def fill(self, replicate: int, panel: NDArray[np.float64], missing: NDArray[np.int64]) -> None:
+        """Write into a panel, models x items, what its missing cells count as; they are counted from its first one.
+
+        What counts in no comparison of its own model's favour stays NaN.
+        """
+        gaps, items = self.outline.gaps, self.outline.gaps.shape[2]
+        zeros = np.array([self.policy.treatment(kind) == "zero" for kind in ERROR_KINDS])
+        kinds = np.full(len(missing), _UNKNOWN, dtype=np.uint8)
+        first = replicate * panel.size
+        here = slice(*np.searchsorted(gaps.failed, [first, first + panel.size]))
+        kinds[np.searchsorted(missing, gaps.failed[here] - first)] = gaps.failed_kinds[here]
+        is_zero = zeros[kinds] & (replicate < self.ends[missing // items])
+        panel.reshape(-1)[missing] = np.where(is_zero, 0.0, np.nan)
+
+    def notes(self) -> Iterator[Note]:
+        """What a reader of the results should know."""
+        names = self.outline.gaps.names
+        left_out = np.flatnonzero(~self.exists)
+        if len(left_out):
+            labels = ", ".join(quoted(names[0][place]) for place in left_out[:_SHOWN])
+            yield Note(
+                kind="gaps",
+                text=f"{counted(len(left_out), 'replicate')} in which no model has a score left out, first {labels}.",
+            )
+        if self.stopped.any():
+            yield Note(
+                kind="gaps",
+                subject=_named(names[1], self.stopped),
+                text=f"{counted(int(self.stopped.sum()), 'model')} stopped early: {self.stops_in_words()}. This is "
+                "only valid if each decision to stop was made from scores that were seen by then, and every run that "
+                "was made is in the files.",
+            )
+        worst, zero = self.counts("worst-case"), self.counts("zero")
+        if worst.any():
+            yield Note(
+                kind="gaps",
+                subject=_named(names[1], worst.sum(axis=0) > 0),
+                text=f"{counted(int(worst.sum()), 'missing score')}, {'each of ' if worst.sum() > 1 else ''}which "
+                f"counts against whichever model it could help: {missing_in_words(names[1], worst)}.",
+            )
+        if zero.any():
+            yield Note(
+                kind="gaps",
+                subject=_named(names[1], zero.sum(axis=0) > 0),
+                text=f"{counted(int(zero.sum()), 'missing score')} declared to be failures and counted with the worst "
+                f"score of the range: {missing_in_words(names[1], zero)}.",
+            )
+
+    def stops_in_words(self, most: int = _SHOWN) -> str:
+        """The models that were stopped, each with its last replicate."""
+        replicates, models, _ = self.outline.gaps.names
+        places = np.flatnonzero(self.stopped)
+        words = ", ".join(
+            f"{quoted(models[place])} after replicate {quoted(replicates[self.ends[place] - 1])}"
+            for place in places[:most]
+        )
+        return words + _more(len(places), most)
+
+
+def _named(models: tuple[str, ...], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(models[place] for place in np.flatnonzero(chosen))
+
+
+def _more(count: int, most: int) -> str:
+    return f" and {counted(count - most, 'more model')}" if count > most else ""
+
+
+def missing_in_words(models: tuple[str, ...], counts: NDArray[np.int64], most: int = _SHOWN) -> str:
+    """The models with most missing scores, with how many; and how many of which kind, where logs say."""
+    of_models = counts.sum(axis=0)
+    order = np.argsort(-of_models, kind="stable")[: int((of_models > 0).sum())]
+    words = ", ".join(f"{quoted(models[place])} ({of_models[place]:,})" for place in order[:most])
+    kinds = kinds_in_words(counts)
+    return words + _more(len(order), most) + (f"; {kinds}" if kinds else "")
+
+
+def kinds_in_words(counts: NDArray[np.int64]) -> str:
+    """How many missing scores there are of which kind; empty if nothing is known of any."""
+    of_kinds = counts.sum(axis=1)
+    if of_kinds.sum() == of_kinds[_UNKNOWN]:
+        return ""
+    return ", ".join(f"{count:,} {kind}" for kind, count in zip(ERROR_KINDS, of_kinds, strict=True) if count)
