@@ -24,6 +24,7 @@ class DifferenceSums:
         self._xp = space.xp
         self._held: dict[object, Array] = {}
         self._square = True
+        self._last: Array | None = None  # the sums of squares, where those of fourth powers follow from them
 
     def add(self, rows: Array, cols: Array, weights: Mapping[int, Array | None]) -> None:
         """Add a chunk: rows and columns x blocks, and a weight per block for every power 1 to 4 that is asked for."""
@@ -98,10 +99,11 @@ class DifferenceSums:
         return sides[0], sides[-1]
 
     def of(self, j: int) -> Array:
-        """The sums of power ``j``, in a new array."""
+        """The sums of power ``j``, in an array that must not be changed."""
         transposed, scale = self._xp.matrix_transpose, 0.5**j
         if j > 2 and (j - 1, 1) not in self._held:  # all binary: differences are -1, 0 and 1
-            return self.of(j - 2) * 0.25
+            lower = self._last if j == 4 and self._last is not None else self.of(j - 2)
+            return lower * 0.25
         of_rows, of_cols = (moment[..., None] for moment in self.moments(j))
         of_cols = transposed(of_cols)
         if j == 1:
@@ -109,6 +111,7 @@ class DifferenceSums:
         if j == 2:
             sums = of_rows + of_cols
             sums -= (2 * scale) * self._held_by(1, 1)
+            self._last = sums if "binary" in self._held else None
             return sums
         one_less = self._held_by(j - 1, 1)
         mirror = transposed(one_less) if self._square else self._held_by(1, j - 1)

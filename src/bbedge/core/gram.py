@@ -90,11 +90,11 @@ class _Polynomial:
 
     def _chunks(
         self, residuals: Columns, places: Rows, *, keep_binary: bool = False
-    ) -> Iterator[tuple[Rows, Array, Array, Array]]:
+    ) -> Iterator[tuple[Rows, Array, Array, Array, bool]]:
         """The places some at a time, with their residuals: of all models, of the rows, of the columns.
 
         The mean over models is taken off where it is large, as it adds to the mass; that of some models is near enough.
-        What is 0 or 1 everywhere may stay so: its sums are whole numbers and lose nothing.
+        What is 0 or 1 everywhere may stay so, and that is the last value: its sums are whole numbers and lose nothing.
         """
         xp, step, n_models = self._space.xp, self._space.chunk, self._pairs.n_models
         shape = (*self._pairs.batch, n_models, min(step, len(self._of_block)))
@@ -106,14 +106,13 @@ class _Polynomial:
             v = residuals(_side_by_side(chunk), out)
             few = v[..., :: max(1, n_models // _SOME), :]
             common = xp.mean(few, axis=-2, keepdims=True)
-            if keep_binary and self._is_binary(v):
-                pass
-            elif n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:
+            binary = keep_binary and self._is_binary(v)
+            if not binary and (n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4):
                 v -= common
             if self._pairs.is_square:
-                yield chunk, v, v, v
+                yield chunk, v, v, v, binary
             else:
-                yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :]
+                yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :], binary
 
     def _is_binary(self, v: Array) -> bool:
         """Whether every number is 0 or 1; of others, a few usually show it."""
@@ -205,8 +204,8 @@ class PenaltyBySize(_Polynomial):
         wanted = dict.fromkeys(range(1, self._top + 1) if shift else self._powers)
         for size, places in enumerate(self._places):
             sums = self._fed.pop(size, None) or DifferenceSums(self._space)
-            for _, v, rows, cols in self._chunks(residuals, self._rest[size], keep_binary=self._keep_binary):
-                if self._keep_binary and self._is_binary(v):
+            for _, _, rows, cols, binary in self._chunks(residuals, self._rest[size], keep_binary=self._keep_binary):
+                if binary:
                     sums.add_binary(rows, cols)
                 else:
                     sums.add(rows, cols, wanted)
@@ -294,7 +293,7 @@ class PenaltyByStake(_Polynomial):
         self._count += 1
         n_stakes = len(self._powers[2])
         sums = [DifferenceSums(self._space) for _ in range(n_stakes)]
-        for chunk, v, rows, cols in self._chunks(residuals, np.arange(len(self._of_block))):
+        for chunk, v, rows, cols, _ in self._chunks(residuals, np.arange(len(self._of_block))):
             of_block = self._of_block[chunk]
             for stake in range(n_stakes):
                 weights = {j: c[stake, of_block] for j, c in self._powers.items()}
