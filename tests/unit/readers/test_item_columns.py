@@ -113,7 +113,7 @@ def test_a_described_task_is_not_the_item(tmp_path):
 
 @pytest.mark.parametrize("others", [[], [{"model": "c", "item": "q1", "score": "x"}]], ids=["plain", "refused later"])
 def test_nested_json(tmp_path, others):
-    rows = [{"model": r["model"], "item": r["item"], "score": r["score"], "metadata": {"topic": r["topic"]}} for r in ROWS]
+    rows = [{**row, "metadata": {"topic": row["topic"]}} for row in ROWS]
     path = written(tmp_path, "jsonl", [*rows, *others])
     if others:
         assert "scores.jsonl:7" in refusal(path, item_columns=["metadata.topic"])
