@@ -10,15 +10,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bbedge.errors import Argument, DomainError
+from bbedge.errors import DomainError
 from bbedge.readers.choices import Choices
 from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.readers.limits import Limits, limited
-from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.readers.assemble.describing import Described
     from bbedge.readers.assemble.joining import Rows
     from bbedge.readers.assemble.pivot import Panels
 
@@ -68,7 +66,7 @@ def read_scores(
     **Needs:** every model x item x replicate at most once. A missing score is an error unless ``incomplete`` says what
     it counts as, or what to drop, which must be decided without looking at the scores.
     """
-    from bbedge.readers.assemble.describing import original_items
+    from bbedge.readers.assemble.describing import describe, original_items
     from bbedge.readers.assemble.joining import join_rows
     from bbedge.readers.assemble.pivot import Case, blocks_of_items, build_panels
 
@@ -77,7 +75,7 @@ def read_scores(
     if not sources:
         raise DomainError("no table to read; pass one or more files or data frames")
     with limited(limits):
-        described = _described(item_columns, items)
+        described = describe(item_columns, items)
         rows = join_rows(
             sources,
             blocks=blocks,
@@ -106,19 +104,6 @@ def read_scores(
         return _named_scores(
             rows, panels, of_items, identify=identify, blocked=rows.blocked or listed_blocks is not None
         )
-
-
-def _described(names: Sequence[str], items: str | os.PathLike[str] | None) -> Described:
-    from bbedge.readers.assemble.describing import Described
-    from bbedge.readers.item_list import read_items
-
-    if isinstance(names, str):
-        raise DomainError(Argument("item_columns", names), " is a single text; give a list of names of columns")
-    return Described(
-        names=tuple(dict.fromkeys(names)),
-        listing=None if items is None else read_items(items),
-        listed_in="" if items is None else shown_path(items),
-    )
 
 
 def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, identify: bool, blocked: bool) -> Scores:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bbedge.core.notes import Note
-from bbedge.errors import Argument, Blank, FormatError
+from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder, Table
-from bbedge.readers.item_list import Items
+from bbedge.readers.item_list import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.item_columns import ORIGINAL, column_key
 from bbedge.readers.tables.json_lines import JsonLinesFile
 from bbedge.readers.tables.metrics import MetricTable
 from bbedge.readers.tables.wide import WideTable
-from bbedge.text import counted, listed, quoted
+from bbedge.text import counted, listed, quoted, shown_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +109,17 @@ class Described:
                     f"{place}item {quoted(original)} has no value for {quoted(name)}; every item needs one: fill it in"
                 )
             yield value
+
+
+def describe(names: Sequence[str], items: str | os.PathLike[str] | None) -> Described:
+    """What is asked for by names of columns and the path of a list of items."""
+    if isinstance(names, str):
+        raise DomainError(Argument("item_columns", names), " is a single text; give a list of names of columns")
+    return Described(
+        names=tuple(dict.fromkeys(names)),
+        listing=None if items is None else read_items(items),
+        listed_in="" if items is None else shown_path(items),
+    )
 
 
 def original_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:

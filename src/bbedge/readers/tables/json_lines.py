@@ -18,7 +18,7 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.logs.fields import field_at
+from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.opening import json_object, lines, lines_if_plain, pieces
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ROLES, Role, names_from_objects, scores_from_objects
@@ -46,6 +46,13 @@ class JsonLinesFile(TableFile):
             found.update(dict.fromkeys(self._object(text, line)))
         if not found:
             raise FormatError(f"{self.name}: no rows; expected one JSON object with model, item and score per line")
+        return tuple(found)
+
+    def field_names(self) -> tuple[str, ...]:
+        """The paths of keys to texts and numbers of the first objects, also inside other objects."""
+        found: dict[str, None] = {}
+        for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS):
+            found.update((name, None) for name, _ in field_paths(self._object(text, line)))
         return tuple(found)
 
     def has_field(self, path: str) -> bool:
