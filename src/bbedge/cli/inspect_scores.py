@@ -98,8 +98,8 @@ def _show_columns(console: Console, found: Survey) -> None:
     if category is not None:
         name = shlex.quote(category)
         say(
-            f"For a leaderboard of every {shown(category)} besides the headline, add --views {name} to certify; for "
-            f"the mean of their means as the headline, --macro {name}.",
+            f"To compare the models on every {shown(category)} as well, add --views {name} to certify; to let every "
+            f"{shown(category)} count the same in the headline, add --macro {name}.",
             console=console,
             style="dim",
         )
