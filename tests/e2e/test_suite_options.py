@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 import typer
 
+from bbedge.core.leaderboard import certify_design
+from bbedge.core.suite import suite_options
 from bbedge.core.views import macro_weights
 from bbedge.readers import read_scores
 from log_makers import LOGS, lm_eval_row, lm_eval_run
@@ -162,12 +164,26 @@ def test_help_teaches_the_options(bbedge):
         assert words in text
 
 
-def test_a_real_suite(design):
+@pytest.fixture
+def real_suite():
     if "BBEDGE_PANELS" not in os.environ:
         pytest.skip("set BBEDGE_PANELS to the folder of public result panels to try them")
-    panel = Path(os.environ["BBEDGE_PANELS"]) / "routellm_mmlu_subjects.parquet"
-    made = design(panel, "--blocks", "item", "--macro", "block", "--views", "block")
+    return Path(os.environ["BBEDGE_PANELS"]) / "routellm_mmlu_subjects.parquet"
+
+
+def test_the_subjects_of_a_real_suite_are_views(design, real_suite):
+    made = design(real_suite, "--blocks", "item", "--macro", "block", "--views", "block")
     assert len(made.views) == 57
     assert made.layout.count == len(made.items) == 14042
     assert sum(made.weights) == pytest.approx(1.0)
     assert sum(sum(view.weights) for view in made.views) == 14042
+
+
+def test_a_real_suite_certifies_in_python(real_suite):
+    scores = read_scores(real_suite, item_columns=["block"], blocks="item")
+    made = scores.design(**suite_options(scores, macro="block", views="block"))
+    leaderboard = certify_design(scores, made)
+    table = pl.DataFrame({"subject": scores.columns["block"], "score": scores.values[0, 0]})
+    macro = table.group_by("subject").agg(pl.col("score").mean())["score"].mean()
+    assert leaderboard.means[0] == pytest.approx(macro)
+    assert leaderboard.certified("gpt-4-1106-preview", "mistralai/Mixtral-8x7B-Instruct-v0.1")

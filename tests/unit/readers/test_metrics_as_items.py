@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -147,6 +148,22 @@ def test_a_failed_sample_lacks_all_metrics(tmp_path):
     assert "no sample of this log has a metric" in refusal(tmp_path, error=FormatError)
 
 
+def test_a_policy_for_missing_scores_covers_all_metrics_of_a_failed_sample(tmp_path):
+    both = {"one": {"value": 1}, "two": {"value": 0.5}}
+    for model in "ab":
+        samples = [inspect_sample("q1", scores=both), inspect_sample("q2", scores=both)]
+        if model == "b":
+            samples[1] = inspect_sample("q2", scores={}, error={"message": "Connection error: timed out"})
+        inspect_log(tmp_path / f"{model}.eval", model=model, samples=samples)
+    for policy in ("worst-case", "infrastructure=worst-case"):
+        scores = read_scores(tmp_path, item_columns=["metric"], incomplete=policy)
+        assert np.isnan(scores.values[0]).tolist() == [[False] * 4, [False, False, True, True]]
+    zero = read_scores(
+        tmp_path, item_columns=["metric"], incomplete="zero", choices=Choices(metric_ranges={"two": (1, 0)})
+    )
+    assert zero.values[0, 1].tolist() == [1.0, 0.5, 0.0, 0.0]
+
+
 def test_a_metric_that_some_models_lack_is_a_missing_score(tmp_path):
     lm_eval_run(tmp_path / "a", model="a", rows=[row(0, acc=1.0, f1=1.0)])
     lm_eval_run(tmp_path / "b", model="b", rows=[row(0, acc=1.0)])
@@ -203,6 +220,18 @@ def test_wide_tables_may_name_metrics(tmp_path):
     (tmp_path / "w.csv").write_text("\n".join(lines) + "\n")
     scores = read(tmp_path / "w.csv")
     assert (scores.blocks, len(scores.models)) == (("q1", "q1", "q2", "q2"), 8)
+
+
+def test_an_empty_cell_of_a_wide_table_is_no_row_also_with_metrics(tmp_path):
+    """So that a model whose later replicates are empty was stopped, as in a table without metrics."""
+    models = [f"m{i}" for i in range(8)]
+    lines = [",".join(["item", "metric", "replicate", *models])]
+    for replicate in ("1", "2"):
+        cells = [*"0101010", "" if replicate == "2" else "1"]
+        lines += [",".join(["q1", metric, replicate, *cells]) for metric in ("acc", "f1")]
+    (tmp_path / "w.csv").write_text("\n".join(lines) + "\n")
+    scores = read_scores(tmp_path / "w.csv", item_columns=["metric"], incomplete="stopped")
+    assert scores.stops == (2,) * 7 + (1,)
 
 
 def test_ranges_for_plain_tables_are_refused(tmp_path):

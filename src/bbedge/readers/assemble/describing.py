@@ -14,7 +14,7 @@ from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.item_columns import ORIGINAL, column_key
 from bbedge.readers.tables.json_lines import JsonLinesFile
-from bbedge.readers.tables.metrics import MetricTable
+from bbedge.readers.tables.metrics import without_metrics
 from bbedge.readers.tables.wide import WideTable
 from bbedge.text import counted, listed, quoted, shown_path
 
@@ -34,8 +34,7 @@ class Described:
         """The item columns that a table has."""
         if isinstance(table, LogTable):
             return list(table.described)
-        if isinstance(table, MetricTable):
-            return self.in_table(table.inner)
+        table = without_metrics(table)
         if isinstance(table, WideTable):
             return [name for name in self.names if column_key(name) in table.kept]
         found = set(table.columns())

@@ -71,3 +71,8 @@ class MetricTable:
         if self.scales is None:
             return values.cast(pl.Float64).to_numpy()
         return self.scales.mapped_column(metric, values, place=lambda row: self.place(int(rows[row])))
+
+
+def without_metrics(table: Table) -> Table:
+    """The table as it is in its file, without the items of metrics."""
+    return table.inner if isinstance(table, MetricTable) else table
