@@ -112,6 +112,20 @@ def test_the_headline_needs_one_metric_of_every_task(tmp_path):
     assert "are both in it" in refusal(tmp_path, choices=Choices(metrics=("acc", "wer"), metric_ranges={"wer": (1, 0)}))
 
 
+def test_every_item_needs_exactly_one_metric_of_the_headline(tmp_path):
+    """An item without it would not be part of the headline, and none may leave it unnoticed."""
+    for model in "ab":
+        samples = [inspect_sample("q1", scores={"x": {"value": 1}}), inspect_sample("q2", scores={"y": {"value": 1}})]
+        inspect_log(tmp_path / f"{model}.eval", model=model, samples=samples)
+    assert read(tmp_path).columns["metric"] == ("x", "y")
+    assert "none of the chosen metrics is on item 't/q2'" in refusal(tmp_path, choices=Choices(metrics=("x",)))
+    assert read_scores(tmp_path, item_columns=["metric"], choices=Choices(metrics=("x", "y"))).columns
+    table = pl.DataFrame(LONG).filter(pl.col("metric") == "acc")
+    both = pl.concat([table, table.with_columns(metric=pl.lit("f1"))])
+    assert "metrics 'acc', 'f1' are both chosen for" in refusal(both, choices=Choices(metrics=("acc", "f1")))
+    assert len(read_scores(both, item_columns=["metric"], choices=Choices(metrics=("acc",))).items) == 4
+
+
 def test_blocks_of_a_field_hold_all_metrics(tmp_path):
     scores = read_scores(
         logs(tmp_path), item_columns=["metric"], blocks="doc.group", choices=Choices(metric_ranges={"wer": (1, 0)})

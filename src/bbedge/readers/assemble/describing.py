@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.choices import Choice
 from bbedge.readers.item_list import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.item_columns import ORIGINAL, column_key
+from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key
 from bbedge.readers.tables.json_lines import JsonLinesFile
 from bbedge.readers.tables.metrics import without_metrics
 from bbedge.readers.tables.wide import WideTable
-from bbedge.text import counted, listed, quoted, shown_path
+from bbedge.text import counted, listed, quoted, shown, shown_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +104,35 @@ class Described:
         for item, original in zip(items, originals, strict=True):
             value = known.get(item) or in_list.get(original, "")
             if not value.strip():
-                place = f"{self.listed_in}: " if in_list else ""
-                raise FormatError(
-                    f"{place}item {quoted(original)} has no value for {quoted(name)}; every item needs one: fill it in"
-                )
+                raise self._refusal(name, original, listed=bool(in_list))
             yield value
+
+    def _refusal(self, name: str, item: str, *, listed: bool) -> FormatError:
+        said = f"item {quoted(item)} has no value for {quoted(name)}; every item needs one: fill it in"
+        if listed:
+            return FormatError(f"{self.listed_in}: {said}")
+        return FormatError(f"{said}, or list the items and their values with ", Argument("items", Blank("FILE")))
+
+
+def check_headline(coder: Coder, metrics: Sequence[str]) -> None:
+    """Raise unless every item has exactly one of the metrics that were chosen, where there is an item for each metric.
+
+    Without one it would not be part of the headline, with two it would count twice.
+    """
+    if ORIGINAL not in coder.columns or not metrics:
+        return
+    originals = _known(coder, ORIGINAL)
+    of_item: dict[str, list[str]] = {original: [] for original in originals.values()}
+    for item, metric in _known(coder, column_key(METRIC)).items():
+        if metric in metrics:
+            of_item[originals[item]].append(metric)
+    for original, chosen in of_item.items():
+        if len(chosen) != 1:
+            what = f"metrics {listed(chosen)} are both chosen for" if chosen else "none of the chosen metrics is on"
+            raise FormatError(
+                f"{what} item {quoted(original)}; choose exactly one metric for every item with ",
+                Choice("metrics", tuple(map(shown, metrics))),
+            )
 
 
 def describe(names: Sequence[str], items: str | os.PathLike[str] | None) -> Described:

@@ -14,7 +14,7 @@ import polars as pl
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
-from bbedge.readers.assemble.describing import Described
+from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
@@ -95,6 +95,7 @@ def join_rows(
     check_copies(passes)
     if scales is not None:
         scales.check_used()
+    check_headline(coder, choices.metrics)
     if logs:
         number_replicates(coder, passes)
     names = ", ".join(table.name for table in tables)
