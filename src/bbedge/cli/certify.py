@@ -9,6 +9,7 @@ import typer
 
 from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
+from bbedge.cli.views import About, Suite
 from bbedge.errors import DomainError
 from bbedge.text import listed, quoted, shown_path
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bbedge.core.leaderboard import Leaderboard
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import DesignOptions, Scores
 
 
 NOT_CERTIFIED = 3
@@ -28,6 +29,7 @@ def certify(
     scores: ScoreFiles,
     *,
     claim: Claim,
+    suite: Suite,
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -46,6 +48,7 @@ def certify(
         ),
     ] = None,
     reading: Reading,
+    about: Annotated[About, Without("item_column")],
     device: Annotated[
         str | None,
         typer.Option(
@@ -99,6 +102,9 @@ def certify(
     [cyan]bbedge certify logs/ --metric accuracy --blocks metadata.dialogue_id[/cyan]
     Read logs of Inspect AI, lm-evaluation-harness and others. Run bbedge inspect-scores logs/ first.
 
+    [cyan]bbedge certify scores.csv --macro subject --views subject[/cyan]
+    Compare the mean of the subjects' means, and each subject besides, under one alpha.
+
     [cyan]bbedge certify scores.csv --html page.html[/cyan]
     Write a web page: one file that needs no network.
 
@@ -116,14 +122,15 @@ def certify(
     page.check()
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    table = reading.table(scores, gaps=True)
+    table = about.table(reading, scores, suite.columns)
     reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     expectations = [_expectation(text, table.models) for text in expect or []]
-    leaderboard = _run(table, claim, top_k=top_k, pilot=pilot, device=device)
+    options: DesignOptions = {**claim.options, **suite.options(table, reading.metric)}
+    leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
     certificate = Certificate.made(leaderboard, shown=view.shown)
@@ -137,14 +144,16 @@ def certify(
             raise typer.Exit(NOT_CERTIFIED)
 
 
-def _run(table: Scores, claim: Claim, *, top_k: int | None, pilot: int | None, device: str | None) -> Leaderboard:
+def _run(
+    table: Scores, options: DesignOptions, *, top_k: int | None, pilot: int | None, device: str | None
+) -> Leaderboard:
     from bbedge.core.leaderboard import certify_design, pilot_design
     from bbedge.readers.assemble.spool import one_by_one
 
     if pilot is not None and top_k is not None:
-        design = pilot_design(table, k=top_k, pilot=pilot, **claim.options)
+        design = pilot_design(table, k=top_k, pilot=pilot, **options)
     else:
-        design = table.design(**claim.options)
+        design = table.design(**options)
     return certify_design(
         table,
         design,

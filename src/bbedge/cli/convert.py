@@ -9,6 +9,7 @@ import typer
 
 from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import say, spinner
+from bbedge.cli.views import About
 from bbedge.errors import DomainError
 from bbedge.text import counted, shown_path
 
@@ -19,6 +20,7 @@ def convert(
     *,
     to: Annotated[Path, typer.Option(metavar="OUT", help="The Parquet file to write.", show_default=False)],
     reading: Annotated[Reading, Without("score_range", "incomplete")],
+    about: Annotated[About, Without("metric_range")],
 ) -> None:
     """Convert score tables and logs to one Parquet table, with the sources and their hashes in its metadata.
 
@@ -27,6 +29,7 @@ def convert(
     as refusal=zero, read the logs themselves.
 
     [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
+    [cyan]bbedge convert logs/ --metric match --item-column task --to scores.parquet[/cyan]
     """
     from bbedge.readers.convert import convert as write
 
@@ -38,9 +41,11 @@ def convert(
             to,
             blocks=reading.blocks,
             columns=reading.columns,
-            choices=reading.choices,
+            choices=about.choices(reading),
             progress=progress,
             limits=reading.limits,
+            item_columns=about.item_column or (),
+            items=about.items,
         )
     said = (
         f"{shown_path(to)}: {counted(done.rows, 'score')} of {counted(done.models, 'model')} on "

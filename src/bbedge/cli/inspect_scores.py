@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 UNCLEAR = 3
 """Exit code when the scores cannot be read without a further choice."""
 
-_MOST_FIELDS, _MOST_FILES, _MOST_METRICS = 12, 20, 40
+_MOST_FIELDS, _MOST_FILES, _MOST_METRICS, _MOST_CATEGORIES = 12, 20, 40, 50
 _WIDTH = 72
 _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
@@ -79,6 +79,30 @@ def _show_contents(console: Console, found: Survey) -> None:
     if fields:
         rows = [(name, f"{values:,}") for name, values in fields[:_MOST_FIELDS]]
         _grid(console, "Fields that could name blocks: --blocks", ("name", "values"), rows)
+    _show_columns(console, found)
+
+
+def _show_columns(console: Console, found: Survey) -> None:
+    """Print the columns that describe the items, and what one that looks like a category is good for."""
+    from bbedge.readers.tables.columns import ALIASES
+
+    columns = sorted(found.item_columns.items(), key=itemgetter(1))
+    if not columns:
+        return
+    rows = [(shown(name), f"{values:,}") for name, values in columns[:_MOST_FIELDS]]
+    _grid(console, "Columns that describe items: --views, --macro, --weights", ("name", "values"), rows)
+    blocks = ("block", *ALIASES["block"])
+    category = next(
+        (name for name, values in columns if 2 <= values <= _MOST_CATEGORIES and name.casefold() not in blocks), None
+    )
+    if category is not None:
+        name = shlex.quote(category)
+        say(
+            f"To compare the models on every {shown(category)} as well, add --views {name} to certify; to let every "
+            f"{shown(category)} count the same in the headline, add --macro {name}.",
+            console=console,
+            style="dim",
+        )
 
 
 def _show_missing(console: Console, found: Survey) -> None:
@@ -165,6 +189,7 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         ],
         "filters": {task: dict(of_task) for task, of_task in found.filters.items()},
         "fields": dict(found.fields),
+        "item_columns": dict(found.item_columns),
         "errors": found.errors,
         "cached": found.cached,
         "missing": [{"model": each.model, **each.kinds} for each in found.missing],

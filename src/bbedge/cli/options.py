@@ -41,7 +41,16 @@ CopiesRule = Annotated[
 ]
 
 # Options whose name is not that of the argument; those for several values are repeated.
-_NAMES = {"columns": "column", "metrics": "metric", "filters": "filter", "model_names": "model-name", "keep": "out"}
+_NAMES = {
+    "columns": "column",
+    "metrics": "metric",
+    "filters": "filter",
+    "model_names": "model-name",
+    "keep": "out",
+    "item_columns": "item-column",
+    "metric_ranges": "metric-range",
+    "without_metrics": "without-metric",
+}
 _LOGS = "Options for logs"
 _ROLES = ("model", "item", "replicate", "block", "score")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -251,7 +260,15 @@ class Reading:
     ] = None
 
     def table(
-        self, files: Sequence[Path], *, least_models: int = 2, identify: bool = False, gaps: bool = False
+        self,
+        files: Sequence[Path],
+        *,
+        least_models: int = 2,
+        identify: bool = False,
+        gaps: bool = False,
+        choices: Choices | None = None,
+        item_columns: Sequence[str] = (),
+        items: Path | None = None,
     ) -> Scores:
         """Read the score files of a command, with a spinner; ``gaps`` is whether it can use what lacks scores."""
         from bbedge.readers import read_scores
@@ -263,11 +280,13 @@ class Reading:
                 score_range=self.score_range,
                 columns=self.columns,
                 incomplete=self.incomplete,
-                choices=self.choices,
+                choices=choices or self.choices,
                 least_models=least_models,
                 identify=identify,
                 progress=progress,
                 limits=self.limits,
+                item_columns=item_columns,
+                items=items,
             )
         if not gaps and (scores.gaps != "refuse" or scores.stops is not None):
             raise DomainError(
@@ -350,6 +369,8 @@ def as_option(argument: Argument) -> str:
 
     >>> as_option(Argument("score_range", (0, 10))), as_option(Argument("columns", {"item": "task"}))
     ('--score-range 0 10', '--column item=task')
+    >>> as_option(Argument("metric_ranges", {"wer": (1.0, 0.0)}))
+    '--metric-range wer=1:0'
     """
     name, value = argument.name, argument.value
     if name == "limits":
@@ -358,6 +379,13 @@ def as_option(argument: Argument) -> str:
     if value is None:
         return option
     if isinstance(value, Mapping):
-        value = tuple(f"{role}={column}" for role, column in value.items())
+        value = tuple(f"{role}={_range_words(column)}" for role, column in value.items())
     values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
     return " ".join(f"{option} {each}" for each in values) if name in _NAMES else " ".join([option, *values])
+
+
+def _range_words(value: object) -> str:
+    """A range as the command line writes it, WORST:BEST; anything else as it is."""
+    if not isinstance(value, tuple):
+        return str(value)
+    return ":".join(f"{end:g}" if isinstance(end, float) else str(end) for end in value)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
@@ -32,12 +33,16 @@ class Choice(Argument):
         return self.name if self.value is None else f"choices=Choices({super().__str__()})"
 
 
+Range = tuple[float, float]
+"""Two ends of a scale of scores."""
 _FIXED = ("folder", "file", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
     """What to take from logs. Plain tables need none of it: their columns are named with ``columns``.
+
+    A table with a column ``metric`` is the exception: it may need ``metric_ranges``.
 
     >>> Choices(model_names=("runs/small/*=small",)).model_of("runs/small/a.eval", "openai/gpt")
     'small'
@@ -54,8 +59,18 @@ class Choices:
     replicate_from: str | None = None
     """What distinguishes replicates: ``folder``, ``file``, ``seed``, ``path:REGEX`` or a field such as
     ``metadata.run``; None counts the runs of a model in the order of their times."""
+    metric_ranges: Mapping[str, Range] = field(default_factory=dict, hash=False)
+    """The worst and the best possible value of metrics that are not on the common scale: ``{"wer": (1, 0)}``."""
+    without_metrics: tuple[str, ...] = ()
+    """Metrics to leave out where every metric is read, by name or by a pattern with ``*``."""
 
     def __post_init__(self) -> None:
+        for metric, (worst, best) in self.metric_ranges.items():
+            if not (worst != best and math.isfinite(best - worst)):
+                raise DomainError(
+                    Choice("metric_ranges", {metric: (worst, best)}),
+                    ": expected two different finite numbers, the worst and the best possible value",
+                )
         given = self.replicate_from
         if given is None or given in _FIXED or (not given.startswith("path:") and "." in given):
             return
@@ -102,10 +117,14 @@ class Choices:
                     f"{models or 'no model'}",
                 )
 
-    @property
-    def any_for_logs(self) -> Choice | None:
-        """A choice that only means something for logs, if one was made."""
-        names = ("metrics", "filters", "model_names", "replicate_from")
+    def has_metric(self, name: str) -> bool:
+        """Whether a metric is read where every metric is."""
+        return not any(fnmatchcase(name, pattern) for pattern in self.without_metrics)
+
+    def any_for_logs(self, *, metrics: bool = False) -> Choice | None:
+        """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
+        of_metrics = () if metrics else ("metrics", "metric_ranges")
+        names = (*of_metrics, "filters", "model_names", "replicate_from", "without_metrics")
         return next((Choice(name) for name in names if getattr(self, name)), None)
 
 

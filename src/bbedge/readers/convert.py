@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from bbedge._version import __version__
 from bbedge.core.notes import Note
+from bbedge.errors import Argument, DomainError
 from bbedge.files import replacing
+from bbedge.readers.assemble.describing import describe, original_items
 from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.grid import Grid, Order, natural_key
 from bbedge.readers.assemble.joining import Rows, join_rows
@@ -28,6 +30,7 @@ METADATA_KEY = "bbedge"
 # Rows that are made into text at a time, and what a cell takes that is laid out: its score, its block, and a mark.
 _ROWS = 1 << 18
 _CELL_BYTES = 13
+_OWN = ("model", "item", "replicate", "score")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +60,35 @@ def convert(
     choices: Choices | None = None,
     progress: Callable[[str], None] | None = None,
     limits: Limits | None = None,
+    item_columns: Sequence[str] = (),
+    items: str | os.PathLike[str] | None = None,
 ) -> Converted:
     """Write the scores of all sources to one Parquet table, as they are: not mapped, and not completed.
 
     A row whose score is missing is written without one, and what has no row in the sources has none in the table, so
     that it is read back with the same gaps; only the kinds of errors are lost. The sources, their SHA-256 and the
-    choices made stand in the metadata.
+    choices made stand in the metadata. ``item_columns`` and ``items`` are as for
+    :func:`~bbedge.readers.read_scores`; the columns are written, and with ``metric`` a row for each metric, under the
+    name that the files have for the item.
     """
     chosen = choices or Choices()
     with limited(limits):
-        rows = join_rows(sources, blocks=blocks, score_range=None, columns=columns, choices=chosen, progress=progress)
+        rows = join_rows(
+            sources,
+            blocks=blocks,
+            score_range=None,
+            columns=columns,
+            choices=chosen,
+            described=describe(item_columns, items),
+            progress=progress,
+        )
         # Models in natural order, as people number them.
         models = Order.of(rows.coder.names("model"), key=natural_key)
         grid = replace(Grid.of(rows.coder, rows.replicates), models=models)
         check_unique(rows.coder, grid)
-    origin = {
+        rows.described.check_listed(rows.coder, grid.items.names)
+        described = _described(rows, grid.items.names, blocks)
+    origin: dict[str, object] = {
         "bbedge": __version__,
         "sources": [
             {"path": source.name, "sha256": fingerprint(source.path), "kind": source.kind}
@@ -81,7 +98,9 @@ def convert(
         "blocks": blocks,
         "notes": [note.text for note in rows.notes],
     }
-    _write(rows, grid, Path(out), {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
+    if item_columns:
+        origin["item_columns"] = list(item_columns)
+    _write(rows, grid, described, Path(out), {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
     return Converted(
         rows=sum(chunk.height for chunk in rows.coder.chunks),
         missing=sum(int(np.count_nonzero(np.isnan(chunk.scores()))) for chunk in rows.coder.chunks),
@@ -92,17 +111,32 @@ def convert(
     )
 
 
-def _batches(rows: Rows, grid: Grid) -> Iterator[pl.DataFrame]:
+def _described(rows: Rows, items: Sequence[str], blocks: str | None) -> dict[str, tuple[str, ...]]:
+    """The item columns to write; with the blocks of the list of items, which readers of the table must know."""
+    columns = rows.described.columns(rows.coder, items)
+    taken = next((name for name in columns if name in _OWN), None)
+    if taken is not None:
+        raise DomainError(
+            Argument("item_columns", (taken,)), f": the table has a column {taken} of its own; leave it out"
+        )
+    listed = rows.described.blocks(rows.coder, items) if blocks is None and not rows.blocked else None
+    return columns if listed is None else {"block": listed, **columns}
+
+
+def _batches(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
     """The rows in the order of replicates, models and items, so that the same scores give the same table."""
-    names = [pl.Series(of, dtype=pl.String) for of in grid.names]
+    replicate_names, model_names, item_names = grid.names
+    of_items = original_items(rows.coder, item_names)
+    names = [pl.Series(of, dtype=pl.String) for of in (replicate_names, model_names, of_items)]
+    others = {name: pl.Series(values, dtype=pl.String) for name, values in described.items()}
     labels = pl.Series(rows.coder.names("block") if rows.blocked else [], dtype=pl.String)
     for cells, scores, blocks in _dense(rows, grid) if grid.is_dense(rows.coder) else _sparse(rows, grid):
-        replicates, models, items = (
-            of.gather(places) for of, places in zip(names, np.unravel_index(cells, grid.shape), strict=True)
-        )
+        places = np.unravel_index(cells, grid.shape)
+        replicates, models, items = (of.gather(at) for of, at in zip(names, places, strict=True))
         columns = {"model": models, "item": items}
         if blocks is not None:
             columns["block"] = labels.gather(blocks)
+        columns |= {name: of.gather(places[2]) for name, of in others.items()}
         yield pl.DataFrame({**columns, "replicate": replicates, "score": pl.Series(scores).fill_nan(None)})
 
 
@@ -144,13 +178,13 @@ def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
         yield cells[part], scores[part], None if blocks is None else blocks[part]
 
 
-def _write(rows: Rows, grid: Grid, out: Path, metadata: dict[str, str]) -> None:
+def _write(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]], out: Path, metadata: dict[str, str]) -> None:
     from polars.io.plugins import register_io_source
 
-    named = ("model", "item", *(("block",) if rows.blocked else ()), "replicate")
+    named = ("model", "item", *(("block",) if rows.blocked else ()), *described, "replicate")
     # As a source of its own, so that polars writes one batch after the other and never holds the table.
     table = register_io_source(
-        lambda *_: _batches(rows, grid), schema={**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
+        lambda *_: _batches(rows, grid, described), schema={**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
     )
     with replacing(out) as file:
         table.sink_parquet(file, metadata=metadata)

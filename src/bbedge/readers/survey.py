@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Fields of samples that are looked at, and values of each that are counted; more are prompts, not blocks.
 _FIELDS, _VALUES = 60, 5000
+# A field of a log with more values is rather a block than a category.
+_CATEGORIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,9 @@ class Survey:
     """The filters of each task of the logs, with the number of samples."""
     fields: Mapping[str, int]
     """Fields of samples, with the number of their values; what could name blocks."""
+    item_columns: Mapping[str, int]
+    """Columns that describe the items, with the number of their values: of tables those with one value for each item,
+    of logs fields with few values, ``task`` and ``metric`` if there are several."""
     errors: int
     """Samples that ended with an error."""
     first_error: str
@@ -206,6 +211,7 @@ def survey(
         metrics=tuple(metric.facts(name) for name, metric in count.metrics.items()),
         filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},
+        item_columns=_item_columns(files, count, found.files, columns),
         errors=count.errors,
         first_error=count.first_error,
         cached=count.cached,
@@ -215,6 +221,23 @@ def survey(
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
     )
+
+
+def _item_columns(
+    files: Sequence[FileFacts], count: _Count, sources: Sequence[Source], columns: Mapping[str, str] | None
+) -> dict[str, int]:
+    from bbedge.readers.survey_columns import ColumnSurvey
+
+    found = ColumnSurvey()
+    for source in sources:
+        if source.reader is None:
+            found.add(source, columns)
+    several = {
+        "task": len({task for file in files for task in file.tasks}),
+        "metric": len(count.metrics),
+        **{name: len(values) for name, values in count.fields.items()},
+    }
+    return {name: number for name, number in several.items() if 2 <= number <= _CATEGORIES} | found.counts()
 
 
 def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble import spool
+from bbedge.readers.assemble.books import ItemBook
 from bbedge.readers.assemble.spool import Piece, Spool
-from bbedge.readers.choices import OTHER_BLOCKS
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
 from bbedge.readers.tables.columns import Role, mixed, scores_from_text
+from bbedge.readers.tables.item_columns import column_name, is_of_item
 from bbedge.text import quoted
 
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -111,54 +112,6 @@ class Chunk:
         return np.asarray(kept.load() if isinstance(kept, Piece) else kept, dtype=np.float64)
 
 
-@dataclass(slots=True)
-class BlockBook:
-    """The block of every item. The first row that contradicts it is kept for an error message."""
-
-    _block_of: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    _conflict: Conflict | None = None
-
-    def add(self, items: Codes, blocks: Codes, *, table: Table, first_row: int) -> None:
-        """Learn from rows, which begin with row ``first_row`` of the table."""
-        if self._conflict is not None:
-            return
-        known = len(self._block_of)
-        most = int(items.max()) + 1
-        if most > known:
-            # Room for twice as many, so that a column of ever new items does not copy the book at every turn.
-            grown = np.full(max(most, 2 * known), -1, dtype=np.int64)
-            grown[:known] = self._block_of
-            self._block_of = grown
-        before = self._block_of[items]
-        new = before < 0
-        if new.any():
-            # Backwards, because of several values for one position NumPy keeps the last: the first row shall count.
-            self._block_of[items[new][::-1]] = blocks[new][::-1]
-            before = self._block_of[items]
-        other = before != blocks
-        if other.any():
-            row = int(other.argmax())
-            self._conflict = Conflict(
-                table=table, row=first_row + row, item=int(items[row]), block=int(blocks[row]), before=int(before[row])
-            )
-
-    def of_items(self, items: Sequence[str], *, names: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
-        """The label of the block of each item; ``names`` and ``labels`` are the items and blocks by code."""
-        if self._conflict is not None:
-            raise _refusal(self._conflict, names, labels)
-        by_name = {name: labels[block] for name, block in zip(names, self._block_of, strict=False)}
-        return tuple(by_name[item] for item in items)
-
-
-def _refusal(found: Conflict, names: Sequence[Any], labels: Sequence[Any]) -> DataError:
-    return DataError(
-        f"{found.table.place(found.row)}: item {quoted(names[found.item])} is in block "
-        f"{quoted(labels[found.block])} here and in block {quoted(labels[found.before])} before; an item belongs "
-        "to one block: correct the column, or pass ",
-        *OTHER_BLOCKS,
-    )
-
-
 @dataclass(slots=True, kw_only=True)
 class Coder:
     """Collects the rows of all tables as codes."""
@@ -169,8 +122,10 @@ class Coder:
     """The names of each role."""
     chunks: list[Chunk] = field(default_factory=list)
     """The rows so far."""
-    blocks: BlockBook = field(default_factory=BlockBook)
+    blocks: ItemBook = field(default_factory=ItemBook)
     """The block of every item."""
+    columns: dict[Role, ItemBook] = field(default_factory=dict)
+    """What else is known of every item, by the key of its column."""
     _held: int = 0
     _spool: Spool = field(default_factory=Spool)
 
@@ -191,6 +146,9 @@ class Coder:
             numbers = _narrow(self._mapped(scores, table, row))
             if self.score_range is not None and "block" in codes:
                 self.blocks.add(codes["item"], codes.pop("block"), table=table, first_row=row)
+            for key in [key for key in codes if is_of_item(key)]:
+                book = self.columns.setdefault(key, ItemBook(column=column_name(key) or key))
+                book.add(codes["item"], codes.pop(key), table=table, first_row=row)
             self.chunks.append(self.chunk(table, row, {**codes, "score": numbers}))
             row += batch.height
             yield row
@@ -242,6 +200,9 @@ class Coder:
         if codes is None or vocabulary.has_blank(since=known):
             blank = column.is_null() | (column.str.strip_chars() == "")
             place = table.place(first_row + int(blank.arg_max() or 0))
+            name = column_name(role)
+            if name is not None:
+                raise DataError(f"{place}: no value for {quoted(name)} in this row; every item needs one: fill it in")
             raise DataError(f"{place}: no {role} in this row; every row needs one: fill it in or remove the row")
         return codes
 
@@ -328,19 +289,3 @@ def _range_problem(score: float, low: float, high: float) -> tuple[Part, ...]:
         Argument("score_range", next(wider, (Blank("LOW"), Blank("HIGH")))),
         " if the metric is on that scale",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """A row that puts an item into another block than an earlier row did."""
-
-    table: Table
-    """The table with the row."""
-    row: int
-    """The row, from 0."""
-    item: int
-    """The code of the item."""
-    block: int
-    """The code of the block in this row."""
-    before: int
-    """The code of its block before."""

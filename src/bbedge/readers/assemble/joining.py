@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,17 @@ import polars as pl
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
+from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
+from bbedge.readers.scales import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint, open_table
 from bbedge.readers.tables.columns import Role, chosen_columns, find_roles, is_seed
 from bbedge.readers.tables.frames import Frame
+from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, with_columns
+from bbedge.readers.tables.metrics import MetricTable
 from bbedge.readers.tables.wide import WideTable, as_wide
 from bbedge.text import quoted, shown_path
 
@@ -52,6 +56,10 @@ class Rows:
     """What the logs say about scores that are missing."""
     sources: Sources
     """The files."""
+    described: Described = field(default_factory=Described)
+    """What is asked for about the items."""
+    score_range: tuple[float, float] | None = None
+    """The scale that the scores had before they were mapped, if they were."""
 
 
 def join_rows(
@@ -61,23 +69,33 @@ def join_rows(
     score_range: tuple[float, float] | None,
     columns: Mapping[str, str] | None,
     choices: Choices,
+    described: Described | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Rows:
     """Read everything. Without a score range, scores are neither checked against one nor mapped."""
     chosen = chosen_columns(columns, blocks)
-    passes, watch = PassBook(), Watch()
+    passes, watch, wanted = PassBook(), Watch(), described or Described()
+    scales = _scales(choices, wanted, score_range)
     sources = find_sources([os.fspath(each) for each in given if isinstance(each, str | os.PathLike)], choices.format)
-    tables = _opened(given, sources, choices, blocks, score_range, passes, watch, chosen)
+    tables = _opened(given, sources, choices, blocks, score_range, passes, watch, chosen, wanted, scales)
     logs = [table for table in tables if isinstance(table, LogTable)]
     _check_options(tables, logs, chosen, choices)
-    roles = [_roles(table, chosen, blocks) for table in tables]
-    for role in ("replicate", "block"):
+    if not any(isinstance(table, LogTable | MetricTable) for table in tables):
+        scales = None
+    found = [wanted.in_table(table) for table in tables]
+    wanted.check_found(tables, found)
+    roles = [_roles(table, chosen, blocks, its) for table, its in zip(tables, found, strict=True)]
+    for role in ("replicate", "block", ORIGINAL):
         _check_alike(tables, roles, role)
 
-    coder = Coder(score_range=score_range)
+    # The scales of metrics map the scores before they are coded.
+    coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
     check_copies(passes)
+    if scales is not None:
+        scales.check_used()
+    check_headline(coder, choices.metrics)
     if logs:
         number_replicates(coder, passes)
     names = ", ".join(table.name for table in tables)
@@ -98,11 +116,29 @@ def join_rows(
         and (len(logs) < len(tables) or choices.replicate_from is not None),
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
-        notes=(*_log_notes(logs, passes, watch, replicates), *_wide_notes(tables, choices), *sources.notes()),
+        notes=(
+            *_log_notes(logs, passes, watch, replicates),
+            *(scales.notes() if scales is not None else ()),
+            *_wide_notes(tables, choices),
+            *sources.notes(),
+        ),
         runs=passes.identities(),
         gaps=watch.gaps(),
         sources=sources,
+        described=wanted,
+        score_range=score_range if scales is None else scales.score_range,
     )
+
+
+def _scales(choices: Choices, described: Described, score_range: tuple[float, float] | None) -> MetricScales | None:
+    """The scales of metrics, where they may have several; None also where scores are kept as they are."""
+    if score_range is None:
+        if choices.metric_ranges:
+            raise DomainError(Choice("metric_ranges"), " has no effect here: scores are kept as they are; leave it out")
+        return None
+    if METRIC in described.names or choices.metric_ranges:
+        return MetricScales(ranges=choices.metric_ranges, usual=score_range)
+    return None
 
 
 def number_replicates(coder: Coder, passes: PassBook) -> None:
@@ -138,6 +174,8 @@ def _opened(
     passes: PassBook,
     watch: Watch,
     chosen: Mapping[Role, str],
+    described: Described,
+    scales: MetricScales | None,
 ) -> list[Table]:
     frames = [
         (position, each) for position, each in enumerate(given, start=1) if not isinstance(each, str | os.PathLike)
@@ -154,6 +192,8 @@ def _opened(
                     score_range=score_range or (0.0, 1.0),
                     passes=passes,
                     watch=watch,
+                    described=described.names,
+                    scales=scales,
                 )
             )
         else:
@@ -166,32 +206,48 @@ def _opened(
                 "pandas or Arrow table"
             )
         tables.append(Frame(table=each, name=f"frame {position}" if len(frames) > 1 else "frame"))
-    return [_maybe_wide(table, choices, chosen) for table in tables]
+    return [_by_metric(_maybe_wide(table, choices, chosen, described), described, scales) for table in tables]
 
 
-def _maybe_wide(table: Table, choices: Choices, chosen: Mapping[Role, str]) -> Table:
+def _maybe_wide(table: Table, choices: Choices, chosen: Mapping[Role, str], described: Described) -> Table:
     if isinstance(table, LogTable) or choices.format == "table":
         return table
-    return as_wide(table, chosen=chosen, asked=choices.format == "wide") or table
+    return as_wide(table, chosen=chosen, asked=choices.format == "wide", described=described.names) or table
 
 
-def _roles(table: Table, chosen: Mapping[Role, str], blocks: str | None) -> dict[Role, str]:
+def _by_metric(table: Table, described: Described, scales: MetricScales | None) -> Table:
+    if METRIC not in described.names or isinstance(table, LogTable) or METRIC not in described.in_table(table):
+        return table
+    return MetricTable(table, scales)
+
+
+def _roles(table: Table, chosen: Mapping[Role, str], blocks: str | None, described: Sequence[str]) -> dict[Role, str]:
     if isinstance(table, LogTable | WideTable):
         return table.roles()
-    return find_roles(table.columns(), table=table.name, chosen=chosen, blocks=blocks)
+    if isinstance(table, MetricTable):
+        return {**_roles(table.inner, chosen, blocks, described), ORIGINAL: "item"}
+    found = find_roles(table.columns(), table=table.name, chosen=chosen, blocks=blocks, described=described)
+    return with_columns(found, described, table=table.name)
 
 
 def _check_options(
     tables: Sequence[Table], logs: Sequence[LogTable], chosen: Mapping[Role, str], choices: Choices
 ) -> None:
     """Refuse options that would have no effect: they were given for a reason."""
-    if not logs and choices.any_for_logs:
+    by_metric = any(isinstance(table, MetricTable) for table in tables)
+    needless = None if logs else choices.any_for_logs(metrics=by_metric)
+    if needless is not None:
         raise DomainError(
-            choices.any_for_logs,
+            needless,
             f" is for logs, and {tables[0].name} is a table; name its columns with ",
             Argument("columns"),
             ", for instance ",
             Argument("columns", {"score": "accuracy"}),
+        )
+    plain = [table.name for table in tables if not isinstance(table, LogTable | MetricTable)]
+    if choices.metric_ranges and plain:
+        raise DomainError(
+            Choice("metric_ranges"), f" is for metrics, and {plain[0]} names none; convert the logs, or read them alone"
         )
     columns = [role for role in chosen if role != "block"]
     if len(logs) == len(tables) and columns:
@@ -232,6 +288,8 @@ def _check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], r
     """Raise if some tables have the role and others do not: what the others mean would be a guess."""
     having = [table.name for table, its_roles in zip(tables, roles, strict=True) if role in its_roles]
     lacking = [table.name for table, its_roles in zip(tables, roles, strict=True) if role not in its_roles]
+    if having and lacking and role == ORIGINAL:
+        raise FormatError(f"{lacking[0]}: no column {METRIC}, but {having[0]} has one; add the column")
     if having and lacking:
         raise FormatError(
             f"{lacking[0]}: no {role} column, but {having[0]} has one; add the column or name it with ",

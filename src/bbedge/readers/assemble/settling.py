@@ -17,6 +17,7 @@ from bbedge.readers.assemble.gaps import Gaps
 from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.incomplete import ERROR_KINDS, IncompletePolicy, Treatment
 from bbedge.readers.logs.table import LogTable
+from bbedge.readers.tables.metrics import without_metrics
 from bbedge.readers.tables.wide import WideTable
 from bbedge.text import counted, quoted
 
@@ -34,7 +35,7 @@ def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[n
     cells, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint8)]
     for chunk in coder.chunks:
         rows = np.flatnonzero(np.isnan(chunk.scores()))
-        if not len(rows) or isinstance(chunk.table, WideTable):
+        if not len(rows) or isinstance(without_metrics(chunk.table), WideTable):
             continue
         cells.append(grid.cells(chunk)[rows])
         if isinstance(chunk.table, LogTable):

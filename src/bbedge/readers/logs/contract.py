@@ -48,6 +48,8 @@ class Run:
     """Settings that all runs of one model should have in common, such as the temperature."""
     lower_is_better: frozenset[str] = frozenset()
     """Metrics of which the log says that less is better."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """What else the header of the log says, by name and key: ``{"eval": {"task_args": {"subject": "law"}}}``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

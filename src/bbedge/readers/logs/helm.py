@@ -66,6 +66,7 @@ def _run(spec: Mapping[str, Any]) -> Run:
             }
         ),
         sampling=settings({name: adapter.get(name) for name in ("temperature", "max_tokens", "num_outputs")}),
+        fields={"run_spec": spec},
     )
 
 

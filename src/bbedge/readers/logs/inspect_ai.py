@@ -114,6 +114,7 @@ def _run(header: Mapping[str, Any], path: str) -> Run:
         sampling=settings(
             {name: config.get(name) for name in ("temperature", "top_p", "max_tokens", "system_message")}
         ),
+        fields={"eval": described},
     )
 
 

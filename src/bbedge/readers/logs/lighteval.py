@@ -100,6 +100,7 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
             for metric in (metrics if isinstance(metrics, list) else [])
             if mapping(metric).get("higher_is_better") is False
         ),
+        fields={"config": of_task},
     )
 
 

@@ -96,6 +96,7 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
             }
         ),
         lower_is_better=frozenset(metric for metric, higher in better.items() if higher is False),
+        fields={"config": of_task},
     )
 
 

@@ -53,6 +53,7 @@ def _run(spec: Mapping[str, Any]) -> Run:
         protocol=settings(
             {"eval": spec.get("eval_name"), "split": spec.get("split"), "most samples": config.get("max_samples")}
         ),
+        fields={"spec": spec},
     )
 
 

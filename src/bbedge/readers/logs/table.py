@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,12 @@ from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choi
 from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
+from bbedge.readers.logs.metrics import EveryMetric, check_direction
 from bbedge.readers.logs.registry import open_log
 from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.scales import MetricScales
 from bbedge.readers.tables.columns import Role, names_from_objects
+from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, metric_item
 from bbedge.text import listed, quoted, shown, shown_path
 
 _ROWS = 1 << 16
@@ -41,6 +44,8 @@ class LogTable:
         score_range: tuple[float, float],
         passes: PassBook,
         watch: Watch,
+        described: Sequence[str] = (),
+        scales: MetricScales | None = None,
     ) -> None:
         self.path, self.reader, self.choices = path, reader, choices
         self.name = shown_path(path)
@@ -53,6 +58,9 @@ class LogTable:
         self._metric: str | None = None
         self._filter: str | None = None
         self._models: dict[int, str] = {}
+        self._scales = scales
+        self._every = EveryMetric(self.log, choices, name=self.name) if METRIC in described else None
+        self.described = tuple(self._described(described)) if described else ()
 
     def columns(self) -> tuple[str, ...]:
         """The roles that a log fills."""
@@ -60,8 +68,23 @@ class LogTable:
 
     def roles(self) -> dict[Role, str]:
         """Every role is a column of its own name."""
-        roles: tuple[Role, ...] = ("model", "item", "replicate", "score")
-        return {role: role for role in (*roles, "block")} if self.blocks else {role: role for role in roles}
+        roles: tuple[Role, ...] = ("model", "item", "replicate", "score", *(("block",) if self.blocks else ()))
+        of_metric = (ORIGINAL,) if self._every is not None else ()
+        return {role: role for role in (*roles, *of_metric, *map(column_key, self.described))}
+
+    def field_names(self) -> list[str]:
+        """The fields of the first sample and of the header that could describe its item."""
+        sample = next(iter(self.log.samples()), None)
+        if sample is None:
+            return []
+        return [name for name, _ in field_paths({**sample.fields, **_header(sample.run)})]
+
+    def _described(self, names: Sequence[str]) -> Iterator[str]:
+        """Those of the item columns that the log has, by its first sample."""
+        first = next(iter(self.log.samples()), None)
+        for name in names:
+            if name == METRIC or (first is not None and _field(first, name) is not None):
+                yield name
 
     def models(self) -> list[tuple[str, str | None]]:
         """The path with what the log calls each of its models."""
@@ -75,20 +98,15 @@ class LogTable:
         for sample in self.log.samples():
             if not self._counts(sample):
                 continue
-            model = self._model(sample.run)
-            self._places.append(sample.place)
-            self._watch.add(sample, model, self._at)
-            columns["model"].append(model)
-            columns["item"].append(sample.item)
-            columns["replicate"].append(self._replicate(sample, model))
-            score = self._score(sample)
-            if score is None:
-                self._failed.append(len(self._places) - 1)
-                self._kinds.append(ERROR_KINDS.index(sample.kind_of_failure))
-            columns["score"].append(score)
-            if self.blocks:
-                columns["block"].append(self._block(sample, self.blocks))
-            if len(columns["item"]) == _ROWS:
+            self._watch.add(sample, self._model(sample.run), self._at)
+            for row in self._rows(sample):
+                self._places.append(sample.place)
+                for role, values in columns.items():
+                    values.append(row[role])
+                if row["score"] is None:
+                    self._failed.append(len(self._places) - 1)
+                    self._kinds.append(ERROR_KINDS.index(sample.kind_of_failure))
+            if len(columns["item"]) >= _ROWS:
                 yield self._frame(columns)
                 columns = {role: [] for role in roles}
         if columns["item"]:
@@ -119,6 +137,44 @@ class LogTable:
                 for role, values in columns.items()
             }
         )
+
+    def _rows(self, sample: Sample) -> Iterator[dict[Role, str | float | None]]:
+        """The row of a sample, or a row for each of its metrics."""
+        model = self._model(sample.run)
+        row: dict[Role, str | float | None] = {
+            "model": model,
+            "item": sample.item,
+            "replicate": self._replicate(sample, model),
+        }
+        if self.blocks:
+            row["block"] = self._block(sample, self.blocks)
+        for name in self.described:
+            if name != METRIC:
+                row[column_key(name)] = self._column(sample, name)
+        if self._every is None:
+            yield {**row, "score": self._score(sample)}
+            return
+        block = row.get("block", sample.item)
+        for metric in self._every.of(sample, self._chosen):
+            check_direction(metric, sample.run, self._scales, name=self.name)
+            of_metric: dict[Role, str | float | None] = {
+                "item": metric_item(sample.item, metric),
+                "score": self._number(sample, metric, sample.scores.get(metric)),
+                "block": block,
+                ORIGINAL: sample.item,
+                column_key(METRIC): metric,
+            }
+            yield {**row, **of_metric}
+
+    def _column(self, sample: Sample, name: str) -> str:
+        value = _field(sample, name)
+        if value is None or not value.strip():
+            raise DataError(
+                f"{self._at(sample)}: no field {quoted(name)}, which the first sample of the log has; every item needs "
+                "a value: choose another field, or list the items and their values with ",
+                Argument("items", Blank("FILE")),
+            )
+        return value
 
     def _counts(self, sample: Sample) -> bool:
         """Whether the sample was scored under the filter that counts."""
@@ -157,13 +213,19 @@ class LogTable:
                 )
             self._watch.unscored += 1
             return None
-        value: Value = sample.scores[self._metric]
+        return self._number(sample, self._metric, sample.scores[self._metric])
+
+    def _number(self, sample: Sample, metric: str, value: Value) -> float | None:
+        if sample.error is not None:
+            return None
         if value is None:
             self._watch.unscored += 1
             return None
+        if self._scales is not None:
+            return self._scales.mapped(metric, value, place=lambda: self._at(sample))
         if isinstance(value, bool) and not self._unit:
             raise DataError(
-                f"{self._at(sample)}: metric {quoted(self._metric)} is right or wrong, which fits no other "
+                f"{self._at(sample)}: metric {quoted(metric)} is right or wrong, which fits no other "
                 "scale than 0 to 1; leave ",
                 Argument("score_range"),
                 " out",
@@ -189,11 +251,7 @@ class LogTable:
                 ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
-        if metric in sample.run.lower_is_better:
-            raise FormatError(
-                f"{self.name}: the log says that less is better for the metric {quoted(metric)}; scores must be better "
-                "when they are higher: choose another metric, or convert the log and invert the scores"
-            )
+        check_direction(metric, sample.run, self._scales, name=self.name)
         return metric
 
     def _model(self, run: Run) -> str:
@@ -268,3 +326,13 @@ class LogTable:
 
     def _place(self, number: int) -> str:
         return f"{self.name}:{number}" if self.log.counts == "line" else f"{self.name}: sample {number}"
+
+
+def _field(sample: Sample, name: str) -> str | None:
+    """A field of the sample, or of the header of its log."""
+    found = field_at(sample.fields, name)
+    return field_at(_header(sample.run), name) if found is None else found
+
+
+def _header(run: Run) -> dict[str, Any]:
+    return {**run.fields, **({"task": run.task} if run.task else {})}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Literal, NoReturn, get_args
@@ -83,9 +83,16 @@ def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dic
 
 
 def find_roles(
-    found: Sequence[str], *, table: str, chosen: Mapping[Role, str], blocks: str | None = None
+    found: Sequence[str],
+    *,
+    table: str,
+    chosen: Mapping[Role, str],
+    blocks: str | None = None,
+    described: Collection[str] = (),
 ) -> dict[Role, str]:
     """The column of every role in a table with these columns; optional roles can be absent.
+
+    ``described`` are columns that describe the items: where several could have a role, they are not meant.
 
     >>> find_roles(["Model", "task_id", "score"], table="a.csv", chosen={})
     {'model': 'Model', 'item': 'task_id', 'score': 'score'}
@@ -107,7 +114,7 @@ def find_roles(
                 )
             roles[role] = chosen[role]
             continue
-        name = _by_name(found, role, table=table, taken=set(chosen.values()))
+        name = _by_name(found, role, table=table, taken=set(chosen.values()), described=described)
         if name is not None:
             roles[role] = name
         elif role not in OPTIONAL:
@@ -127,12 +134,15 @@ def repeated_names(names: Sequence[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def _by_name(found: Sequence[str], role: Role, *, table: str, taken: set[str]) -> str | None:
+def _by_name(
+    found: Sequence[str], role: Role, *, table: str, taken: set[str], described: Collection[str]
+) -> str | None:
     if role in found and role not in taken:
         return role
     free = [name for name in found if name not in taken]
     canonical = [name for name in free if name.strip().casefold() == role]
     matching = canonical or [name for name in free if name.strip().casefold() in ALIASES[role]]
+    matching = [name for name in matching if name not in described] or matching
     if len(matching) > 1:
         raise FormatError(
             f"{table}: columns {listed(matching)} could each be the {role}; pass ",

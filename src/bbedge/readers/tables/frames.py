@@ -44,6 +44,12 @@ class ParquetFile(TableFile):
         with self._readable():
             return tuple(self._scan().collect_schema().names())
 
+    def plain_columns(self) -> tuple[str, ...]:
+        """The names of the columns whose values are texts, numbers or the like."""
+        with self._readable():
+            schema = self._scan().collect_schema()
+        return tuple(name for name, kind in schema.items() if not (kind.is_nested() or kind in (pl.Binary, pl.Object)))
+
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some rows at a time."""
         first = 0

@@ -18,9 +18,11 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import limits_in_force
+from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.opening import json_object, lines, lines_if_plain, pieces
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ROLES, Role, names_from_objects, scores_from_objects
+from bbedge.readers.tables.item_columns import is_of_item
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
@@ -46,15 +48,31 @@ class JsonLinesFile(TableFile):
             raise FormatError(f"{self.name}: no rows; expected one JSON object with model, item and score per line")
         return tuple(found)
 
+    def field_names(self) -> tuple[str, ...]:
+        """The paths of keys to texts and numbers of the first objects, also inside other objects."""
+        found: dict[str, None] = {}
+        for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS):
+            found.update((name, None) for name, _ in field_paths(self._object(text, line)))
+        return tuple(found)
+
+    def has_field(self, path: str) -> bool:
+        """Whether one of the first objects has a value at a path of keys joined by dots."""
+        return any(
+            field_at(self._object(text, line), path) is not None
+            for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS)
+        )
+
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, piece by piece."""
         line = 1
         kind: ScoreType = pl.Float64
         other: ScoreType = pl.Boolean
+        described = [key for role, key in roles.items() if is_of_item(role)]
+        nested = bool(described) and not set(described) <= set(self.columns())
         for chunk in self._whole_lines():
             if not chunk.isspace():
-                table = _parsed(chunk, roles, kind)
-                if table is None:
+                table = None if nested else _parsed(chunk, roles, kind)
+                if table is None and not nested:
                     # The next piece most likely holds scores of the same kind as this one.
                     kind, other = other, kind
                     table = _parsed(chunk, roles, kind)
@@ -98,7 +116,7 @@ class JsonLinesFile(TableFile):
 
     def _check_keys(self, chunk: bytes, roles: Mapping[Role, str], table: pl.DataFrame, first_line: int) -> None:
         """Raise if an object has the key of a role twice: polars would keep the first value."""
-        if len(roles) > len(ROLES):
+        if sum(not is_of_item(role) for role in roles) > len(ROLES):
             # A wide table: so many keys are found faster by reading every object again.
             for line, text in enumerate(chunk.split(b"\n"), start=first_line):
                 if text.strip():
@@ -124,7 +142,7 @@ class JsonLinesFile(TableFile):
                 row = self._object(text, line)
                 at.append(line)
                 for role, key in roles.items():
-                    values[role].append(row.get(key))
+                    values[role].append(field_at(row, key) if is_of_item(role) and key not in row else row.get(key))
 
         def fail(row: int, problem: str) -> NoReturn:
             raise DataError(f"{self.name}:{at[row]}: {problem}")

@@ -10,6 +10,7 @@ import polars as pl
 from bbedge.errors import FormatError
 from bbedge.readers.assemble.coding import Table
 from bbedge.readers.tables.columns import ALIASES, Role, repeated_names
+from bbedge.readers.tables.item_columns import column_key
 from bbedge.text import listed, quoted
 
 _CELLS = 1 << 20
@@ -20,7 +21,8 @@ _LEAST = 8
 class WideTable:
     """A wide table that is read like a long one.
 
-    ``kept`` are the columns that are not scores: the model or the item of the row, the replicate, the block;
+    ``kept`` are the columns that are not scores: the model or the item of the row, the replicate, the block, and
+    columns that describe the items where the rows are items;
     ``across`` is what the columns of scores are: items or models.
     """
 
@@ -77,10 +79,13 @@ class WideTable:
         return f"{self.inner.place(first + below)}, column {quoted(self.scored[column])}"
 
 
-def as_wide(table: Table, *, chosen: Mapping[Role, str], asked: bool) -> WideTable | None:
+def as_wide(
+    table: Table, *, chosen: Mapping[Role, str], asked: bool, described: Sequence[str] = ()
+) -> WideTable | None:
     """The table as a wide one, if it has a model or an item column and neither of the other nor scores.
 
     Asked for, it is one or an error. Otherwise it must have so many columns of scores that it cannot be a summary.
+    ``described`` are columns that describe the items: in a table with a row per item they are not models.
     """
     found = table.columns()
     repeated = repeated_names(found)
@@ -106,6 +111,8 @@ def as_wide(table: Table, *, chosen: Mapping[Role, str], asked: bool) -> WideTab
     across: Role = "item" if down[0] == "model" else "model"
     if across == "item":
         by_role.pop("block", None)
+    else:
+        by_role |= {column_key(name): name for name in described if name in found}
     scored = tuple(name for name in found if name not in by_role.values())
     usual = {*ALIASES["item"], *ALIASES["score"]}
     if not asked and (len(scored) < _LEAST or any(name.strip().casefold() in usual for name in scored)):

@@ -1,0 +1,60 @@
+"""Every metric of a log as a score of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bbedge.errors import Blank, FormatError
+from bbedge.readers.choices import Choice, Choices
+from bbedge.readers.logs.contract import Log, Run, Sample
+from bbedge.readers.scales import MetricScales
+from bbedge.text import listed, quoted, shown
+
+
+class EveryMetric:
+    """The metrics of a log by task, found before its samples are read for their scores.
+
+    A sample that failed has no metrics, but its scores are missing, so it must be known which ones they are.
+    """
+
+    def __init__(self, log: Log, choices: Choices, *, name: str) -> None:
+        self._name, self._choices = name, choices
+        found: dict[str, dict[str, None]] = {}
+        for sample in log.samples():
+            found.setdefault(sample.run.task, {}).update(dict.fromkeys(filter(choices.has_metric, sample.scores)))
+        self._of_task = {task: tuple(metrics) for task, metrics in found.items()}
+        self._checked: set[str] = set()
+
+    def of(self, sample: Sample, check: Callable[[Sample], object]) -> tuple[str, ...]:
+        """The metrics that a sample is scored by; ``check`` refuses a sample without the metric of the headline."""
+        every = self._of_task[sample.run.task]
+        if not every:
+            left_out = f" besides {listed(self._choices.without_metrics)}" if self._choices.without_metrics else ""
+            raise FormatError(
+                f"{self._name}: no sample of this log has a metric{left_out}, so that its scores cannot be matched "
+                "with those of other logs; repeat the run, or leave the log out"
+            )
+        if sample.error is not None or not sample.scores:
+            return every
+        if self._choices.metrics and sample.run.task not in self._checked:
+            check(sample)
+            self._checked.add(sample.run.task)
+        return tuple(name for name in every if name in sample.scores)
+
+
+def check_direction(metric: str, run: Run, scales: MetricScales | None, *, name: str) -> None:
+    """Refuse a metric of which the log says that less is better, unless its declared range says so too."""
+    if metric not in run.lower_is_better or (scales is not None and scales.is_mirrored(metric)):
+        return
+    said = f"{name}: the log says that less is better for the metric {quoted(metric)}"
+    if scales is not None and metric in scales.ranges:
+        worst, best = scales.ranges[metric]
+        raise FormatError(
+            f"{said}, but its range from {worst:g} (worst) to {best:g} (best) says that more is; correct ",
+            Choice("metric_ranges", {shown(metric): (best, worst)}),
+        )
+    raise FormatError(
+        f"{said}; declare its worst and its best possible value with ",
+        Choice("metric_ranges", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
+        ", so that its scores are mirrored, or choose another metric",
+    )
