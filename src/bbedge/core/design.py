@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.checks import check_choice, check_names, check_weights
+from bbedge.core.design_content import design_content
 from bbedge.core.family import Family
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.stakes import (
@@ -42,8 +43,6 @@ EDITIONS: dict[str, int] = {"bb-edge": 1, "bb-edge-x": 2}
 
 MARGIN_SHARE = 0.2
 """The part of alpha that ``bb-edge-x`` spends on margins."""
-
-_HASH_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,53 +375,8 @@ class Design:
 
     @property
     def content(self) -> dict[str, object]:
-        """The design as plain values, in the one form that is hashed.
-
-        Models, items and blocks are sorted and blocks lose their labels, so that the order of rows in a file and
-        the spelling of block names make no difference. A stake rule stands for its values: they follow from the
-        rest of the design, up to the last bit of a platform's logarithm.
-        """
-        members: dict[str, list[str]] = {}
-        for item, block in zip(self.items, self.blocks, strict=True):
-            members.setdefault(block, []).append(item)
-        stakes: object = self.stakes.rule
-        if self.stakes.rule == "given":
-            stakes = {"values": list(self.stakes.values), "weights": list(self.stakes.weights)}
-        family: dict[str, object] = {"kind": self.family.kind, "candidate": sorted(self.family.candidate)}
-        if self.family.newcomer is not None:
-            family["newcomer"] = self.family.newcomer
-        # What most designs do not say is left out, so that designs hashed by earlier versions keep their hash.
-        said: dict[str, object] = {} if self.copies == "refuse" else {"copies": self.copies}
-        if self.edition > 1:
-            said |= {"edition": self.edition, "margin_share": self.margin_share, "holm": self.holm}
-        if self.planned is not None:
-            said["planned"] = self.planned
-        if self.weights is not None:
-            said["weights"] = dict(zip(self.items, self.weights, strict=True))
-        if self.share != 1.0:
-            said["share"] = self.share
-        if self.views:
-            said["views"] = {
-                view.name: {
-                    "share": view.share,
-                    "weights": {i: w for i, w in zip(self.items, view.weights, strict=True) if w},
-                }
-                for view in self.views
-            }
-        if self.gaps != "refuse":
-            said["gaps"] = self.gaps
-        return said | {
-            "version": _HASH_VERSION,
-            "models": sorted(self.models),
-            "blocks": sorted(sorted(block) for block in members.values()),
-            "alpha": self.alpha,
-            "tau": self.tau,
-            "evidence": self.evidence,
-            "prediction": self.prediction,
-            "stakes": stakes,
-            "family": family,
-            "score_range": list(self.score_range),
-        }
+        """The design as plain values, in the one form that is hashed: see :mod:`bbedge.core.design_content`."""
+        return design_content(self)
 
     @property
     def hash(self) -> str:
