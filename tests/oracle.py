@@ -342,15 +342,21 @@ def entry_times(planned: int | None = None) -> list[int]:
 
 
 def staggered(
-    looks: Sequence[dict[tuple[int, int], Sequence[float]]],
+    looks: Sequence[dict[tuple[int, ...], Sequence[float]]],
     entries: Sequence[int],
     weights: Sequence[float],
     alpha: float,
-) -> list[set[tuple[int, int]]]:
+    shares: Sequence[float] = (1.0,),
+) -> list[set[tuple[int, ...]]]:
     """What stands after every look, by trying every set of directions that are not certified.
 
-    ``looks`` holds, per replicate and direction, the logarithm of the evidence of every stake.
+    ``looks`` holds, per replicate and direction, the logarithm of the evidence of every stake. A direction is two
+    models, or the number of a view, whose share is its weight in every sum, and two models.
     """
+
+    def share(e: tuple[int, ...]) -> float:
+        return shares[e[0]] if len(e) == 3 else 1.0
+
     times = sorted(set(entries))
     rho = {k: math.fsum(w for w, e in zip(weights, entries, strict=True) if e == k) for k in times}
 
@@ -358,15 +364,15 @@ def staggered(
         inside = [math.exp(x) * w for x, w, e in zip(logs, weights, entries, strict=True) if e == k]
         return math.fsum(inside) / rho[k]
 
-    certified: set[tuple[int, int]] = set()
+    certified: set[tuple[int, ...]] = set()
     history = []
     for r, now in enumerate(looks, start=1):
         while True:
             rest = sorted(set(now) - certified)
             left_side = dict.fromkeys(rest, math.fsum(rho[k] for k in times if k >= r))
             for k in (k for k in times if k < r):
-                x = [group(now[e], k) for e in rest]
-                d = [1.0 if k == 0 else group(looks[k - 1][e], k) for e in rest]
+                x = [share(e) * group(now[e], k) for e in rest]
+                d = [share(e) * (1.0 if k == 0 else group(looks[k - 1][e], k)) for e in rest]
                 least = dict.fromkeys(rest, math.inf)
                 for chosen in range(1, 1 << len(rest)):
                     inside = [i for i in range(len(rest)) if chosen >> i & 1]
@@ -379,8 +385,9 @@ def staggered(
             if not new:
                 break
             certified |= new
-            models = range(1 + max(max(e) for e in now))
-            reach = closure([[(a, b) in certified for b in models] for a in models])
-            certified |= {(a, b) for a, b in now if reach[a][b]}
+            models = range(1 + max(max(e[-2:]) for e in now))
+            for view in {e[:-2] for e in now}:
+                reach = closure([[(*view, a, b) in certified for b in models] for a in models])
+                certified |= {e for e in now if e[:-2] == view and reach[e[-2]][e[-1]]}
         history.append(set(certified))
     return history

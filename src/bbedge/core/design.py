@@ -216,11 +216,11 @@ class Design:
         run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
         restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
         ``copies`` says whether replicates that repeat earlier ones score by score count; if not, they are refused.
-        ``weights`` holds one weight per item, at least 0 and on any scale: the means that are compared are weighted.
-        ``views`` names further means that are compared under the same ``alpha``, each with its weights; one without any
-        weight is left out. ``shares`` says what they have of ``alpha``, as :func:`~bbedge.core.views.allot_shares`
-        explains; the main view is called ``headline`` there. With ``gaps="worst-case"`` a score may be missing (NaN):
-        it then counts against whichever model it could help.
+        ``weights`` holds one weight per item, at least 0 and on any scale: the means that are compared are weighted; if
+        all are the same, that is the design without weights. ``views`` names further means that are compared under the
+        same ``alpha``, each with its weights; one without any weight is left out. ``shares`` says what they have of
+        ``alpha``, as :func:`~bbedge.core.views.allot_shares` explains; the main view is called ``headline`` there. With
+        ``gaps="worst-case"`` a score may be missing (NaN): it then counts against whichever model it could help.
 
         For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of
         replicates that are planned, if that was decided without looking at scores, ``holm`` and ``edition`` override
@@ -242,6 +242,9 @@ class Design:
         edition = EDITIONS[method] if edition is None else edition
         if margin_share is None:
             margin_share = MARGIN_SHARE if edition > 1 else 0.0
+        if weights is not None and len(set(weights)) == 1 and weights[0] > 0.0:
+            check_weights(weights, items)
+            weights = None
         others = {name: tuple(map(float, given)) for name, given in (views or {}).items() if any(given)}
         parts = allot_shares(
             tuple(others), {k: v for k, v in (shares or {}).items() if k not in (views or {}) or k in others}
