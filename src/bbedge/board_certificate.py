@@ -12,9 +12,10 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.certificate.board_shape import BoardDesignRecord, BoardRecord, Claim
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
-from bbedge.certificate.shape import BoardDesignRecord, BoardRecord, Claim, Document
+from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, stood
 from bbedge.core.history import MOST_MODELS, History, Recorder
 from bbedge.core.leaderboard import Leaderboard
@@ -99,7 +100,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
         replace(leaderboard, history=_recorded(board, epoch) if history else None),
         notes=notes(board, epoch),
         board=_record(board, epoch),
-        standing_looks=standing_looks(board, leaderboard, epoch),
+        standing_looks=lambda each: standing_looks(board, each, epoch),
     )
 
 

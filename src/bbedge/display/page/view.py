@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from bbedge._version import __version__
+from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.shape import BoardRecord, Document
+from bbedge.certificate.shape import Document
 from bbedge.certificate.units import rank
 from bbedge.display.page.charts import Chart, evidence_chart, pairs_chart
 from bbedge.display.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_matrix

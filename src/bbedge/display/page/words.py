@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.shape import BoardRecord
 from bbedge.display.promise import level, measure, promise, shares
 from bbedge.text import counted, listed
 
