@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bbedge.core.eholm import log_threshold
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard, LookCount, run
 from bbedge.core.scores import Scores
+from bbedge.core.views import category_weights
 
 
 def drawn(means: list[float], *, names: list[str] | None = None, items: int = 80, replicates: int = 3) -> Scores:
@@ -104,3 +106,22 @@ def circular() -> Leaderboard:
         first_certified=edges.astype(np.int64),
         looks=looked(2, graph),
     )
+
+
+def suite(
+    names: tuple[str, ...] = ("code", "math"), *, models: int = 5, items: int = 40, seed: int = 5, **options: object
+) -> Leaderboard:
+    """A leaderboard with a view for each name, whose items they are; models do not rank alike in all of them."""
+    rng = np.random.default_rng(seed)
+    skill = np.linspace(0.85, 0.25, models)
+    chance = np.concatenate([np.tile(rng.permutation(skill)[:, None], items) for _ in names], axis=1)
+    chance = 0.6 * np.tile(skill[:, None], chance.shape[1]) + 0.4 * chance
+    values = (rng.random((4, *chance.shape)) < chance).astype(float)
+    labels = [name for name in names for _ in range(items)]
+    scores = Scores.of(
+        values, models=[f"m{i:02}" for i in range(models)], items=[f"q{i}" for i in range(chance.shape[1])]
+    )
+    design = scores.design(views=category_weights(labels), **options)
+    headline, *views = (run(part, scores.panels()) for part in design.parts)
+    named = tuple(replace(view, name=each.name) for view, each in zip(views, design.views, strict=True))
+    return replace(headline, design=design, views=named)

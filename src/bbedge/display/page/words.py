@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.promise import level, measure, promise, shares
+from bbedge.display.promise import covers, level, measure, promise, shares
+from bbedge.display.scope import items
 from bbedge.text import counted, listed
 
 
@@ -41,20 +42,17 @@ class Words:
     def of(cls, certificate: Certificate) -> Words:
         """The sentences of a certificate."""
         content, design = certificate.content, certificate.content.design
-        items = counted(content.items, "item")
-        if design.blocks.count < content.items:
-            items += f" in {counted(design.blocks.count, 'block')}"
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         board = content.board or None
         alpha = board.design.alpha if board else design.alpha
         return cls(
-            summary=f"{counted(size, 'model')} · {items} · {counted(certificate.replicates, 'replicate')}",
+            summary=f"{counted(size, 'model')} · {items(certificate)} · {counted(certificate.replicates, 'replicate')}",
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
-            promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
+            promise=f"{promise(certificate)} {covers(certificate)} {shares(certificate)}",
             joint=design.is_joint,
             measure=measure(certificate).capitalize(),
             blocks=_blocks(design.blocks.count, design.blocks.sizes),

@@ -1,0 +1,161 @@
+"""The views of a certificate: written, read and checked as the headline is, and shown by every display."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.frames import model_frame, pairs_frame
+from bbedge.certificate.schema import schema
+from bbedge.certificate.shape import Conclusions
+from bbedge.core.conclusions import GapCount
+from bbedge.errors import DesignError, FormatError
+from unit.certificate.documents import certified, drawn, suite
+
+SUITE = suite()
+DOCUMENT = json.loads(to_json(certificate(SUITE)))
+
+
+def changed(*path, to):
+    content = copy.deepcopy(DOCUMENT)
+    holder = content
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = to
+    return content
+
+
+def test_a_view_has_the_keys_of_the_headline():
+    assert [view["name"] for view in DOCUMENT["views"]] == ["code", "math"]
+    assert [view["share"] for view in DOCUMENT["views"]] == [0.25, 0.25]
+    assert DOCUMENT["design"]["share"] == 0.5
+    there = [key for key in Conclusions.__struct_fields__ if key in DOCUMENT]
+    for view in DOCUMENT["views"]:
+        assert [key for key in view if key in Conclusions.__struct_fields__] == there
+        assert view["weights"] == {"items": 40, "largest": 1 / 40}
+        assert view["blocks"] == {"count": 40, "sizes": [1] * 40}
+
+
+def test_a_view_says_what_its_leaderboard_says():
+    for view in SUITE.views:
+        alone = json.loads(to_json(certificate(view)))
+        written = next(each for each in DOCUMENT["views"] if each["name"] == view.name)
+        assert (alone["view"], alone["design"]["share"]) == (view.name, 0.25)
+        for key in Conclusions.__struct_fields__:
+            # The open pairs of all views together are as many as the headline lists.
+            assert written.get(key) == alone.get(key) or key == "outlook", key
+        assert written["stake_values"] == alone["design"]["stake_values"]
+
+
+def test_what_is_written_follows_the_schema_and_is_read_as_it_was():
+    jsonschema.validate(DOCUMENT, schema())
+    assert to_json(Certificate.of(DOCUMENT).content) == to_json(certificate(SUITE))
+
+
+@pytest.mark.parametrize("shown", ["current", "standing"])
+def test_a_view_is_a_certificate_of_its_own(shown):
+    made = Certificate.made(SUITE, shown=shown)
+    read = Certificate.of(DOCUMENT, shown=shown)
+    for whole in (made, read):
+        assert whole.name is None
+        assert [view.name for view in whole.views] == ["code", "math"]
+        view = whole.view("math")
+        assert view.headline is whole
+        assert view.views == ()
+        graph = SUITE.view("math").standing if shown == "standing" else SUITE.view("math").current
+        places = [SUITE.design.models.index(name) for name in view.names]
+        assert view.ranks.rank_intervals == tuple(graph.rank_intervals[i] for i in places)
+        assert np.array_equal(view.graph.above, graph.above[np.ix_(places, places)])
+        assert view.content.design.share == 0.25
+        assert view.to_json() == whole.to_json()
+    for ours, theirs in zip(made.views, read.views, strict=True):
+        assert model_frame(ours).equals(model_frame(theirs))
+        assert pairs_frame(ours).equals(pairs_frame(theirs))
+        assert np.allclose(ours.pairs.log_thresholds, theirs.pairs.log_thresholds, equal_nan=True)
+        assert str(ours.name) in repr(ours)
+
+
+def test_an_unknown_view_is_refused_with_the_names_of_those_that_exist():
+    with pytest.raises(DesignError, match="'maths' is not a view of this certificate; its views are 'code', 'math'"):
+        Certificate.of(DOCUMENT).view("maths")
+    with pytest.raises(DesignError, match="it has no views besides the headline"):
+        Certificate.made(certified(drawn([0.9, 0.5]))).view("math")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (changed("views", 1, "name", to="code"), "a name that is not theirs alone"),
+        (changed("views", 1, "name", to="headline"), "a name that is not theirs alone"),
+        (changed("views", 1, "share", to=0.5), "more than all of alpha"),
+        (changed("views", 0, "blocks", "sizes", 0, to=2), "view 'code': .* 'weights.items' is not what follows"),
+        (changed("views", 0, "weights", "largest", to=0.01), "view 'code': .* 'weights' and 'items' do not agree"),
+        (changed("views", 0, "stake_weights", to=[1.0]), "view 'code': .* not of one length"),
+        (changed("views", 1, "models", 0, "tier", to=2), "view 'math': .* 'tier of m00' is not what follows"),
+        (changed("views", 1, "log_w", 4, 0, to=9.0), "view 'math': .* no edge, and its evidence reaches"),
+        (changed("views", 1, "counts", "edges", to=1), "view 'math': .* 'counts.edges' is not what follows"),
+    ],
+)
+def test_a_view_that_contradicts_itself_or_the_headline_is_refused(content, what):
+    with pytest.raises(FormatError, match=f"x.json.*{what}"):
+        Certificate.of(content, source="x.json")
+
+
+def test_a_view_of_other_models_is_refused():
+    text = json.dumps(DOCUMENT["views"][1]).replace('"m00"', '"other"')
+    with pytest.raises(FormatError, match="the models of view 'math' are not those of the headline"):
+        Certificate.of(changed("views", 1, to=json.loads(text)))
+
+
+def test_many_views_of_many_models_list_no_pairs():
+    history = json.loads(to_json(certificate(SUITE, most_cells=100)))
+    assert [view["history"] for view in history["views"]] == [None, None]
+    assert all(view["log_e"] for view in history["views"])
+    counts = json.loads(to_json(certificate(SUITE, most_cells=49)))
+    assert counts["log_e"] == DOCUMENT["log_e"]
+    for view, whole in zip(counts["views"], DOCUMENT["views"], strict=True):
+        assert view["log_e"] is view["edges"] is view["top_k"] is None
+        assert view["models"] == whole["models"]
+    read = Certificate.of(counts)
+    assert read.view("math").pairs is None
+    assert read.view("math").ranks.rank_intervals == Certificate.of(DOCUMENT).view("math").ranks.rank_intervals
+
+
+def test_weights_of_the_headline_are_summed_up():
+    scores = drawn([0.9, 0.5, 0.2])
+    weights = [3.0] + [1.0] * 59 + [0.0] * 20
+    content = json.loads(to_json(certificate(certified(scores, weights=weights))))
+    assert content["design"]["weights"] == {"items": 60, "largest": 3 / 62}
+    assert content["items"] == 80
+    assert sum(content["design"]["blocks"]["sizes"]) == 60
+    jsonschema.validate(content, schema())
+    mean = float(np.average(scores.values.mean(axis=0)[0], weights=weights))
+    assert Certificate.of(content).means[0] == pytest.approx(mean, abs=1e-12)
+
+
+def test_missing_scores_are_counted():
+    gaps = GapCount(of_models=(0, 3, 0, 1, 0), resolved_if_means=8)
+    content = json.loads(to_json(certificate(replace(SUITE, gaps=gaps))))
+    assert content["gaps"] == {"cells": 4, "models": {"m01": 3, "m03": 1}, "resolved_if_means": 8}
+    jsonschema.validate(content, schema())
+    assert Certificate.of(content).document == content
+    for change, what in (
+        ({"cells": 5}, "'gaps.cells' is not what follows"),
+        ({"resolved_if_means": 11}, "more than there are pairs"),
+        ({"models": {"m01": 3, "m09": 1}}, "'gaps' names a model that is not there"),
+    ):
+        with pytest.raises(FormatError, match=what):
+            Certificate.of(content | {"gaps": content["gaps"] | change})
+
+
+def test_what_is_not_used_is_not_written():
+    content = json.loads(to_json(certificate(certified(drawn([0.9, 0.5]), method="bb-edge-x"))))
+    assert not {"views", "view", "gaps"} & set(content)
+    assert not {"share", "weights", "gaps"} & set(content["design"])
