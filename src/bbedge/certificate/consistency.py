@@ -223,7 +223,8 @@ class _PairCheck(ModelCheck):
                     self.refuse(f"'outlook' and 'margins' do not agree on {self.pair(a, b)}")
             if not _close(each.log_e, float(log_e[a, b])) or log_e[b, a] > log_e[a, b]:
                 self.refuse(f"'outlook' and 'log_e' do not agree on {self.pair(a, b)}")
-            if each.log_threshold > (self._document.log_threshold or 0.0) * (1.0 + AT_THRESHOLD):
+            highest = self._document.log_threshold or 0.0
+            if each.log_threshold > highest + AT_THRESHOLD * abs(highest):
                 self.refuse(f"'outlook' gives {self.pair(a, b)} a threshold above 'log_threshold'")
 
     def _named(self, members: tuple[int, ...] | None) -> frozenset[str] | None:

@@ -177,9 +177,8 @@ def _thresholds(views: Sequence[_Tested]) -> Sequence[Matrix]:
         return wealth or [view.log_e for view in views]
     if len(views) == 1:
         return [np.full(views[0].log_e.shape, log_threshold(views[0].log_e, level))]
-    shares = np.array([view.share for view in views])[:, None, None]
-    found: Matrix = weighted_log_thresholds(np.stack([view.log_e for view in views]), shares, level)
-    return list(found)
+    bars = weighted_log_thresholds([view.log_e for view in views], [view.share for view in views], level)
+    return [np.full(view.log_e.shape, bar) for view, bar in zip(views, bars, strict=True)]
 
 
 def _there(matrix: Matrix | None) -> Matrix:

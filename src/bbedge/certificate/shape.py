@@ -133,7 +133,7 @@ class Prospect(Record, frozen=True, kw_only=True):
     log_e: Number
     """The evidence of the model that is ahead."""
     log_threshold: Number
-    """What it must reach."""
+    """What it must reach; of staggered e-Holm, less where a stake has entered after the direction had lost evidence."""
     more_replicates: tuple[Positive, Positive] | None
     """From and to: a forecast without guarantee; null where the evidence does not grow or a model was stopped."""
     within: tuple[Number | None, Number | None] | UnsetType = UNSET
@@ -142,8 +142,8 @@ class Prospect(Record, frozen=True, kw_only=True):
     """Whether an earlier look decided the pair, and that stands."""
 
     def __post_init__(self) -> None:
-        if not self.log_threshold > 0.0:
-            raise ValueError("'log_threshold' is not above zero")
+        if self.log_threshold <= 0.0 and self.log_threshold <= self.log_e:
+            raise ValueError("'log_threshold' is not above zero, nor above 'log_e'")
         if self.more_replicates is not None and self.more_replicates[0] > self.more_replicates[1]:
             raise ValueError("'more_replicates' is not a range")
 

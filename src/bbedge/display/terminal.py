@@ -223,7 +223,7 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
     if first < second:
         a, b, first, second = b, a, second, first
     log_e = float(pairs.log_e[a, b])
-    share = min(max(0.0, log_e) / float(pairs.log_thresholds[a, b]), 0.99)
+    share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
     within = units.at_least(float(pairs.margins[a, b]), "+"), units.at_most(-float(pairs.margins[b, a]), "+")
     return [
         Text(certificate.labels[a]),

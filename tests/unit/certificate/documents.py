@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 
@@ -121,7 +120,4 @@ def suite(
     scores = Scores.of(
         values, models=[f"m{i:02}" for i in range(models)], items=[f"q{i}" for i in range(chance.shape[1])]
     )
-    design = scores.design(views=category_weights(labels), **options)
-    headline, *views = (run(part, scores.panels()) for part in design.parts)
-    named = tuple(replace(view, name=each.name) for view, each in zip(views, design.views, strict=True))
-    return replace(headline, design=design, views=named)
+    return run(scores.design(views=category_weights(labels), **options), scores.panels())

@@ -16,6 +16,8 @@ from bbedge.certificate.frames import model_frame, pairs_frame
 from bbedge.certificate.schema import schema
 from bbedge.certificate.shape import Conclusions
 from bbedge.core.conclusions import GapCount
+from bbedge.core.leaderboard import certify
+from bbedge.core.views import category_weights
 from bbedge.errors import DesignError, FormatError
 from unit.certificate.documents import certified, drawn, suite
 
@@ -80,6 +82,66 @@ def test_a_view_is_a_certificate_of_its_own(shown):
         assert pairs_frame(ours).equals(pairs_frame(theirs))
         assert np.allclose(ours.pairs.log_thresholds, theirs.pairs.log_thresholds, equal_nan=True)
         assert str(ours.name) in repr(ours)
+
+
+METHODS = {
+    "published": {"method": "bb-edge"},
+    "first edition": {"method": "bb-edge-x", "edition": 1},
+    "direct": {"method": "bb-edge-x", "holm": "direct"},
+    "staggered": {"method": "bb-edge-x"},
+    "of sets": {"method": "bb-edge-x", "candidate": ["m00", "m02"]},
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_agrees_with_itself_in_every_view(method, seed):
+    leaderboard = suite(("a", "b", "c"), items=60, seed=seed, shares={"a": 0.1, "b": 0.3}, tau=0.01, **METHODS[method])
+    made = Certificate.made(leaderboard)
+    read = Certificate.of(json.loads(made.to_json()))
+    for ours, theirs in zip((made, *made.views), (read, *read.views), strict=True):
+        assert np.allclose(ours.pairs.log_thresholds, theirs.pairs.log_thresholds, equal_nan=True, rtol=1e-9)
+        assert np.array_equal(ours.graph.edges, theirs.graph.edges)
+    assert len({tuple(view.names) for view in made.views}) > 1
+
+
+@pytest.mark.parametrize("method", ["published", "first edition", "direct"])
+def test_the_evidence_of_one_view_moves_the_threshold_of_the_others(method):
+    content = json.loads(to_json(certificate(suite(items=60, **METHODS[method]))))
+    a, b = content["models"][0]["name"], content["models"][1]["name"]
+    rows = [model["name"] for model in content["views"][0]["models"]]
+    log_e = content["views"][0]["log_e"]
+    weakest = min((value, i, j) for i, row in enumerate(log_e) for j, value in enumerate(row) if value is not None)
+    log_e[weakest[1]][weakest[2]] = 2.9
+    assert {a, b} <= set(rows)
+    with pytest.raises(FormatError, match="'log_threshold' is not what follows|threshold"):
+        Certificate.of(content)
+
+
+@pytest.mark.parametrize("method", ["published", "direct"])
+def test_edges_are_checked_as_far_as_possible_where_a_view_lists_no_pairs(method):
+    leaderboard = suite(items=60, **METHODS[method])
+    content = json.loads(to_json(certificate(leaderboard, most_cells=0)))
+    read = Certificate.of(content)
+    assert np.nanmax(read.pairs.log_thresholds) == content["log_threshold"]
+    for worse in ({"log_threshold": 1.0}, {"log_threshold": None}):
+        with pytest.raises(FormatError, match="'log_threshold' is not what follows"):
+            Certificate.of(content | worse)
+    alone = json.loads(to_json(certificate(leaderboard.view("math"))))
+    assert Certificate.of(alone).name == "math"
+
+
+def test_missing_scores_of_a_real_run_agree_with_the_evidence():
+    rng = np.random.default_rng(4)
+    values = (rng.random((4, 4, 80)) < np.array([0.9, 0.7, 0.5, 0.2])[None, :, None]).astype(float)
+    values[rng.random(values.shape) < 0.05] = np.nan
+    values[2:, 3] = np.nan
+    labels = ["a"] * 50 + ["b"] * 30
+    scores = replace(drawn([0.5] * 4, replicates=4), values=values, gaps="worst-case")
+    made = certify(scores, views=category_weights(labels)).certificate()
+    assert made.content.design.gaps == "worst-case"
+    assert made.content.gaps.cells == int(np.isnan(values).sum())
+    assert Certificate.of(made.document).document == made.document
 
 
 def test_an_unknown_view_is_refused_with_the_names_of_those_that_exist():

@@ -148,7 +148,8 @@
     }
     const prospect = prospects.get(Math.min(a, b) * size + Math.max(a, b));
     if (doc.log_threshold) {
-      const share = Math.min(99, Math.round((100 * Math.max(0, ...tested)) / (prospect ? prospect.log_threshold : doc.log_threshold)));
+      const most = Math.max(0, ...tested), limit = prospect ? prospect.log_threshold : doc.log_threshold;
+      const share = most ? Math.min(99, Math.round((100 * most) / limit)) : 0;
       parts.push(`evidence ${share} % of the threshold`);
     }
     return parts.join(" \u00b7 ");

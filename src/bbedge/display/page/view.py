@@ -229,8 +229,12 @@ def _known(end: float | None) -> float:
 
 
 def share(log_e: float, log_threshold: float) -> int:
-    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open."""
-    return min(99, round(100 * max(0.0, log_e) / log_threshold))
+    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open.
+
+    >>> share(2.0, 4.0), share(-5.0, -1.0)
+    (50, 0)
+    """
+    return min(99, round(100 * log_e / log_threshold)) if log_e > 0.0 else 0
 
 
 def more_replicates(interval: tuple[int, int] | None) -> str:
