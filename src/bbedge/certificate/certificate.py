@@ -163,6 +163,7 @@ class Certificate:
         *,
         shown: Shown,
         leaderboards: Sequence[Leaderboard | None] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Certificate:
         """The certificate of the parts and of their views; what is given comes for each of them, the headline first."""
         ranks = parts.ranks[shown]
@@ -170,11 +171,12 @@ class Certificate:
         order = tuple(sorted(range(len(parts.names)), key=lambda i: (tier[i], i)))
         names = tuple(parts.names[i] for i in order)
         made = leaderboards or [None] * (1 + len(parts.views))
+        labels = labels or dict(zip(names, display_names(names), strict=True))  # the same in all views
         return cls(
             content=parts.document,
             shown=shown,
             names=names,
-            labels=tuple(display_names(names)),
+            labels=tuple(labels[name] for name in names),
             means=tuple(parts.document.models[i].mean for i in order),
             ranks=Ranks(n_better=ranks.n_better[list(order)], n_worse=ranks.n_worse[list(order)]),
             pairs=pairs[0] and pairs[0].ordered(order),
@@ -182,7 +184,7 @@ class Certificate:
             source=parts.source,
             leaderboard=made[0],
             others=tuple(
-                cls._of(view, [its_pairs], shown=shown, leaderboards=[its])
+                cls._of(view, [its_pairs], shown=shown, leaderboards=[its], labels=labels)
                 for view, its_pairs, its in zip(parts.views, pairs[1:], made[1:], strict=True)
             ),
         )

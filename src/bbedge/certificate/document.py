@@ -17,7 +17,7 @@ from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
 from bbedge.certificate.shape import Conclusions, Document, ViewRecord
 from bbedge.certificate.standing import Stood, look_of, stood
-from bbedge.certificate.values import Matrix, Pair, TopSets
+from bbedge.certificate.values import Matrix, Pair, Record, TopSets
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
@@ -153,8 +153,8 @@ def _conclusions(
     return {key: getattr(record, key) for key in Conclusions.__struct_fields__}
 
 
-def plain(document: Document | Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
-    """The document as dictionaries, lists, texts and numbers."""
+def plain(document: Record | Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
+    """The document, or a part of it, as dictionaries, lists, texts and numbers."""
     return msgspec.to_builtins(document, enc_hook=_rows)
 
 
