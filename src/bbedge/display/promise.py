@@ -25,11 +25,6 @@ def promise(certificate: Certificate) -> str:
     return f"{probability} each, all certified {certified} and all margins hold, {often}."
 
 
-def covers(certificate: Certificate) -> str:
-    """What the guarantee covers together."""
-    return f"This covers all pairs{', all views' if has_views(certificate) else ''} and all looks together."
-
-
 def shares(certificate: Certificate) -> str:
     """How alpha is shared between certificates and margins, and between views."""
     design = certificate.content.design

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
-from bbedge.display.promise import covers, promise, shares
+from bbedge.display.promise import promise, shares
 from bbedge.display.scope import items, missing, view_lines
 from bbedge.text import counted, display_names, listed, shown
 
@@ -308,7 +308,7 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
     for topic, text in (
         (
             "guarantee",
-            f"{promise(certificate)} {covers(certificate)} {shares(certificate)} You may stop "
+            f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)} You may stop "
             "at any time. Rank 2-4 means: at best second, at worst fourth.",
         ),
         (

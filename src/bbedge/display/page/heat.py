@@ -13,7 +13,7 @@ MOST_CELLS = 20_000
 """The number of cells of the table; models beyond are left out."""
 SHADES = 7
 """Cells have so many shades, the best ranks the darkest."""
-_FEW, _SHORT = 8, 12  # columns, and letters of their names, that fit side by side
+_ROOM = 100  # letters of the names of columns that fit side by side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Cell:
 
     text: str
     """Its rank interval."""
-    shade: int
-    """From 0, for the worst ranks, to one less than ``SHADES``."""
+    shade: int | None
+    """From 0, for the worst ranks, to one less than ``SHADES``; ``None`` if every rank is possible."""
     sure: bool
     """Whether a single rank is certified."""
 
@@ -92,7 +92,7 @@ class Heat:
             corner="Model" if down is models else "View",
             columns=tuple(across),
             rows=tuple(HeatRow(head=head, cells=tuple(cells)) for head, cells in zip(down, table, strict=True)),
-            steep=len(across) > _FEW or max(len(head.text) for head in across) > _SHORT,
+            steep=len(across) * max(len(head.text) for head in across) > _ROOM,
             n_models=kept,
             n_views=len(views),
             left_out=size - kept,
@@ -115,5 +115,6 @@ def address(name: str | None) -> str:
 
 def _cell(interval: tuple[int, int], size: int) -> Cell:
     best, worst = interval
-    place = ((best + worst) / 2 - 1) / max(1, size - 1)
-    return Cell(text=rank(interval), shade=round((SHADES - 1) * (1.0 - place)), sure=best == worst)
+    place = ((best + worst) / 2 - 1) / (size - 1)
+    shade = None if interval == (1, size) else round((SHADES - 1) * (1.0 - place))
+    return Cell(text=rank(interval), shade=shade, sure=best == worst)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.promise import covers, level, measure, promise, shares
+from bbedge.display.promise import level, measure, promise, shares
 from bbedge.display.scope import items, missing
 from bbedge.text import counted, listed, shown
 
@@ -56,7 +56,7 @@ class Words:
             pilot=_pilot(certificate),
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
             risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
-            promise=f"{promise(certificate)} {covers(certificate)} {shares(certificate)}",
+            promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
             measure=measure(certificate).capitalize(),
             blocks=_blocks(design.blocks.count, design.blocks.sizes),
