@@ -12,7 +12,7 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
-from bbedge.certificate.board_shape import BoardDesignRecord, BoardRecord, Claim
+from bbedge.certificate.board_shape import BoardDesignRecord, BoardHeadline, BoardRecord, BoardViews, Claim
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
 from bbedge.certificate.shape import Document
@@ -106,7 +106,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
 
 def _record(board: Board, epoch: int) -> BoardRecord:
     return BoardRecord(
-        design=BoardDesignRecord(**cast("dict[str, Any]", board.design.content)),
+        design=_design_record(board),
         design_hash=board.registration,
         head=board.head,
         events=len(board.events),
@@ -129,6 +129,14 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for stage in each.stages
         ),
     )
+
+
+def _design_record(board: Board) -> BoardDesignRecord:
+    content = dict(cast("dict[str, Any]", board.design.content))
+    for key, record in (("headline", BoardHeadline), ("views", BoardViews)):
+        if key in content:
+            content[key] = record(**content[key])
+    return BoardDesignRecord(**content)
 
 
 def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:

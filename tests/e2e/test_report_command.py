@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bbedge as package
+from unit.certificate.documents import suite
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demo" / "scores.csv"
@@ -55,6 +56,29 @@ def test_certify_and_report_make_the_same_page(bbedge, tmp_path, certificate):
     assert straight.read_bytes() == later.read_bytes()
     assert embedded(later) == json.loads(certificate.read_text())
     assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("suite") / "suite.json"
+    path.write_text(suite(("code", "math")).to_json(), encoding="ascii")
+    return path
+
+
+def test_a_view_is_shown_where_it_is_asked_for(bbedge, tmp_path, whole):
+    view = package.Certificate.of(json.loads(whole.read_text())).view("math")
+    page, badge, edges, ranks = (tmp_path / name for name in ("p.html", "b.svg", "e.csv", "r.svg"))
+    assert bbedge("report", whole, "--html", page, "--view", "math").code == 0
+    assert '<option value="2" selected>math<' in page.read_text()
+    assert embedded(page) == json.loads(whole.read_text())
+    assert bbedge("figure", "badge", whole, badge, "--model", "m00", "--view", "math").code == 0
+    assert "in math</text>" in badge.read_text()
+    assert bbedge("figure", "graph", whole, edges, "--view", "math").code == 0
+    assert len(edges.read_text().splitlines()) == 1 + view.graph.n_edges
+    assert bbedge("figure", "views", whole, ranks).code == 0
+    done = bbedge("figure", "ranks", whole, ranks, "--view", "maths")
+    assert done.code == 2
+    assert "'maths' is not a view of this certificate; its views are 'code', 'math'" in " ".join(done.err.split())
 
 
 def test_a_pilot_s_page_says_what_it_tested(bbedge, tmp_path):

@@ -6,8 +6,32 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from bbedge.certificate.values import Count, Hash, Level, Names, NotNegative, Number, Positive, Record, Text
+from bbedge.certificate.values import Count, Hash, Level, Names, NotNegative, Number, Positive, Record, Share, Text
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
+
+
+class BoardHeadline(Record, frozen=True, kw_only=True):
+    """The means that the headline of a board compares: over all items, unless a column is named."""
+
+    macro: str | UnsetType = UNSET
+    """The column of categories whose means have the same weight."""
+    weights: str | UnsetType = UNSET
+    """The column with the weight of each item."""
+    share: Share | UnsetType = UNSET
+    """Its part of every level, beside views."""
+
+
+class BoardViews(Record, frozen=True, kw_only=True):
+    """The rule by which every epoch of a board has views."""
+
+    column: str | UnsetType = UNSET
+    """The column of categories, each of which is a view."""
+    weights: dict[str, str] | UnsetType = UNSET
+    """Views by name, each with the column of its weights."""
+    shares: dict[str, Share] | UnsetType = UNSET
+    """The part of every level that single views have."""
+    others: NotNegative | UnsetType = UNSET
+    """What all other views have together, in equal parts."""
 
 
 class BoardDesignRecord(Record, frozen=True, kw_only=True):
@@ -49,6 +73,12 @@ class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """The part of every level that margins spend."""
     planned: Positive | UnsetType = UNSET
     """The number of replicates that the stakes are made for."""
+    headline: BoardHeadline | UnsetType = UNSET
+    """The means that the headline compares; over all items with the same weight, if absent."""
+    views: BoardViews | UnsetType = UNSET
+    """The rule for other views; none, if absent."""
+    incomplete: Literal["worst-case", "zero"] | UnsetType = UNSET
+    """What a missing score does; it stops the command, if absent."""
 
 
 class Claim(Record, frozen=True, kw_only=True):

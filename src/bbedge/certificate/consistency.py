@@ -76,9 +76,10 @@ class _PairCheck(ModelCheck):
             a, b = crossed[0].tolist()
             self.refuse(f"the margins of {self.pair(a, b)} and of {self.pair(b, a)} exclude each other")
         means = np.array([np.nan if model.mean is None else model.mean for model in self._document.models])
+        apart: set[str | None] = set(self._document.stopped or ())
         if self._document.board:
-            apart = {*self._document.board.retired, *(claim.newcomer for claim in self._parts.claims)}
-            means[[name in apart for name in names]] = np.nan
+            apart |= {*self._document.board.retired, *(claim.newcomer for claim in self._parts.claims)}
+        means[[name in apart for name in names]] = np.nan
         slack += ROUNDING * max(abs(end) for end in self._ends)
         beyond = np.argwhere((margins > means[:, None] - means + slack) & ~raised)
         if len(beyond):

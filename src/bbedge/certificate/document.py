@@ -51,7 +51,8 @@ def certificate(
     """
     design, pilot = leaderboard.design, leaderboard.pilot
     candidate = design.family.candidate
-    stopped = board.retired if board else ()
+    early = _stopped(leaderboard)
+    stopped = board.retired if board else tuple(early)
     size, count = len(design.models), len(leaderboard.views)
     headline = _conclusions(leaderboard, stopped, standing_looks, whole=size <= most_models)
     views = [
@@ -74,6 +75,7 @@ def certificate(
         **headline,
         notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
         board=board or msgspec.UNSET,
+        stopped=early or msgspec.UNSET,
         view=leaderboard.name or msgspec.UNSET,
         views=tuple(map(_view, leaderboard.views, views)) or msgspec.UNSET,
     )
@@ -199,6 +201,12 @@ def _gaps(leaderboard: Leaderboard) -> shape.GapsRecord | msgspec.UnsetType:
         models={name: n for name, n in zip(leaderboard.design.models, gaps.of_models, strict=True) if n},
         resolved_if_means=gaps.resolved_if_means,
     )
+
+
+def _stopped(leaderboard: Leaderboard) -> dict[str, int]:
+    stops: Sequence[int] | None = getattr(leaderboard, "stops", None)
+    pairs = zip(leaderboard.design.models, stops or (), strict=bool(stops))
+    return {name: after for name, after in pairs if after < leaderboard.replicates}
 
 
 def _weights(design: Design) -> Weights:

@@ -52,6 +52,8 @@ class ModelCheck:
             self.refuse("'weights' and 'items' do not agree")
         if len(design.stake_weights) != len(design.stake_values):
             self.refuse("'stake_weights' and 'stake_values' are not of one length")
+        if any(after >= self._document.replicates for after in (self._document.stopped or {}).values()):
+            self.refuse("'stopped' names a model that has all replicates")
         if pilot is not None and pilot.k != len(set(pilot.candidate)):
             self.refuse("the pilot's 'candidate' does not have 'k' models")
         if not board:

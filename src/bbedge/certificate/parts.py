@@ -192,6 +192,7 @@ def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
     for key in ("top_k", "standing_top_k"):
         yield key, (names for names in (getattr(document, key) or {}).values() if names)
     yield "pilot", [document.pilot.candidate] if document.pilot else []
+    yield "stopped", [tuple(document.stopped or ())]
     yield "gaps", [tuple(document.gaps.models)] if document.gaps else []
     yield "outlook", [(each.ahead, each.behind) for each in document.outlook or ()]
 

@@ -235,6 +235,8 @@ class Closing(Conclusions, frozen=True, kw_only=True):
     """What a reader of the leaderboard should know besides its numbers."""
     board: BoardRecord | UnsetType = UNSET
     """The board that the leaderboard comes from."""
+    stopped: dict[str, Count] | UnsetType = UNSET
+    """Models that were stopped before the last replicate, and how many replicates each has; of a board, see retired."""
     view: Text | UnsetType = UNSET
     """The view that this is about, if it was taken out of a certificate by itself; its headline, if absent."""
     views: tuple[ViewRecord, ...] | UnsetType = UNSET
