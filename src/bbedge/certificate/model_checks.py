@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 import numpy as np
+from msgspec import UNSET
 
 from bbedge.certificate.parts import PREFIX, WHOLE, Parts, said
 from bbedge.certificate.standing import Shown
@@ -148,8 +149,11 @@ def check_views(parts: Parts) -> None:
     for each in parts.views:
         if set(each.names) != set(parts.names):
             check.refuse(f"the models of view {quoted(str(each.document.view))} are not those of the headline")
-    if sum(each.share for each in (parts, *parts.views)) > 1.0 + WHOLE:
+    together = sum(each.share for each in (parts, *parts.views))
+    if together > 1.0 + WHOLE:
         check.refuse("the shares of the views are more than all of alpha")
+    if together < 1.0 - WHOLE and parts.document.view is UNSET:
+        check.refuse("the shares of the views are less than all of alpha, so that a view is missing")
 
 
 def _tiers(ranks: Ranks) -> list[int]:

@@ -29,7 +29,7 @@ PAIRWISE = ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k"
 ADDED = ("log_w", "standing_unresolved", "standing_top_k")
 """The same, which certificates of earlier versions do not have."""
 WHOLE = 1e-9
-"""Shares may add up to this much more than one, by rounding."""
+"""Shares may add up to this much more or less than one, by rounding."""
 
 
 def said(record: Record, shown: Shown, key: str) -> Any:  # noqa: ANN401 - the type is that of the field

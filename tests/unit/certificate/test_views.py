@@ -165,6 +165,8 @@ def test_an_unknown_view_is_refused_with_the_names_of_those_that_exist():
         (changed("views", 1, "name", to="code"), "a name that is not theirs alone"),
         (changed("views", 1, "name", to="headline"), "a name that is not theirs alone"),
         (changed("views", 1, "share", to=0.5), "more than all of alpha"),
+        (changed("views", to=DOCUMENT["views"][:1]), "a view is missing"),
+        ({key: value for key, value in DOCUMENT.items() if key != "views"}, "a view is missing"),
         (changed("views", 0, "blocks", "sizes", 0, to=2), "view 'code': .* 'weights.items' is not what follows"),
         (changed("views", 0, "weights", "largest", to=0.01), "view 'code': .* 'weights' and 'items' do not agree"),
         (changed("views", 0, "stake_weights", to=[1.0]), "view 'code': .* not of one length"),
