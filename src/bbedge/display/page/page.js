@@ -75,7 +75,10 @@
   const choice = byId("view");
   if (choice) {
     choice.addEventListener("change", () => { location.hash = data.panels[Number(choice.value)].link; });
-    addEventListener("hashchange", () => { if (asked() >= 0) show(asked()); });
+    addEventListener("hashchange", () => {
+      if (asked() >= 0) show(asked());
+      else if (!location.hash) show(data.opened); // back at the address that the page was opened with
+    });
   }
   start();
   if (choice && asked() >= 0) show(asked());
