@@ -51,7 +51,7 @@ def _views(certificate: Certificate) -> str:
     """The other views, a line each."""
     lines = [
         f"<li><bdi>{escape(line.name)}</bdi>: {escape(line.certified)} certified, "
-        f"first <bdi>{escape(line.leader)}</bdi></li>"
+        f"leader so far <bdi>{escape(line.leader)}</bdi></li>"
         for line in view_lines(certificate)
     ]
     if not lines:

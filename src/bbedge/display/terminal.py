@@ -121,7 +121,7 @@ def _show_views(console: Console, certificate: Certificate, most_rows: int | Non
     table.add_column("view", overflow="fold")
     for column in ("share of alpha", "items", "certified"):
         table.add_column(column, justify="right")
-    table.add_column("first", overflow="fold")
+    table.add_column("leader so far", overflow="fold")
     for line in lines[:most_rows]:
         table.add_row(
             Text(line.name, style="bold"),
