@@ -12,9 +12,10 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.certificate.board_shape import BoardDesignRecord, BoardHeadline, BoardRecord, BoardViews, Claim
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
-from bbedge.certificate.shape import BoardDesignRecord, BoardRecord, Claim, Document
+from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, stood
 from bbedge.core.history import MOST_MODELS, History, Recorder
 from bbedge.core.leaderboard import Leaderboard
@@ -99,13 +100,13 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
         replace(leaderboard, history=_recorded(board, epoch) if history else None),
         notes=notes(board, epoch),
         board=_record(board, epoch),
-        standing_looks=standing_looks(board, leaderboard, epoch),
+        standing_looks=lambda each: standing_looks(board, each, epoch),
     )
 
 
 def _record(board: Board, epoch: int) -> BoardRecord:
     return BoardRecord(
-        design=BoardDesignRecord(**cast("dict[str, Any]", board.design.content)),
+        design=_design_record(board),
         design_hash=board.registration,
         head=board.head,
         events=len(board.events),
@@ -128,6 +129,14 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for stage in each.stages
         ),
     )
+
+
+def _design_record(board: Board) -> BoardDesignRecord:
+    content = dict(cast("dict[str, Any]", board.design.content))
+    for key, record in (("headline", BoardHeadline), ("views", BoardViews)):
+        if key in content:
+            content[key] = record(**content[key])
+    return BoardDesignRecord(**content)
 
 
 def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:

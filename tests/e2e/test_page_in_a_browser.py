@@ -21,7 +21,7 @@ from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from bbedge.display.page.payload import MOST_PLAIN
 from bbedge.display.page.view import MOST_ROWS
-from unit.certificate.documents import many, parted
+from unit.certificate.documents import many, parted, suite
 
 ROOT = Path(__file__).parents[2]
 NAMED = "BBEDGE_CHROMIUM"
@@ -386,3 +386,84 @@ def test_without_scripts_the_findings_are_there(opened, demo):
     assert it.page.locator(".open-pairs tbody tr").count() == len(document["standing_unresolved"]) > 0
     assert not it.page.locator("#download").is_visible()
     assert "How to read this" in it.page.locator("body").inner_text()
+
+
+NAMES = ("code", "law & order", HOSTILE[0], HOSTILE[3])
+
+
+def ranks_of(view: Certificate) -> list[str]:
+    return [rank(list(interval)) for interval in view.ranks.rank_intervals]
+
+
+@pytest.mark.parametrize("size", [6, MOST_PLAIN // 2])
+def test_the_switch_shows_another_view_and_the_address_says_which(opened, size):
+    whole = Certificate.made(suite(NAMES, models=size, items=60))
+    it = opened(render_page(whole))
+    page = it.scripted()
+    assert it.cells("rank") == ranks_of(whole)
+    choice = page.get_by_label("View", exact=True)
+    for place, view in enumerate(whole.views, start=1):
+        choice.select_option(str(place))
+        assert it.cells("rank") == ranks_of(view)
+        assert it.cells("model") == list(view.labels)
+        assert (
+            page.locator("#viewing").inner_text().endswith(f"{view.ranks.n_resolved} of {view.n_pairs} pairs certified")
+        )
+        assert page.evaluate("location.hash").startswith("#view=")
+        # What is selected in a view is about that view.
+        page.locator(".ranking tbody button").nth(0).click()
+        beaten = int(view.ranks.n_worse[0])
+        assert f"beats {beaten}," in page.locator("#spoken").inner_text()
+        page.keyboard.press("Escape")
+        assert page.locator("html.choosing").count() == 0
+    for view in (*whole.views[-2::-1], whole):
+        page.go_back()
+        assert it.cells("rank") == ranks_of(view)
+    choice.select_option("2")
+    choice.select_option("0")
+    assert it.cells("rank") == ranks_of(whole)
+    assert page.evaluate("location.hash") == "#headline"
+    assert page.evaluate("window.hit") is None
+    assert it.said == []
+
+
+def test_a_link_leads_to_a_view_and_the_keyboard_to_all_of_them(opened):
+    whole = Certificate.made(suite(NAMES, models=6, items=60))
+    it = opened(render_page(whole))
+    page = it.scripted()
+    page.goto(f"{page.url}#view=law%20%26%20order")
+    page.reload()
+    it.scripted()
+    law = whole.view("law & order")
+    assert it.cells("rank") == ranks_of(law)
+    assert page.locator(".heat [aria-current]").inner_text() == "law & order"
+    page.locator("#view").focus()
+    page.keyboard.press("ArrowUp")
+    assert it.cells("rank") == ranks_of(whole.view("code"))
+    page.get_by_role("link", name="law & order").focus()
+    page.keyboard.press("Enter")
+    assert it.cells("rank") == ranks_of(law)
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == whole.document
+    assert it.said == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_many_views_fit_and_their_table_scrolls_by_itself(opened, width):
+    whole = Certificate.made(suite(tuple(f"high_school_subject_{i:02}" for i in range(57)), models=4, items=8))
+    it = opened(render_page(whole), viewport={"width": width, "height": 800})
+    page = it.scripted()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".heat tbody tr").count() == 58
+    page.get_by_label("View", exact=True).select_option(label="high_school_subject_31")
+    assert it.cells("rank") == ranks_of(whole.view("high_school_subject_31"))
+    assert it.said == []
+
+
+def test_without_scripts_the_ranks_of_all_views_are_there(opened):
+    whole = Certificate.made(suite(NAMES, models=6, items=60))
+    it = opened(render_page(whole), java_script_enabled=False)
+    assert it.cells("rank") == ranks_of(whole)
+    assert it.page.locator(".heat tbody tr").count() == 6
+    assert it.page.locator("#view").is_hidden()

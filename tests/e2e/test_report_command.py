@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bbedge as package
+from unit.certificate.documents import suite
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demo" / "scores.csv"
@@ -55,6 +56,53 @@ def test_certify_and_report_make_the_same_page(bbedge, tmp_path, certificate):
     assert straight.read_bytes() == later.read_bytes()
     assert embedded(later) == json.loads(certificate.read_text())
     assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("suite") / "suite.json"
+    path.write_text(suite(("code", "math")).to_json(), encoding="ascii")
+    return path
+
+
+def test_a_view_is_shown_where_it_is_asked_for(bbedge, tmp_path, whole):
+    view = package.Certificate.of(json.loads(whole.read_text())).view("math")
+    page, badge, edges, ranks = (tmp_path / name for name in ("p.html", "b.svg", "e.csv", "r.svg"))
+    assert bbedge("report", whole, "--html", page, "--view", "math").code == 0
+    assert '<option value="2" selected>math<' in page.read_text()
+    assert embedded(page) == json.loads(whole.read_text())
+    assert bbedge("figure", "badge", whole, badge, "--model", "m00", "--view", "math").code == 0
+    assert "in math</text>" in badge.read_text()
+    assert bbedge("figure", "graph", whole, edges, "--view", "math").code == 0
+    assert len(edges.read_text().splitlines()) == 1 + view.graph.n_edges
+    assert bbedge("figure", "views", whole, ranks).code == 0
+    done = bbedge("figure", "ranks", whole, ranks, "--view", "maths")
+    assert done.code == 2
+    assert "'maths' is not a view of this certificate; its views are 'code', 'math'" in " ".join(done.err.split())
+
+
+def test_certify_shows_one_line_per_view_and_one_view_in_full(bbedge, tmp_path):
+    rng = np.random.default_rng(2)
+    rows = ["model,item,replicate,subject,score"]
+    for model, (in_code, in_math) in {"a": (0.9, 0.2), "b": (0.2, 0.9)}.items():
+        for run, item in product(range(3), range(80)):
+            subject, chance = ("code", in_code) if item < 40 else ("math", in_math)
+            rows.append(f"{model},q{item},{run},{subject},{int(rng.random() < chance)}")
+    table, whole, arrays = (tmp_path / name for name in ("t.csv", "c.json", "a.npz"))
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    brief = bbedge("certify", table, "--views", "subject", "--json", whole)
+    assert brief.code == 0, brief.err
+    assert re.search(r"^code +25 % +40 +1 of 1 pair +a, rank 1 *$", brief.out, re.MULTILINE)
+    assert re.search(r"^math +25 % +40 +1 of 1 pair +b, rank 1 *$", brief.out, re.MULTILINE)
+    math = ("certify", table, "--views", "subject", "--view", "math", "--expect", "b > a", "--arrays", arrays)
+    full = bbedge(*math, "--json", tmp_path / "again.json")
+    assert full.code == 0, full.err
+    assert "view math" in full.out.splitlines()[1]
+    assert (tmp_path / "again.json").read_bytes() == whole.read_bytes()
+    with np.load(arrays) as found:
+        assert found["models"].tolist() == ["b", "a"]
+        assert found["above"][0, 1]
+    assert bbedge("certify", table, "--views", "subject", "--expect", "b > a").code == 3
 
 
 def test_a_pilot_s_page_says_what_it_tested(bbedge, tmp_path):

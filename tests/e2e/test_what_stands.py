@@ -157,7 +157,7 @@ def check_page(page: str, expected: Expected, looks: list[Expected]) -> None:
     shares = [round(250.0 - 36.0 - look.pairs / 10 * (250.0 - 36.0 - 12.0), 1) for look in looks]
     assert heights == shares
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
-    assert data["looks"] == [[int(look.graph.edges.sum()), look.pairs] for look in looks]
+    assert data["panels"][0]["looks"] == [[int(look.graph.edges.sum()), look.pairs] for look in looks]
     curves = page.split('id="evidence-chart"')[1].split("</svg>")[0]
     kinds = re.findall(r'class="curve (\w+)".*?data-a="(\d)" data-b="(\d)"', curves)
     for kind, a, b in kinds:

@@ -6,8 +6,8 @@ Every display is made from it alone, so that what they show is what the JSON say
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -21,13 +21,14 @@ from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.reading import parsed, read_document
-from bbedge.certificate.shape import Document, Matrix
+from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, look_of, stood
 from bbedge.certificate.units import Units
+from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.errors import DomainError, FormatError
-from bbedge.text import counted, display_names, shown_path
+from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.text import counted, display_names, listed, quoted, shown, shown_path
 
 MOST_BYTES = 1 << 28
 """A certificate of 500 models, the most that list their pairs, has about 50 million."""
@@ -59,6 +60,19 @@ class Pairs:
             graph=leaderboard.standing if shown == "standing" else leaderboard.current,
             first_certified=leaderboard.first_certified,
         ).ordered(leaderboard.order())
+
+    @classmethod
+    def listed(cls, parts: Parts, log_thresholds: Matrix, shown: Shown) -> Pairs | None:
+        """What a document lists of its pairs; ``None`` if it lists none."""
+        if parts.pairs is None:
+            return None
+        return cls(
+            log_e=parts.pairs.log_e,
+            log_thresholds=log_thresholds,
+            margins=parts.pairs.margins,
+            graph=parts.pairs.graphs[shown],
+            first_certified=parts.pairs.first["standing"],
+        )
 
     def ordered(self, order: tuple[int, ...]) -> Pairs:
         """The same with the models in another order."""
@@ -98,11 +112,15 @@ class Certificate:
     """What it is called in messages."""
     leaderboard: Leaderboard | None
     """What it was made from; ``None`` if it was read."""
+    others: tuple[Certificate, ...] = ()
+    """The other views by themselves; :attr:`views` has them as parts of this certificate."""
+    headline: Certificate | None = None
+    """The certificate that this is a view of; ``None`` for the headline."""
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({counted(len(self.names), 'model')}, {counted(self.replicates, 'replicate')}: "
-            f"{self.ranks.n_resolved:,} of {self.n_pairs:,} pairs certified)"
+            f"Certificate({f'{shown(self.name)}: ' if self.name else ''}{counted(len(self.names), 'model')}, "
+            f"{counted(self.replicates, 'replicate')}: {self.ranks.n_resolved:,} of {self.n_pairs:,} pairs certified)"
         )
 
     @classmethod
@@ -112,17 +130,12 @@ class Certificate:
         """Check a document and read it. A document that contradicts itself is refused."""
         content = document if isinstance(document, Document) else read_document(document, source=source)
         parts = Parts.of(content, source=source)
-        check_consistency(parts, source=source)
-        pairs = None
-        if parts.pairs is not None:
-            pairs = Pairs(
-                log_e=parts.pairs.log_e,
-                log_thresholds=parts.log_thresholds(),
-                margins=parts.pairs.margins,
-                graph=parts.pairs.graphs[shown],
-                first_certified=parts.pairs.first["standing"],
-            )
-        return cls._of(parts, pairs, shown=shown, source=source)
+        check_consistency(parts)
+        thresholds = parts.log_thresholds()
+        if not parts.is_complete:  # then the largest is all that is known, and at least as large as each
+            thresholds = tuple(map(_at_most, (parts, *parts.views), thresholds))
+        pairs = [Pairs.listed(*each, shown) for each in zip((parts, *parts.views), thresholds, strict=True)]
+        return cls._of(parts, pairs, shown=shown)
 
     @classmethod
     def made(
@@ -135,35 +148,68 @@ class Certificate:
     ) -> Certificate:
         """The certificate of a leaderboard; ``document`` is what a board makes of it. It cannot contradict itself."""
         parts = Parts.of(certificate(leaderboard) if document is None else document, source=source)
-        pairs = None if parts.pairs is None else Pairs.of(leaderboard, shown)
-        return cls._of(parts, pairs, shown=shown, source=source, leaderboard=leaderboard)
+        leaderboards = (leaderboard, *leaderboard.views)
+        pairs = [
+            None if each.pairs is None else Pairs.of(made, shown)
+            for each, made in zip((parts, *parts.views), leaderboards, strict=True)
+        ]
+        return cls._of(parts, pairs, shown=shown, leaderboards=leaderboards)
 
     @classmethod
     def _of(
         cls,
         parts: Parts,
-        pairs: Pairs | None,
+        pairs: Sequence[Pairs | None],
         *,
         shown: Shown,
-        source: str,
-        leaderboard: Leaderboard | None = None,
+        leaderboards: Sequence[Leaderboard | None] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Certificate:
+        """The certificate of the parts and of their views; what is given comes for each of them, the headline first."""
         ranks = parts.ranks[shown]
         tier = {model: t for t, members in enumerate(ranks.tiers) for model in members}
         order = tuple(sorted(range(len(parts.names)), key=lambda i: (tier[i], i)))
         names = tuple(parts.names[i] for i in order)
+        made = leaderboards or [None] * (1 + len(parts.views))
+        labels = labels or dict(zip(names, display_names(names), strict=True))  # the same in all views
         return cls(
             content=parts.document,
             shown=shown,
             names=names,
-            labels=tuple(display_names(names)),
+            labels=tuple(labels[name] for name in names),
             means=tuple(parts.document.models[i].mean for i in order),
             ranks=Ranks(n_better=ranks.n_better[list(order)], n_worse=ranks.n_worse[list(order)]),
-            pairs=pairs and pairs.ordered(order),
+            pairs=pairs[0] and pairs[0].ordered(order),
             order=order,
-            source=source,
-            leaderboard=leaderboard,
+            source=parts.source,
+            leaderboard=made[0],
+            others=tuple(
+                cls._of(view, [its_pairs], shown=shown, leaderboards=[its], labels=labels)
+                for view, its_pairs, its in zip(parts.views, pairs[1:], made[1:], strict=True)
+            ),
         )
+
+    @property
+    def name(self) -> str | None:
+        """The name of the view that this is the certificate of; ``None`` for the headline."""
+        return self.content.view or None
+
+    @cached_property
+    def views(self) -> tuple[Certificate, ...]:
+        """The certificates of the other views, in the order of the design; see :meth:`view`."""
+        return tuple(replace(each, headline=self) for each in self.others)
+
+    def view(self, name: str) -> Certificate:
+        """The certificate of another view of the design, for instance of a category; every display takes it.
+
+        Its :meth:`to_json` is that of the whole certificate: what it says is under one alpha with all other views.
+        """
+        for each in self.views:
+            if each.name == name:
+                return each
+        names = [str(each.name) for each in self.views]
+        there = f"its views are {listed(names, limit=20)}" if names else "it has no views besides the headline"
+        raise DesignError(f"{self.source}: {quoted(name)} is not a view of this certificate; {there}")
 
     @property
     def document(self) -> dict[str, Any]:
@@ -178,8 +224,8 @@ class Certificate:
         return Pairs.of(self.leaderboard, self.shown).ordered(self.order)
 
     def to_json(self) -> str:
-        """The document as text."""
-        return to_json(self.content)
+        """The document as text; of a view, the whole document that it is part of."""
+        return to_json((self.headline or self).content)
 
     def to_html(self, title: str | None = None) -> str:
         """The whole page: one text that needs no network."""
@@ -303,6 +349,13 @@ class Certificate:
         # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
         edges = int(known.graph.path_lengths[better, worse]) if self.step and self.pairs else 1
         return self.units.lead(float(known.margins[better, worse]), edges * self.step)
+
+
+def _at_most(parts: Parts, log_thresholds: Matrix) -> Matrix:
+    if isinstance(parts.document.log_w, np.ndarray):
+        return log_thresholds  # which follow from the wealth alone
+    largest = np.nan if parts.document.log_threshold is None else parts.document.log_threshold
+    return np.where(np.isnan(log_thresholds), np.nan, largest)
 
 
 def read_certificate(path: Path, *, shown: Shown = "standing") -> Certificate:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec import UNSET
 
-from bbedge.certificate.model_checks import ROUNDING, ModelCheck
+from bbedge.certificate.model_checks import ROUNDING, ModelCheck, check_views
 from bbedge.certificate.parts import PREFIX, Mask, PairParts, Parts, said
 from bbedge.certificate.shape import Edge
 from bbedge.certificate.standing import Shown, look_of, stood
+from bbedge.certificate.values import Matrix
 from bbedge.core.closure import closure
 from bbedge.text import quoted
 
@@ -23,24 +24,29 @@ KEPT = 1e-4
 """The evidence of single looks is kept with four decimals."""
 
 
-def check_consistency(parts: Parts, *, source: str) -> None:
+def check_consistency(parts: Parts) -> None:
     """Refuse a certificate that contradicts itself, and say what contradicts what."""
-    check = ModelCheck(parts, source)
-    check.design()
-    check.models()
-    for shown in PREFIX:
-        check.conclusions(shown)
-    check.looks()
-    if parts.pairs is not None:
-        _PairCheck(parts, parts.pairs, source).all()
+    check_views(parts)
+    for each, thresholds in zip((parts, *parts.views), parts.log_thresholds(), strict=True):
+        check = ModelCheck(each)
+        check.design()
+        check.models()
+        for shown in PREFIX:
+            check.conclusions(shown)
+        check.looks()
+        check.gaps()
+        if each.pairs is not None:
+            _PairCheck(each, each.pairs, thresholds, exact=parts.is_complete).all()
 
 
 class _PairCheck(ModelCheck):
     """What a certificate that lists its pairs can be checked for besides."""
 
-    def __init__(self, parts: Parts, pairs: PairParts, source: str) -> None:
-        super().__init__(parts, source)
-        self._pairs = pairs
+    def __init__(self, parts: Parts, pairs: PairParts, thresholds: Matrix, *, exact: bool) -> None:
+        super().__init__(parts)
+        self._pairs, self._thresholds = pairs, thresholds
+        # Wealth is compared with the level alone; evidence with what follows from all evidence of all views.
+        self._exact = exact or isinstance(self._document.log_w, np.ndarray)
         self._tested: Mask = ~np.isnan(pairs.log_e)
         self._ends = self._document.design.score_range
         self._width = self._ends[1] - self._ends[0]
@@ -70,9 +76,10 @@ class _PairCheck(ModelCheck):
             a, b = crossed[0].tolist()
             self.refuse(f"the margins of {self.pair(a, b)} and of {self.pair(b, a)} exclude each other")
         means = np.array([np.nan if model.mean is None else model.mean for model in self._document.models])
+        apart: set[str | None] = set(self._document.stopped or ())
         if self._document.board:
-            apart = {*self._document.board.retired, *(claim.newcomer for claim in self._parts.claims)}
-            means[[name in apart for name in names]] = np.nan
+            apart |= {*self._document.board.retired, *(claim.newcomer for claim in self._parts.claims)}
+        means[[name in apart for name in names]] = np.nan
         slack += ROUNDING * max(abs(end) for end in self._ends)
         beyond = np.argwhere((margins > means[:, None] - means + slack) & ~raised)
         if len(beyond):
@@ -139,12 +146,13 @@ class _PairCheck(ModelCheck):
         In a method with memory they have reached it at some look, or follow from others that have.
         """
         log_e, edges = self._pairs.log_e, self._pairs.graphs["current"].edges
-        thresholds, memory = self._parts.log_thresholds(), self._document.design.has_memory
+        thresholds, memory = self._thresholds, self._document.design.has_memory
         if np.any(np.isnan(thresholds) == self._tested) or (edges & ~self._tested).any():
             self.refuse("'edges' or 'log_e' have a direction that is not tested")
         near = np.abs(log_e - thresholds) <= AT_THRESHOLD * (1.0 + np.abs(thresholds))
         reached = log_e >= thresholds
-        wrong = np.argwhere(self._tested & ~near & (reached & ~edges if memory else edges != reached))
+        missing, unfounded = reached & ~edges & self._exact, edges & ~reached & (not memory)
+        wrong = np.argwhere(self._tested & ~near & (missing | unfounded))
         if len(wrong):
             a, b = wrong[0].tolist()
             beside = "an edge, and its evidence does not reach" if edges[a, b] else "no edge, and its evidence reaches"
@@ -157,9 +165,9 @@ class _PairCheck(ModelCheck):
                     self.refuse(f"{self.pair(a, b)} follows from other edges, and is none")
         highest = np.fmax.reduce(thresholds, axis=None) if self._tested.any() else -np.inf
         given = -np.inf if self._document.log_threshold is None else self._document.log_threshold
-        if given != highest and not (
-            np.isfinite(highest) and abs(given - highest) <= AT_THRESHOLD * (1.0 + abs(highest))
-        ):
+        apart = given - highest if given != highest else 0.0
+        at_least = -AT_THRESHOLD * (1.0 + abs(highest))
+        if not at_least <= apart or (self._exact and not apart <= -at_least):
             self.refuse("'log_threshold' is not what follows from 'log_e' and the level")
 
     def stood(self) -> None:
@@ -216,7 +224,8 @@ class _PairCheck(ModelCheck):
                     self.refuse(f"'outlook' and 'margins' do not agree on {self.pair(a, b)}")
             if not _close(each.log_e, float(log_e[a, b])) or log_e[b, a] > log_e[a, b]:
                 self.refuse(f"'outlook' and 'log_e' do not agree on {self.pair(a, b)}")
-            if each.log_threshold > (self._document.log_threshold or 0.0) * (1.0 + AT_THRESHOLD):
+            highest = self._document.log_threshold or 0.0
+            if each.log_threshold > highest + AT_THRESHOLD * abs(highest):
                 self.refuse(f"'outlook' gives {self.pair(a, b)} a threshold above 'log_threshold'")
 
     def _named(self, members: tuple[int, ...] | None) -> frozenset[str] | None:

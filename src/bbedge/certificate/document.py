@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,46 +12,120 @@ from numpy.typing import NDArray
 
 from bbedge._version import __version__
 from bbedge.certificate import shape
-from bbedge.certificate.outlook import outlook
-from bbedge.certificate.shape import Document, Matrix
+from bbedge.certificate.board_shape import BoardRecord
+from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
+from bbedge.certificate.outlook import MOST_PAIRS, outlook
+from bbedge.certificate.shape import Conclusions, Document, ViewRecord
 from bbedge.certificate.standing import Stood, look_of, stood
+from bbedge.certificate.values import Matrix, Pair, Record, TopSets
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.errors import DesignError
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
+MOST_CELLS = 250_000
+"""All views besides the headline together have at most so many pairs, as many as 500 models have, or list none."""
+_LEAST_OUTLOOK = 10
+
+StandingLooks = Callable[[Leaderboard], Sequence[Stood]]
 
 
 def certificate(
     leaderboard: Leaderboard,
     *,
     notes: Sequence[str] | None = None,
-    board: shape.BoardRecord | None = None,
-    standing_looks: Sequence[Stood] | None = None,
+    board: BoardRecord | None = None,
+    standing_looks: StandingLooks | None = None,
     most_models: int = MOST_MODELS,
+    most_cells: int = MOST_CELLS,
 ) -> Document:
     """The whole certificate of a leaderboard.
 
     ``notes`` replaces the notes of the leaderboard. ``board`` is where it comes from: its registration stands for the
-    hash of the design, and its retired models get no more replicates. ``standing_looks`` is what stood after each look,
-    where ``first_certified`` does not say it. With more than ``most_models`` models, whatever has an entry per pair or
-    per Top-k set is ``None``; see :mod:`bbedge.certificate.arrays` for that.
+    hash of the design, and its retired models get no more replicates. ``standing_looks`` gives what stood after each
+    look of a leaderboard or of one of its views, where ``first_certified`` does not say it. With more than
+    ``most_models`` models, whatever has an entry per pair or per Top-k set is ``None``; see
+    :mod:`bbedge.certificate.arrays` for that. So it is in the views if these have more than ``most_cells`` together.
     """
-    design, order = leaderboard.design, leaderboard.order()
-    low, high = design.score_range
-    current, standing = leaderboard.current, leaderboard.standing
-    names, whole = design.models, len(design.models) <= most_models
+    design, pilot = leaderboard.design, leaderboard.pilot
     candidate = design.family.candidate
-    pilot = leaderboard.pilot
+    early = _stopped(leaderboard)
+    stopped = board.retired if board else tuple(early)
+    size, count = len(design.models), len(leaderboard.views)
+    headline = _conclusions(leaderboard, stopped, standing_looks, whole=size <= most_models)
+    views = [
+        _conclusions(
+            view,
+            stopped,
+            standing_looks,
+            whole=size <= most_models and count * size**2 <= most_cells,
+            history=count * size**2 * len(view.history.replicates if view.history else ()) <= most_cells,
+            most=max(_LEAST_OUTLOOK, MOST_PAIRS // count),
+        )
+        for view in leaderboard.views
+    ]
     return Document(
         bbedge=__version__,
         design=_design(design, board.design_hash if board else design.hash),
-        pilot=None if pilot is None else shape.Pilot(k=len(candidate), replicates=pilot, candidate=candidate),
+        pilot=None if pilot is None else Pilot(k=len(candidate), replicates=pilot, candidate=candidate),
         items=len(design.items),
         replicates=leaderboard.replicates,
+        **headline,
+        notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
+        board=board or msgspec.UNSET,
+        stopped=early or msgspec.UNSET,
+        view=leaderboard.name or msgspec.UNSET,
+        views=tuple(map(_view, leaderboard.views, views)) or msgspec.UNSET,
+    )
+
+
+def of_view(whole: Document, view: ViewRecord) -> Document:
+    """The document of a view by itself: the design and board of the whole, with what the view has of its own."""
+    return msgspec.structs.replace(
+        whole,
+        design=msgspec.structs.replace(
+            whole.design,
+            share=view.share,
+            weights=view.weights,
+            blocks=view.blocks,
+            stake_values=view.stake_values,
+            stake_weights=view.stake_weights,
+        ),
+        view=view.name,
+        views=msgspec.UNSET,
+        **{key: getattr(view, key) for key in Conclusions.__struct_fields__},
+    )
+
+
+def _view(leaderboard: Leaderboard, conclusions: Mapping[str, Any]) -> ViewRecord:
+    design = leaderboard.design
+    return ViewRecord(
+        name=leaderboard.name or "",
+        share=design.share,
+        weights=_weights(design),
+        blocks=_blocks(design),
+        stake_values=tuple(design.stakes.values),
+        stake_weights=tuple(design.stakes.weights),
+        **conclusions,
+    )
+
+
+def _conclusions(
+    leaderboard: Leaderboard,
+    stopped: Sequence[str],
+    standing_looks: StandingLooks | None,
+    *,
+    whole: bool,
+    history: bool = True,
+    most: int = MOST_PAIRS,
+) -> dict[str, Any]:
+    """The fields of :class:`Conclusions`, which the document and every view have."""
+    design, order = leaderboard.design, leaderboard.order()
+    low, high = design.score_range
+    current, standing, names = leaderboard.current, leaderboard.standing, design.models
+    record = Conclusions(
         models=_models(leaderboard, order),
         log_threshold=_largest(leaderboard.log_thresholds),
         log_e=_ordered(leaderboard.log_e, order) if whole else None,
@@ -72,17 +146,17 @@ def certificate(
         ),
         certified_k=current.cuts,
         standing_certified_k=standing.cuts,
-        looks=_looks(leaderboard, standing_looks),
-        history=history_record(leaderboard.history, order) if leaderboard.history else None,
-        outlook=outlook(leaderboard, stopped=board.retired if board else ()),
+        looks=_looks(leaderboard, standing_looks(leaderboard) if standing_looks else None),
+        history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
+        outlook=outlook(leaderboard, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
-        notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
-        board=board or msgspec.UNSET,
+        gaps=_gaps(leaderboard),
     )
+    return {key: getattr(record, key) for key in Conclusions.__struct_fields__}
 
 
-def plain(document: Document | Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
-    """The document as dictionaries, lists, texts and numbers."""
+def plain(document: Record | Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
+    """The document, or a part of it, as dictionaries, lists, texts and numbers."""
     return msgspec.to_builtins(document, enc_hook=_rows)
 
 
@@ -118,11 +192,36 @@ def _wealth(leaderboard: Leaderboard, order: Sequence[int], *, whole: bool) -> M
     return _ordered(leaderboard.log_w, order) if whole else None
 
 
-def _design(design: Design, identity: str) -> shape.DesignRecord:
-    if design.weights is not None:
-        raise DesignError("certificates do not support item weights; read the numbers from the leaderboard itself")
+def _gaps(leaderboard: Leaderboard) -> shape.GapsRecord | msgspec.UnsetType:
+    gaps = leaderboard.gaps
+    if gaps is None or not gaps.cells:
+        return msgspec.UNSET
+    return shape.GapsRecord(
+        cells=gaps.cells,
+        models={name: n for name, n in zip(leaderboard.design.models, gaps.of_models, strict=True) if n},
+        resolved_if_means=gaps.resolved_if_means,
+    )
+
+
+def _stopped(leaderboard: Leaderboard) -> dict[str, int]:
+    stops: Sequence[int] | None = getattr(leaderboard, "stops", None)
+    pairs = zip(leaderboard.design.models, stops or (), strict=bool(stops))
+    return {name: after for name, after in pairs if after < leaderboard.replicates}
+
+
+def _weights(design: Design) -> Weights:
+    layout = design.layout
+    largest = 1.0 / len(design.items) if layout.overall is None else float(layout.overall.max())
+    return Weights(items=len(layout.order), largest=largest)
+
+
+def _blocks(design: Design) -> Blocks:
+    return Blocks(count=design.layout.count, sizes=tuple(sorted(design.layout.sizes.tolist(), reverse=True)))
+
+
+def _design(design: Design, identity: str) -> DesignRecord:
     first = design.edition == 1  # of which certificates stay as they were
-    return shape.DesignRecord(
+    return DesignRecord(
         alpha=design.alpha,
         tau=design.tau,
         method=design.method,
@@ -139,8 +238,11 @@ def _design(design: Design, identity: str) -> shape.DesignRecord:
         margin_share=msgspec.UNSET if first else design.margin_share,
         holm=msgspec.UNSET if first else design.holm,
         planned=msgspec.UNSET if first else design.planned,
+        share=msgspec.UNSET if design.share == 1.0 else design.share,
+        weights=msgspec.UNSET if design.weights is None else _weights(design),
+        gaps=msgspec.UNSET if design.gaps == "refuse" else design.gaps,
         hash=identity,
-        blocks=shape.Blocks(count=design.layout.count, sizes=tuple(sorted(design.layout.sizes.tolist(), reverse=True))),
+        blocks=_blocks(design),
     )
 
 
@@ -220,10 +322,10 @@ def _looks(leaderboard: Leaderboard, standing: Sequence[Stood] | None) -> tuple[
     )
 
 
-def _unresolved(names: Sequence[str], graph: Graph) -> tuple[shape.Pair, ...]:
+def _unresolved(names: Sequence[str], graph: Graph) -> tuple[Pair, ...]:
     return tuple((names[a], names[b]) for a, b in graph.unresolved_pairs.tolist())
 
 
-def _top_sets(names: Sequence[str], graph: Graph) -> shape.TopSets:
+def _top_sets(names: Sequence[str], graph: Graph) -> TopSets:
     sets = ((k, graph.top_k(k)) for k in range(1, len(names)))
     return {str(k): None if members is None else tuple(names[i] for i in members) for k, members in sets}

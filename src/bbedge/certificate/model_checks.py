@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NoReturn
 
 import numpy as np
+from msgspec import UNSET
 
-from bbedge.certificate.parts import PREFIX, Parts, said
+from bbedge.certificate.parts import PREFIX, WHOLE, Parts, said
 from bbedge.certificate.standing import Shown
 from bbedge.core.graph import Ranks
+from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.text import quoted
 
@@ -19,8 +21,8 @@ ROUNDING = 1e-9
 class ModelCheck:
     """What every certificate can be checked for."""
 
-    def __init__(self, parts: Parts, source: str) -> None:
-        self._parts, self._source = parts, source
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self._source = parts, parts.source
         self._document, self._names = parts.document, parts.names
         self._place = {name: i for i, name in enumerate(parts.names)}
 
@@ -44,9 +46,15 @@ class ModelCheck:
         """Numbers of the design, the pilot and the board add up."""
         design, pilot, board = self._document.design, self._document.pilot, self._document.board
         self.same(design.blocks.count, len(design.blocks.sizes), "blocks.count", "the list of their sizes")
-        self.same(self._document.items, sum(design.blocks.sizes), "items", "the sizes of the blocks")
+        weighed = design.weights.items if design.weights else self._document.items
+        key = "weights.items" if design.weights else "items"
+        self.same(weighed, sum(design.blocks.sizes), key, "the sizes of the blocks")
+        if weighed > self._document.items or (design.weights and design.weights.largest * weighed < 1.0 - ROUNDING):
+            self.refuse("'weights' and 'items' do not agree")
         if len(design.stake_weights) != len(design.stake_values):
             self.refuse("'stake_weights' and 'stake_values' are not of one length")
+        if any(after >= self._document.replicates for after in (self._document.stopped or {}).values()):
+            self.refuse("'stopped' names a model that has all replicates")
         if pilot is not None and pilot.k != len(set(pilot.candidate)):
             self.refuse("the pilot's 'candidate' does not have 'k' models")
         if not board:
@@ -121,6 +129,31 @@ class ModelCheck:
             if edges is not None and edges < look.edges:
                 self.refuse(f"after replicate {look.replicate} more is certified than stands")
             before = now
+
+    def gaps(self) -> None:
+        """Missing scores of the models add up, and the hint is about pairs that exist."""
+        gaps = self._document.gaps
+        if not gaps:
+            return
+        self.same(gaps.cells, sum(gaps.models.values()), "gaps.cells", "the models' missing scores")
+        if (gaps.resolved_if_means or 0) > self._parts.ranks["standing"].n_pairs:
+            self.refuse("'gaps.resolved_if_means' is more than there are pairs")
+
+
+def check_views(parts: Parts) -> None:
+    """Refuse views that cannot be of one design: with names twice, other models, or more than all of alpha."""
+    check = ModelCheck(parts)
+    names = [each.document.view for each in parts.views]
+    if len(set(names)) < len(names) or HEADLINE in names:
+        check.refuse("'views' have a name that is not theirs alone")
+    for each in parts.views:
+        if set(each.names) != set(parts.names):
+            check.refuse(f"the models of view {quoted(str(each.document.view))} are not those of the headline")
+    together = sum(each.share for each in (parts, *parts.views))
+    if together > 1.0 + WHOLE:
+        check.refuse("the shares of the views are more than all of alpha")
+    if together < 1.0 - WHOLE and parts.document.view is UNSET:
+        check.refuse("the shares of the views are less than all of alpha, so that a view is missing")
 
 
 def _tiers(ranks: Ranks) -> list[int]:

@@ -10,10 +10,13 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
+from bbedge.certificate.board_shape import Claim
+from bbedge.certificate.document import of_view
 from bbedge.certificate.reading import refusal
-from bbedge.certificate.shape import Claim, Document, Edge, Matrix, Record
+from bbedge.certificate.shape import Document, Edge
 from bbedge.certificate.standing import Shown
-from bbedge.core.eholm import log_threshold
+from bbedge.certificate.values import Matrix, Record
+from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
 from bbedge.text import quoted
 
@@ -25,6 +28,8 @@ PAIRWISE = ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k"
 """What is null in a certificate of very many models."""
 ADDED = ("log_w", "standing_unresolved", "standing_top_k")
 """The same, which certificates of earlier versions do not have."""
+WHOLE = 1e-9
+"""Shares may add up to this much more or less than one, by rounding."""
 
 
 def said(record: Record, shown: Shown, key: str) -> Any:  # noqa: ANN401 - the type is that of the field
@@ -59,6 +64,10 @@ class Parts:
     """For each model, the number of models certified better and worse than it."""
     pairs: PairParts | None
     """Pair by pair; a certificate of very many models has only counts."""
+    source: str
+    """What messages call it."""
+    views: tuple[Parts, ...] = ()
+    """The other views, each as a document of its own."""
 
     @classmethod
     def of(cls, document: Document, *, source: str) -> Parts:
@@ -83,7 +92,21 @@ class Parts:
                 graphs={shown: Graph(listed > 0) for shown, listed in first.items()},
             )
         ranks = {shown: _ranks(document, shown, source) for shown in PREFIX}
-        return cls(document=document, names=names, ranks=ranks, pairs=pairs)
+        views = tuple(
+            cls.of(of_view(document, view), source=f"{source}, view {quoted(view.name)}")
+            for view in document.views or ()
+        )
+        return cls(document=document, names=names, ranks=ranks, pairs=pairs, source=source, views=views)
+
+    @property
+    def share(self) -> float:
+        """The part of alpha that its directions have."""
+        return self.document.design.share or 1.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all evidence that a threshold of direct e-Holm follows from is listed here."""
+        return self.document.view is UNSET and all(each.pairs is not None for each in (self, *self.views))
 
     @property
     def claims(self) -> list[Claim]:
@@ -109,16 +132,53 @@ class Parts:
                 family &= touches[:, None] | touches
             yield family, claim.level * share
 
-    def log_thresholds(self) -> Matrix:
-        """What the evidence of each listed direction had to reach at the last look; NaN where not tested."""
-        log_e, log_w = _there(self.document.log_e), self.document.log_w
-        thresholds = np.full(log_e.shape, np.nan)
-        for family, level in self.families():
-            if isinstance(log_w, np.ndarray):
-                thresholds[family] = (log_e - (log_w + np.log(level)))[family]
-            elif family.any():
-                thresholds[family] = log_threshold(np.where(family, log_e, np.nan), level)
+    def log_thresholds(self) -> tuple[Matrix, ...]:
+        """What the evidence of each listed direction had to reach at the last look, for this and every other view.
+
+        NaN where not tested. Of direct e-Holm it follows from the evidence of all views; where not all of it is listed,
+        what follows from the listed evidence is a lower bound: see :attr:`is_complete`.
+        """
+        together = (self, *self.views)
+        thresholds = tuple(np.full(_there(each.document.log_e).shape, np.nan) for each in together)
+        listed = [i for i, each in enumerate(together) if each.pairs]
+        for families in zip(*(together[i].families() for i in listed), strict=True):
+            parts = [_Tested.of(together[i], *family) for i, family in zip(listed, families, strict=True)]
+            for i, part, found in zip(listed, parts, _thresholds(parts), strict=True):
+                thresholds[i][part.mask] = found[part.mask]
         return thresholds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tested:
+    """The directions of a view that are tested together with those of the other views."""
+
+    mask: Mask
+    level: float
+    share: float
+    log_e: Matrix
+    log_w: Matrix | None
+
+    @classmethod
+    def of(cls, parts: Parts, mask: Mask, level: float) -> _Tested:
+        log_w = parts.document.log_w
+        return cls(
+            mask=mask,
+            level=level,
+            share=parts.share,
+            log_e=np.where(mask, _there(parts.document.log_e), np.nan),
+            log_w=log_w if isinstance(log_w, np.ndarray) else None,
+        )
+
+
+def _thresholds(views: Sequence[_Tested]) -> Sequence[Matrix]:
+    level = views[0].level
+    wealth = [view.log_e - (view.log_w + np.log(level)) for view in views if view.log_w is not None]
+    if len(wealth) == len(views) or not any(view.mask.any() for view in views):
+        return wealth or [view.log_e for view in views]
+    if len(views) == 1:
+        return [np.full(views[0].log_e.shape, log_threshold(views[0].log_e, level))]
+    bars = weighted_log_thresholds([view.log_e for view in views], [view.share for view in views], level)
+    return [np.full(view.log_e.shape, bar) for view, bar in zip(views, bars, strict=True)]
 
 
 def _there(matrix: Matrix | None) -> Matrix:
@@ -132,6 +192,8 @@ def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
     for key in ("top_k", "standing_top_k"):
         yield key, (names for names in (getattr(document, key) or {}).values() if names)
     yield "pilot", [document.pilot.candidate] if document.pilot else []
+    yield "stopped", [tuple(document.stopped or ())]
+    yield "gaps", [tuple(document.gaps.models)] if document.gaps else []
     yield "outlook", [(each.ahead, each.behind) for each in document.outlook or ()]
 
 

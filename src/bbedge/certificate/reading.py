@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 from msgspec import inspect
 
-from bbedge.certificate.shape import LARGEST, LARGEST_COUNT, Document, Matrix
+from bbedge.certificate.shape import Document
+from bbedge.certificate.values import LARGEST, LARGEST_COUNT, Matrix
 from bbedge.errors import FormatError
 from bbedge.text import quoted
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from bbedge.certificate import shape
+from bbedge.certificate import board_shape, design_shape, shape
+from bbedge.certificate.values import LARGEST_COUNT
 
 _MATRIX = {"type": "array", "items": {"type": "array", "items": {"type": ["number", "null"]}}}
 
@@ -18,9 +19,10 @@ _MATRIX = {"type": "array", "items": {"type": "array", "items": {"type": ["numbe
 def schema() -> Any:  # noqa: ANN401 - any JSON
     """The schema; the description of a key is the text under its field."""
     content = msgspec.json.schema(shape.Document, schema_hook=lambda _: _MATRIX)
-    for name, texts in _field_texts().items():
-        for key, text in texts.items():
-            content["$defs"][name]["properties"][key]["description"] = text
+    texts = _field_texts()
+    for name, record in content["$defs"].items():
+        for key in record["properties"]:
+            record["properties"][key]["description"] = texts[name][key]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "bbedge certificate"} | _clean(content)
 
 
@@ -30,21 +32,25 @@ def schema_text() -> str:
 
 
 def _field_texts() -> dict[str, dict[str, str]]:
-    """The text under every field of every record; Python does not keep it, the source does."""
-    found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(shape)).body:
-        if not isinstance(node, ast.ClassDef):
-            continue
-        for field, text in zip(node.body, node.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-                found.setdefault(node.name, {})[ast.unparse(field.target)] = ast.literal_eval(text.value).rstrip(".")
+    """The text under every field of every record, also of its bases; Python does not keep it, the source does."""
+    found: dict[str, dict[str, str]] = {"Record": {}}
+    for module in (design_shape, board_shape, shape):
+        for node in ast.parse(inspect.getsource(module)).body:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            texts = found[node.name] = {}
+            for base in node.bases:
+                texts |= found[ast.unparse(base)]
+            for field, text in zip(node.body, node.body[1:], strict=False):
+                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    texts[ast.unparse(field.target)] = ast.literal_eval(text.value).rstrip(".")
     return found
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """The same from every version of msgspec, without bounds that only refuse what programs cannot represent."""
     if isinstance(value, dict):
-        kept = {k: v for k, v in value.items() if k not in ("minimum", "maximum") or abs(v) < shape.LARGEST_COUNT}
+        kept = {k: v for k, v in value.items() if k not in ("minimum", "maximum") or abs(v) < LARGEST_COUNT}
         return {key: _clean(each) for key, each in kept.items()}
     if isinstance(value, list):
         return sorted((_clean(each) for each in value), key=lambda each: each == {"type": "null"})

@@ -6,117 +6,25 @@ are made from them: the text under each field is its description in the schema.
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
-import numpy as np
-from msgspec import UNSET, Meta, Struct, UnsetType
-from numpy.typing import NDArray
+from msgspec import UNSET, Meta, UnsetType
 
-from bbedge.core.kinds import Copies, EvidenceKind, FamilyKind, Holm, Method, PredictionRule, SpendingRule, StakeRule
-
-LARGEST_COUNT = 2**53
-"""Whole numbers beyond it are not exact in every program that reads JSON."""
-LARGEST = sys.float_info.max
-
-Count = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
-Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
-Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
-NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
-Level = Annotated[float, Meta(gt=0, lt=1)]
-Text = Annotated[str, Meta(min_length=1)]
-Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-Size = Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
-Matrix = NDArray[np.float64]
-"""Rows and columns in the order of ``models``; null in JSON, NaN here, where a direction is not tested."""
-Names = tuple[str, ...]
-Pair = tuple[str, str]
-Group = Annotated[tuple[str, ...], Meta(min_length=2)]
-TopSets = dict[Size, Names | None]
-
-
-class Record(Struct, frozen=True, eq=False):
-    """A JSON object; unknown keys are ignored, so that later versions may add some."""
-
-
-class Blocks(Record, frozen=True, kw_only=True):
-    """How the items depend on each other."""
-
-    count: Positive
-    """Number of blocks."""
-    sizes: tuple[Positive, ...]
-    """Of every block, largest first."""
-
-
-class DesignRecord(Record, frozen=True, kw_only=True):
-    """What was frozen before the first score was seen."""
-
-    alpha: Level
-    """Largest allowed probability of any false certificate."""
-    tau: Annotated[float, Meta(ge=0, lt=1)]
-    """What a certified difference exceeds, on the [0, 1] scale."""
-    method: Method
-    """The preset."""
-    evidence: EvidenceKind
-    """How outcomes become evidence."""
-    prediction: PredictionRule
-    """How the next score is predicted."""
-    stakes: StakeRule | Literal["given"]
-    """The rule of the stakes."""
-    stake_values: tuple[NotNegative, ...]
-    """The stakes."""
-    stake_weights: tuple[NotNegative, ...]
-    """Their weights."""
-    family: FamilyKind
-    """Which directions are tested."""
-    directions: Positive
-    """Number of directions tested."""
-    score_range: tuple[Number, Number]
-    """The scale of the scores, lower end first."""
-    copies: Copies | UnsetType = UNSET
-    """Whether replicates that repeat others score by score count."""
-    edition: Positive | UnsetType = UNSET
-    """The edition of the method; the first, if absent."""
-    margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
-    """The part of alpha that margins spend. With 0, or if absent, certificates and margins have alpha each."""
-    holm: Holm | UnsetType = UNSET
-    """How evidence becomes edges; direct, if absent."""
-    planned: Positive | UnsetType | None = UNSET
-    """The number of replicates that the stakes were made for; null if none was stated."""
-    hash: Hash
-    """SHA-256 of the design; of a board, its registration."""
-    blocks: Blocks
-    """How the items depend on each other."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.score_range[1] - self.score_range[0] <= LARGEST:
-            raise ValueError("'score_range' is not two numbers, lower first")
-
-    @property
-    def certificate_share(self) -> float:
-        """The part of alpha that certificates spend."""
-        return 1.0 - (self.margin_share or 0.0)
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether certificates and margins hold together with probability at least 1 - alpha."""
-        return bool(self.margin_share)
-
-    @property
-    def has_memory(self) -> bool:
-        """Whether what stands is the answer of every look."""
-        return self.edition is not UNSET and self.edition > 1
-
-
-class Pilot(Record, frozen=True, kw_only=True):
-    """How a pilot-targeted Top-k chose its candidate."""
-
-    k: Positive
-    """Number of models that it chose."""
-    replicates: Positive
-    """Replicates of the pilot, which are not evidence."""
-    candidate: Names
-    """The models that it chose."""
+from bbedge.certificate.board_shape import BoardRecord
+from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
+from bbedge.certificate.values import (
+    Count,
+    Group,
+    Matrix,
+    NotNegative,
+    Number,
+    Pair,
+    Positive,
+    Record,
+    Share,
+    Text,
+    TopSets,
+)
 
 
 class Model(Record, frozen=True, kw_only=True):
@@ -225,7 +133,7 @@ class Prospect(Record, frozen=True, kw_only=True):
     log_e: Number
     """The evidence of the model that is ahead."""
     log_threshold: Number
-    """What it must reach."""
+    """What it must reach; of staggered e-Holm, less where a stake has entered after the direction had lost evidence."""
     more_replicates: tuple[Positive, Positive] | None
     """From and to: a forecast without guarantee; null where the evidence does not grow or a model was stopped."""
     within: tuple[Number | None, Number | None] | UnsetType = UNSET
@@ -234,118 +142,27 @@ class Prospect(Record, frozen=True, kw_only=True):
     """Whether an earlier look decided the pair, and that stands."""
 
     def __post_init__(self) -> None:
-        if not self.log_threshold > 0.0:
-            raise ValueError("'log_threshold' is not above zero")
+        if self.log_threshold <= 0.0 and self.log_threshold <= self.log_e:
+            raise ValueError("'log_threshold' is not above zero, nor above 'log_e'")
         if self.more_replicates is not None and self.more_replicates[0] > self.more_replicates[1]:
             raise ValueError("'more_replicates' is not a range")
 
 
-class BoardDesignRecord(Record, frozen=True, kw_only=True):
-    """The frozen design of a board; what is not set is absent."""
+class GapsRecord(Record, frozen=True, kw_only=True):
+    """How many scores are missing, and what that costs."""
 
-    alpha: Level
-    """Largest allowed probability of any false certificate in the whole life of the board."""
-    tau: Annotated[float, Meta(ge=0, lt=1)]
-    """What a certified difference exceeds, on the [0, 1] scale."""
-    method: Method
-    """The preset."""
-    evidence: EvidenceKind | UnsetType = UNSET
-    """Overrides the method's evidence."""
-    prediction: PredictionRule | UnsetType = UNSET
-    """Overrides the method's prediction rule."""
-    stakes: StakeRule | UnsetType = UNSET
-    """Overrides the method's stakes."""
-    score_range: tuple[Number, Number]
-    """The scale of the scores."""
-    family: Literal["all", "pilot-top-k"] | UnsetType = UNSET
-    """All directions, or those from a candidate that a pilot chooses."""
-    k: Positive | UnsetType = UNSET
-    """Size of the candidate."""
-    pilot: Positive | UnsetType = UNSET
-    """Number of pilot replicates, which are not evidence."""
-    spending: SpendingRule | UnsetType = UNSET
-    """How alpha is shared out over epochs and added models."""
-    shares: Positive | UnsetType = UNSET
-    """Number of claims that equal spending pays for."""
-    pairing: Literal["all", "first"] | UnsetType = UNSET
-    """With which stored replicates a new model's runs are joined."""
-    first: Positive | UnsetType = UNSET
-    """How many, for pairing first."""
-    copies: Copies | UnsetType = UNSET
-    """Whether replicates that repeat earlier ones score by score count."""
-    edition: Positive | UnsetType = UNSET
-    """The edition of the method; the first, if absent."""
-    margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
-    """The part of every level that margins spend."""
-    planned: Positive | UnsetType = UNSET
-    """The number of replicates that the stakes are made for."""
+    cells: Positive
+    """Missing scores in all."""
+    models: dict[str, Positive]
+    """The models that miss scores, and how many over all replicates."""
+    resolved_if_means: Count | None
+    """Pairs that would be decided if the missing scores had been their models' means; a hint, not a claim. Null if not
+    computed."""
 
 
-class Claim(Record, frozen=True, kw_only=True):
-    """An epoch or an added model, as something that spends a share of alpha."""
+class Conclusions(Record, frozen=True, kw_only=True):
+    """What may be concluded about the means of one view: the headline's, or those of another view."""
 
-    claim: Count
-    """Its place in the spending sequence."""
-    epoch: Positive
-    """Its epoch."""
-    newcomer: Text | None
-    """The added model; null for the first models of an epoch."""
-    level: Level
-    """The share of alpha that it spends."""
-    directions: Positive
-    """Directions that it tests."""
-    design_hash: Hash
-    """SHA-256 of its design."""
-
-
-class BoardRecord(Record, frozen=True, kw_only=True):
-    """The board that the leaderboard comes from; only from ``bbedge board``."""
-
-    design: BoardDesignRecord
-    """The frozen design."""
-    design_hash: Hash
-    """The registration: SHA-256 of the design, the first models, items and blocks."""
-    head: Hash
-    """The hash of the last event, which covers the whole history."""
-    events: Positive
-    """Number of events in the ledger."""
-    epoch: Positive
-    """The epoch of this certificate."""
-    epochs: Positive
-    """Number of epochs."""
-    active: Names
-    """Models that get more replicates."""
-    retired: Names
-    """Models that get no more replicates."""
-    alpha_spent: NotNegative
-    """The part of alpha that the claims spend."""
-    next_level: NotNegative
-    """The level of the next claim; 0 if nothing is left."""
-    claims: tuple[Claim, ...]
-    """Every claim, first to last."""
-
-
-class Document(Record, frozen=True, kw_only=True):
-    """What ``bbedge certify --json`` and ``bbedge board show --json`` write.
-
-    A key that starts with standing is about everything certified at any look, the key without it about the last look
-    alone; from the second edition of bb-edge-x on they are the same. Means and margins are in score units; log_e and
-    log_w are natural logarithms. With more than 500 models log_e, log_w, margins, edges, standing_edges, unresolved,
-    standing_unresolved, top_k and standing_top_k are null, all of them together; counts and certified_k are always
-    there. Keys that are not required are absent from certificates of earlier versions, from those of a method that
-    does not have them, or from those that are not of a board.
-    """
-
-    bbedge: str
-    """Version that wrote the document."""
-    design: DesignRecord
-    """What was frozen before the first score was seen."""
-    pilot: Pilot | None
-    """How a pilot-targeted Top-k chose its candidate; null for the full graph."""
-    items: Positive
-    """Number of items."""
-    replicates: Count
-    """Replicates in the evidence; a pilot's are not."""
     models: Annotated[tuple[Model, ...], Meta(extra_json_schema={"minItems": 2})]
     """In the order of the leaderboard, which is the order of the matrices."""
     log_threshold: Number | None
@@ -382,7 +199,71 @@ class Document(Record, frozen=True, kw_only=True):
     """At most 200 open pairs, those that may be certified soonest first."""
     contradictions: tuple[Group, ...]
     """Groups of models certified above each other: a false edge or a broken assumption."""
+    gaps: GapsRecord | UnsetType = UNSET
+    """How many scores are missing; absent if none is."""
+
+
+# Keys are written in the order of the fields, and fields that are not keyword-only come before those of the bases: so
+# that what a record starts with is defined in the record itself, and what it ends with in its bases.
+
+
+class ViewRecord(Conclusions, frozen=True):
+    """A view besides the headline, with the keys that the document has for the headline.
+
+    Its lists of pairs are null, all of them together, where views times models squared are more than 250,000; so is its
+    history, counting every look that it would have. On a board the history of a view is null.
+    """
+
+    name: Text
+    """What the view is called."""
+    share: Share
+    """The part of alpha that its directions have."""
+    weights: Weights
+    """How the items are weighted in its means."""
+    blocks: Blocks
+    """Its blocks: items that weigh nothing are left out."""
+    stake_values: tuple[NotNegative, ...]
+    """Its stakes."""
+    stake_weights: tuple[NotNegative, ...]
+    """Their weights."""
+
+
+class Closing(Conclusions, frozen=True, kw_only=True):
+    """What the document ends with."""
+
     notes: tuple[str, ...]
     """What a reader of the leaderboard should know besides its numbers."""
     board: BoardRecord | UnsetType = UNSET
     """The board that the leaderboard comes from."""
+    stopped: dict[str, Count] | UnsetType = UNSET
+    """Models that were stopped before the last replicate, and how many replicates each has; of a board, see retired."""
+    view: Text | UnsetType = UNSET
+    """The view that this is about, if it was taken out of a certificate by itself; its headline, if absent."""
+    views: tuple[ViewRecord, ...] | UnsetType = UNSET
+    """The other views, under the same alpha."""
+
+
+class Document(Closing, frozen=True):
+    """What ``bbedge certify --json`` and ``bbedge board show --json`` write.
+
+    A key that starts with standing is about everything certified at any look, the key without it about the last look
+    alone; from the second edition of bb-edge-x on they are the same. Means and margins are in score units; log_e and
+    log_w are natural logarithms. With more than 500 models log_e, log_w, margins, edges, standing_edges, unresolved,
+    standing_unresolved, top_k and standing_top_k are null, all of them together; counts and certified_k are always
+    there. Keys that are not required are absent from certificates of earlier versions, from those of a method that
+    does not have them, or from those that are not of a board, have no views or miss no scores.
+
+    What is not inside views is about the headline. Everything together keeps alpha: the threshold of direct e-Holm
+    follows from the evidence of all views.
+    """
+
+    bbedge: str
+    """Version that wrote the document."""
+    design: DesignRecord
+    """What was frozen before the first score was seen."""
+    pilot: Pilot | None
+    """How a pilot-targeted Top-k chose its candidate; null for the full graph."""
+    items: Positive
+    """Number of items."""
+    replicates: Count
+    """Replicates in the evidence; a pilot's are not."""

@@ -231,7 +231,7 @@ def show(
     board = _open(place, design)
     number = shown_epoch(board, view.epoch)
     written = json_out is not None or page.html_out is not None
-    certificate = board_certificate(board, number, graph=view.shown, history=written)
+    certificate = view.chosen(board_certificate(board, number, graph=view.shown, history=written))
     console = write_certificate(certificate, json_out=json_out, page=page, title=board_title(place))
     say_written(console, page=page.html_out)
     if board.state.in_pilot:

@@ -131,9 +131,10 @@ def certify(
     expectations = [_expectation(text, table.models) for text in expect or []]
     options: DesignOptions = {**claim.options, **suite.options(table, reading.metric)}
     leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
+    certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))
+    leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    certificate = Certificate.made(leaderboard, shown=view.shown)
     out = write_certificate(certificate, json_out=json_out, page=page)
     show_leaderboard(out, certificate, top_k=top_k, most_rows=None if all_rows else MOST_ROWS, verbose=verbose)
     say_written(out, certificate=json_out, page=page.html_out, arrays=arrays_out)

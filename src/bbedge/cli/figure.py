@@ -63,6 +63,18 @@ def ranks(source: Source, out: Outs, view: View) -> None:
 
 @app.command()
 @grouped
+def views(source: Source, out: Outs, view: Annotated[View, Without("name")]) -> None:
+    """Draw the rank interval of every model in every view.
+
+    [cyan]bbedge figure views certificate.json views.pdf[/cyan]
+    """
+    from bbedge.display.views_figure import views_figure
+
+    _draw(out, lambda: views_figure(view.open(source)[0]))
+
+
+@app.command()
+@grouped
 def evidence(source: Source, out: Outs, view: View) -> None:
     """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure

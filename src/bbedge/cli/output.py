@@ -117,11 +117,24 @@ class View:
     current: Annotated[
         bool, typer.Option("--current", help="Show the certificates of the last look alone, not of all looks.")
     ] = False
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--view",
+            metavar="NAME",
+            help="Show this view, such as a category, and not the headline.",
+            show_default=False,
+        ),
+    ] = None
 
     @property
     def shown(self) -> Shown:
         """Which of the two graphs."""
         return "current" if self.current else "standing"
+
+    def chosen(self, certificate: Certificate) -> Certificate:
+        """The view that was asked for, or the headline."""
+        return certificate if self.name is None else certificate.view(self.name)
 
     def open(self, source: str) -> tuple[Certificate, str | None]:
         """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board."""
@@ -130,12 +143,13 @@ class View:
         if not _is_board(source):
             if self.epoch is not None:
                 raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
-            return read_certificate(Path(source), shown=self.shown), None
+            return self.chosen(read_certificate(Path(source), shown=self.shown)), None
 
         from bbedge.board import Board
         from bbedge.board_certificate import board_certificate
 
-        return board_certificate(Board.open(source), self.epoch, graph=self.shown), board_title(source)
+        certificate = board_certificate(Board.open(source), self.epoch, graph=self.shown)
+        return self.chosen(certificate), board_title(source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from bbedge.certificate.units import rank
 from bbedge.display.layout import can_draw, layered
 from bbedge.display.plotting import COLOURS, DASHES
 from bbedge.display.promise import measure
+from bbedge.display.scope import titled
 from bbedge.errors import DomainError
 from bbedge.text import display_names
 
@@ -56,7 +57,7 @@ def rank_figure(certificate: Certificate) -> Figure:
     _name_rows(axes, certificate.names)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", visible=False)
-    axes.set_title("Possible ranks (dot: rank of the mean; dashed: certified cut)", loc="left")
+    _title(axes, certificate, "Possible ranks (dot: rank of the mean; dashed: certified cut)")
     return figure
 
 
@@ -105,7 +106,7 @@ def graph_figure(certificate: Certificate) -> Figure:
     axes.set(xlim=(-0.6, columns - 0.4), ylim=(height - 0.5, -0.5))
     axes.axis("off")
     aside = "; dashed: open against all" if layout.alone else ""
-    axes.set_title(f"A model beats all models that its lines lead down to{aside}", loc="center")
+    _title(axes, certificate, f"A model beats all models that its lines lead down to{aside}", loc="center")
     return figure
 
 
@@ -150,7 +151,7 @@ def _matrix_figure(certificate: Certificate) -> Figure:
         ncols=3,
         fontsize=7.5,
     )
-    axes.set_title("Certified order", loc="left")
+    _title(axes, certificate, "Certified order")
     return figure
 
 
@@ -162,7 +163,8 @@ def evidence_figure(certificate: Certificate) -> Figure:
     if certificate.history is None:
         raise DomainError(
             "this certificate does not contain the evidence of each look: certificates contain it for up to 30 models, "
-            "and on a board only for an epoch to which no model was added; draw graph or ranks instead"
+            "and on a board only for the headline of an epoch to which no model was added; of views, if there are few; "
+            "draw graph or ranks instead"
         )
     replicates, limits, log_e = certificate.history
     figure = Figure(figsize=(5.5, 3.6))
@@ -184,7 +186,7 @@ def evidence_figure(certificate: Certificate) -> Figure:
     axes.set(xlabel="replicates", ylabel=measure(certificate))
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
     axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5)
-    axes.set_title("Evidence for the leading model of every pair", loc="left")
+    _title(axes, certificate, "Evidence for the leading model of every pair")
     return figure
 
 
@@ -216,6 +218,11 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title("Rank of each model in each single run", loc="left")
     return figure
+
+
+def _title(axes: Axes, certificate: Certificate, text: str, loc: Literal["left", "center"] = "left") -> None:
+    """The title of the figure, with the name of the view; names are not formulas."""
+    axes.set_title(titled(certificate, text), loc=loc, parse_math=not certificate.name)
 
 
 def _height(rows: int, *, row: float = _ROW) -> float:

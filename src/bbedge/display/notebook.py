@@ -6,6 +6,7 @@ from html import escape
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
+from bbedge.display.scope import missing, titled, view_lines
 
 MOST_ROWS = 50
 """The number of models that are shown."""
@@ -38,11 +39,30 @@ def leaderboard_html(certificate: Certificate) -> str:
     heads |= dict.fromkeys(("mean", "beats", "loses to", "tier"), _RIGHT)
     head = "".join(f'<th style="{style}">{text}</th>' for text, style in heads.items())
     return (
-        f"<div><p><b>{escape(design.method)}</b>: {ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified "
-        f"after {certificate.replicates:,} replicates, alpha {design.alpha:g}{_warning(certificate)}</p>"
+        f"<div><p><b>{escape(titled(certificate, design.method))}</b>: {ranks.n_resolved:,} of {ranks.n_pairs:,} pairs "
+        f"certified after {certificate.replicates:,} replicates, alpha {design.alpha:g}{_warning(certificate)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-        f"{f'<p>{size - MOST_ROWS:,} more models</p>' if size > MOST_ROWS else ''}</div>"
+        f"{f'<p>{size - MOST_ROWS:,} more models</p>' if size > MOST_ROWS else ''}"
+        f"{_views(certificate)}{_missing(certificate)}</div>"
     )
+
+
+def _views(certificate: Certificate) -> str:
+    """The other views, a line each."""
+    lines = [
+        f"<li><bdi>{escape(line.name)}</bdi>: {escape(line.certified)} certified, "
+        f"leader so far <bdi>{escape(line.leader)}</bdi></li>"
+        for line in view_lines(certificate)
+    ]
+    if not lines:
+        return ""
+    more = f"<li>{len(lines) - MOST_ROWS:,} more views</li>" if len(lines) > MOST_ROWS else ""
+    return f"<p>Other views, under the same alpha:</p><ul>{''.join(lines[:MOST_ROWS])}{more}</ul>"
+
+
+def _missing(certificate: Certificate) -> str:
+    words = missing(certificate)
+    return f"<p>{escape(words)}</p>" if words else ""
 
 
 def _warning(certificate: Certificate) -> str:

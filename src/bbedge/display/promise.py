@@ -15,22 +15,47 @@ def level(certificate: Certificate) -> str:
 
 
 def promise(certificate: Certificate) -> str:
-    """What is guaranteed, for all pairs and all looks together."""
+    """What is guaranteed, for all pairs, all looks and all views together."""
     probability, step = f"With probability at least {level(certificate)}", f"{certificate.step:.4g}"
+    often = f"however often you look{_together(certificate)}"
     if certificate.content.design.is_joint:
         above = f"(certified: above {step})" if certificate.step else "of this benchmark"
-        return f"{probability}, everything shown here is true {above}, however often you look."
+        return f"{probability}, everything shown here is true {above}, {often}."
     certified = f"differences exceed {step}" if certificate.step else "comparisons are true"
-    return f"{probability} each, all certified {certified} and all margins hold, however often you look."
+    return f"{probability} each, all certified {certified} and all margins hold, {often}."
 
 
 def shares(certificate: Certificate) -> str:
-    """How alpha is shared between certificates and margins."""
+    """How alpha is shared between certificates and margins, and between views."""
     design = certificate.content.design
-    if not design.is_joint:
-        return "Comparisons use all of alpha, and margins use it once more: both hold together at twice alpha."
-    part = design.certificate_share
-    return f"Comparisons use {100 * part:.4g} % of alpha and margins {100 * (1 - part):.4g} %, so both hold together."
+    if design.is_joint:
+        part = design.certificate_share
+        words = (
+            f"Comparisons use {100 * part:.4g} % of alpha and margins {100 * (1 - part):.4g} %, so both hold together."
+        )
+    else:
+        words = "Comparisons use all of alpha, and margins use it once more: both hold together at twice alpha."
+    if not has_views(certificate):
+        return words
+    whole = certificate.headline or certificate
+    of_alpha = f"{100 * (design.share or 1.0):.4g} % of that"
+    if not certificate.name:
+        return f"{words} The headline has {of_alpha}, and the other views have the rest."
+    return f"{words} This view has {of_alpha}{', and the other views have the rest' if whole.views else ''}."
+
+
+def has_views(certificate: Certificate) -> bool:
+    """Whether several views share alpha."""
+    return bool(certificate.name or certificate.views)
+
+
+def _together(certificate: Certificate) -> str:
+    if not has_views(certificate):
+        return ""
+    others = len((certificate.headline or certificate).views)
+    if not others:
+        return " and together with all other views of the design"
+    return f", in the headline and {'the other view' if others == 1 else f'all {others} other views'} together"
 
 
 def measure(certificate: Certificate) -> str:

@@ -15,7 +15,8 @@ from rich.text import Text
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
 from bbedge.display.promise import promise, shares
-from bbedge.text import counted, display_names, listed
+from bbedge.display.scope import items, missing, view_lines
+from bbedge.text import counted, display_names, listed, shown
 
 MOST_ROWS = 60
 """The number of models that are printed by default."""
@@ -83,6 +84,8 @@ def show_leaderboard(
         _print(console, _top_k_line(certificate, top_k))
     else:
         _print(console, _pilot_lines(certificate, certificate.pilot_replicates))
+    _show_views(console, certificate, most_rows)
+    _print(console, Text(missing(certificate) or ""))
     for note in certificate.content.notes if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
     statement = _full_statement if verbose else _short_statement
@@ -104,12 +107,33 @@ def _print(console: Console, text: Text) -> None:
 
 
 def _heading(certificate: Certificate, title: str | None) -> str:
-    content, blocks = certificate.content, certificate.content.design.blocks
-    items = counted(content.items, "item")
-    if blocks.count < content.items:
-        items += f" in {counted(blocks.count, 'block')}"
-    parts = [counted(len(certificate.names), "model"), items, counted(certificate.replicates, "replicate")]
-    return " · ".join([title or content.design.method, *parts])
+    about = [f"view {shown(certificate.name)}"] if certificate.name else []
+    parts = [counted(len(certificate.names), "model"), items(certificate), counted(certificate.replicates, "replicate")]
+    return " · ".join([title or certificate.content.design.method, *about, *parts])
+
+
+def _show_views(console: Console, certificate: Certificate, most_rows: int | None) -> None:
+    """The other views, a line each."""
+    lines = view_lines(certificate)
+    if not lines:
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("view", overflow="fold")
+    for column in ("share of alpha", "items", "certified"):
+        table.add_column(column, justify="right")
+    table.add_column("leader so far", overflow="fold")
+    for line in lines[:most_rows]:
+        table.add_row(
+            Text(line.name, style="bold"),
+            Text(line.share),
+            Text(f"{line.items:,}"),
+            Text(line.certified),
+            Text(line.leader, style="green" if line.is_first else ""),
+        )
+    shown_all = most_rows is None or len(lines) <= most_rows
+    more = "" if shown_all else f"{counted(len(lines) - len(lines[:most_rows]), 'more view')}; "
+    table.caption = f"{more}add --view NAME to show a view in full"
+    console.print(Padding(table, (0, 0, 1, 0), expand=False))
 
 
 def _ranking(certificate: Certificate, most_rows: int | None) -> Table:
@@ -199,7 +223,7 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
     if first < second:
         a, b, first, second = b, a, second, first
     log_e = float(pairs.log_e[a, b])
-    share = min(max(0.0, log_e) / float(pairs.log_thresholds[a, b]), 0.99)
+    share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
     within = units.at_least(float(pairs.margins[a, b]), "+"), units.at_most(-float(pairs.margins[b, a]), "+")
     return [
         Text(certificate.labels[a]),

@@ -12,6 +12,7 @@ from bbedge.core.eholm import log_threshold
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard, LookCount, run
 from bbedge.core.scores import Scores
+from bbedge.core.views import category_weights
 
 
 def drawn(means: list[float], *, names: list[str] | None = None, items: int = 80, replicates: int = 3) -> Scores:
@@ -104,3 +105,19 @@ def circular() -> Leaderboard:
         first_certified=edges.astype(np.int64),
         looks=looked(2, graph),
     )
+
+
+def suite(
+    names: tuple[str, ...] = ("code", "math"), *, models: int = 5, items: int = 40, seed: int = 5, **options: object
+) -> Leaderboard:
+    """A leaderboard with a view for each name, whose items they are; models do not rank alike in all of them."""
+    rng = np.random.default_rng(seed)
+    skill = np.linspace(0.85, 0.25, models)
+    chance = np.concatenate([np.tile(rng.permutation(skill)[:, None], items) for _ in names], axis=1)
+    chance = 0.6 * np.tile(skill[:, None], chance.shape[1]) + 0.4 * chance
+    values = (rng.random((4, *chance.shape)) < chance).astype(float)
+    labels = [name for name in names for _ in range(items)]
+    scores = Scores.of(
+        values, models=[f"m{i:02}" for i in range(models)], items=[f"q{i}" for i in range(chance.shape[1])]
+    )
+    return run(scores.design(views=category_weights(labels), **options), scores.panels())

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from bbedge.certificate import outlook as module
+from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import history_record
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
 from bbedge.core.eholm import log_threshold
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
+from bbedge.core.leaderboard import run
 from unit.certificate.documents import certified, drawn, many
 
 
@@ -126,3 +128,14 @@ def test_an_open_pair_tells_where_its_difference_lies():
         assert each.within == (leaderboard.lower_bounds[a, b], -leaderboard.lower_bounds[b, a])
     half = certified(drawn([0.6, 0.58, 0.5, 0.5]), candidate=["m00", "m01"])
     assert all(each.within[0] is not None and each.within[1] is None for each in outlook(half))
+
+
+def test_a_pilot_that_chose_the_wrong_models_has_an_outlook():
+    # Wealth may be more than evidence, so that a hopeless direction would need less evidence than one.
+    scores = drawn([0.85, 0.7, 0.55, 0.4, 0.25], replicates=4)
+    leaderboard = run(scores.design(candidate=["m00", "m03"]), scores.panels())
+    assert np.nanmin(leaderboard.log_thresholds) < 0.0
+    made = Certificate.made(leaderboard)
+    assert min(each.log_threshold for each in made.content.outlook) < 0.0
+    assert Certificate.of(made.document).document == made.document
+    assert ' aria-hidden="true"><rect class="rail" width="56"' in made.to_html()

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import rank
 from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
 from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure
 from bbedge.display.plotting import house_style, save_figure
+from bbedge.display.views_figure import views_figure
 from bbedge.errors import BbedgeError, DomainError
-from unit.certificate.documents import document
+from unit.certificate.documents import document, suite
 
 HOSTILE = ["$\\bad{", "<b>", "\u4e2d\u6587" * 20, "\u05d0\u05d1", "x" * 300, "\U0001f916", "a_b^c"]
 CASES = {
@@ -84,3 +86,36 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(BbedgeError, match=r"pip install matplotlib$"), house_style():
         pass
+
+
+@pytest.mark.parametrize("models", [3, 9])
+def test_the_table_of_views_has_the_ranks_of_every_model_in_every_view(tmp_path, models):
+    whole = Certificate.made(suite(("$\\bad{", "<b>", "a_b^c", "math"), models=models))
+    with house_style():
+        figure = views_figure(whole.view("math"))
+        save_figure(figure, tmp_path / "f.pdf")
+    (axes,) = figure.axes
+    rows, columns = (len(ticks) for ticks in (axes.get_yticklabels(), axes.get_xticklabels()))
+    assert (rows, columns) == ((9, 5) if models == 9 else (5, 3))
+    cells = np.array([text.get_text() for text in axes.texts]).reshape(rows, columns)
+    cells = cells if models == 9 else cells.T
+    for column, view in zip(cells.T, (whole, *whole.views), strict=True):
+        found = dict(zip(view.names, view.ranks.rank_intervals, strict=True))
+        assert column.tolist() == [rank(found[name]) for name in whole.names]
+
+
+def test_there_is_no_table_of_one_view_or_of_too_many():
+    with pytest.raises(DomainError, match="no views besides the headline"):
+        views_figure(Certificate.of(CASES["two"]))
+    with pytest.raises(DomainError, match="too small to read"):
+        views_figure(Certificate.made(suite(tuple(f"v{i}" for i in range(80)), models=2, items=1)))
+
+
+@pytest.mark.parametrize("draw", [rank_figure, graph_figure, evidence_figure])
+def test_the_figure_of_a_view_names_it(tmp_path, draw):
+    whole = Certificate.made(suite(("$\\bad{", "math")))
+    with house_style():
+        figure = draw(whole.view("$\\bad{"))
+        save_figure(figure, tmp_path / "f.svg")
+    title = "".join(figure.axes[0].get_title(loc=place) for place in ("left", "center"))
+    assert title.startswith("$\\bad{: ")

@@ -160,6 +160,8 @@ def test_every_text_has_enough_contrast(scheme):
     for text in ("text", "quiet", "above", "below", "open"):
         for ground in grounds:
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    for shade in "abcdefg":
+        assert contrast(colours["text"], colours[f"heat-{shade}"]) >= 4.5
     assert contrast(colours["alarm"], colours["alarm-wash"]) >= 4.5
     assert contrast(colours["text"], colours["alarm-wash"]) >= 4.5
     assert contrast(colours["bar"], colours["page"]) >= 3.0

@@ -7,8 +7,8 @@ import hashlib
 from importlib.resources import files
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.display.page.content import Content
 from bbedge.display.page.payload import embedded
-from bbedge.display.page.view import View
 
 
 def render_page(certificate: Certificate, *, title: str = "Certified leaderboard") -> str:
@@ -21,7 +21,11 @@ def render_page(certificate: Certificate, *, title: str = "Certified leaderboard
     from markupsafe import Markup
 
     folder = files("bbedge.display.page")
-    style, script = (folder.joinpath(name).read_text(encoding="ascii") for name in ("page.css", "page.js"))
+    style, panel, page = (
+        folder.joinpath(name).read_text(encoding="ascii") for name in ("page.css", "panel.js", "page.js")
+    )
+    script = panel + page
+    content = Content.of(certificate, title=title)
     environment = Environment(
         loader=PackageLoader("bbedge.display.page", package_path=""),
         autoescape=True,
@@ -31,12 +35,12 @@ def render_page(certificate: Certificate, *, title: str = "Certified leaderboard
     )
     environment.filters["number"] = "{:,}".format
     text = environment.get_template("page.html").render(
-        view=View.of(certificate, title=title),
+        page=content,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
         style=Markup(style),
         script=Markup(script),
-        data=Markup(embedded(certificate)),
+        data=Markup(embedded(certificate.headline or certificate, content.shown, opened=content.opened)),
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 

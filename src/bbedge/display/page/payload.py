@@ -10,34 +10,61 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.shape import Document, Edge
+from bbedge.certificate.shape import Conclusions, Document, Edge
+from bbedge.display.page.heat import address
 
 MOST_PLAIN = 80
-"""A certificate of more models than this, about a million characters, is packed."""
+"""A certificate of more models than this, or of as many pairs in its views, about a million characters, is packed."""
 
 
-def embedded(certificate: Certificate, *, most_plain: int = MOST_PLAIN) -> str:
-    """A JSON text that is safe inside a script element: the certificate and the order in which it is shown."""
+def embedded(
+    certificate: Certificate, shown: Sequence[Certificate] = (), *, opened: int = 0, most_plain: int = MOST_PLAIN
+) -> str:
+    """A JSON text that is safe inside a script element: the certificate, and the order in which it is shown.
+
+    ``shown`` is what the page can show in full, by default the headline alone; ``opened`` is what it opens with.
+    """
     content: dict[str, object] = {
-        "order": certificate.order,
-        "labels": certificate.labels,
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
         "step": certificate.step,
-        "looks": certificate.looks,
+        "opened": opened,
+        "panels": [_panel(certificate, each) for each in shown or (certificate,)],
     }
-    if len(certificate.names) <= most_plain:
+    if (1 + len(certificate.views)) * len(certificate.names) ** 2 <= most_plain**2:
         return _script_safe(content | {"document": plain(certificate.content)})
     packed = gzip.compress(_json(pack(certificate.content)).encode("ascii"), compresslevel=6, mtime=0)
     return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
 
 
+def _panel(whole: Certificate, view: Certificate) -> dict[str, object]:
+    """What the script needs besides the certificate to show a view; ``view`` is its place among the views."""
+    places = [each.name for each in whole.views]
+    return {
+        "view": places.index(view.name) if view.name in places else None,
+        "link": address(view.name),
+        "order": view.order,
+        "labels": view.labels,
+        "looks": view.looks,
+    }
+
+
 def pack(document: Document) -> dict[str, object]:
     """The document without what can be put together from the rest: see ``unpack`` in the script."""
-    place = {model.name: i for i, model in enumerate(document.models)}
+    rest = plain(document)
+    rest.pop("views", None)
+    packed = _packed(document, rest)
+    if document.views:
+        packed["views"] = [_packed(view, plain(view)) for view in document.views]
+    return packed
+
+
+def _packed(record: Conclusions, rest: dict[str, Any]) -> dict[str, object]:
+    place = {model.name: i for i, model in enumerate(record.models)}
 
     def flat(edges: Sequence[Edge]) -> list[float]:
         return [
@@ -46,10 +73,9 @@ def pack(document: Document) -> dict[str, object]:
             for value in (place[edge.winner], place[edge.loser], edge.path_margin, edge.first_certified)
         ]
 
-    rest = plain(document)
-    if document.edges is None or document.standing_edges is None:
+    if record.edges is None or record.standing_edges is None:
         return {"rest": rest}
-    edges = {"edges": flat(document.edges), "standing_edges": flat(document.standing_edges)}
+    edges = {"edges": flat(record.edges), "standing_edges": flat(record.standing_edges)}
     # Certificates of earlier versions have these for the last look only.
     pairs, sets = (
         {key: rest.pop(key) for key in keys if key in rest}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from bbedge._version import __version__
+from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.shape import BoardRecord, Document
+from bbedge.certificate.design_shape import DesignRecord
 from bbedge.certificate.units import rank
 from bbedge.display.page.charts import Chart, evidence_chart, pairs_chart
 from bbedge.display.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_matrix
@@ -154,7 +155,7 @@ class View:
             open_pairs=tuple(_open_pairs(certificate)),
             n_open=certificate.ranks.n_unresolved,
             n_pairs=certificate.n_pairs,
-            facts=tuple(_facts(content)),
+            facts=tuple(_facts(certificate)),
             claims=tuple(_claims(content.board or None)),
             notes=tuple(shown(note, None) for note in content.notes),
             contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
@@ -228,8 +229,12 @@ def _known(end: float | None) -> float:
 
 
 def share(log_e: float, log_threshold: float) -> int:
-    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open."""
-    return min(99, round(100 * max(0.0, log_e) / log_threshold))
+    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open.
+
+    >>> share(2.0, 4.0), share(-5.0, -1.0)
+    (50, 0)
+    """
+    return min(99, round(100 * log_e / log_threshold)) if log_e > 0.0 else 0
 
 
 def more_replicates(interval: tuple[int, int] | None) -> str:
@@ -246,16 +251,25 @@ def more_replicates(interval: tuple[int, int] | None) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _facts(content: Document) -> Iterator[tuple[str, str]]:
+def _facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
+    content = certificate.content
     design, pilot, board = content.design, content.pilot, content.board
     low, high = design.score_range
     family = "all ordered pairs of models" if design.family == "all" else "the candidate set against all others"
     yield "Method", f"{design.method}: {design.evidence} evidence, {design.prediction} prediction"
     yield "Stakes", f"{design.stakes}, {len(design.stake_values)} values"
-    yield "Tested", f"{counted(design.directions, 'comparison')}: {family}"
+    each = f" in each of {1 + len(certificate.views):,} views" if certificate.views else ""
+    yield "Tested", f"{counted(design.directions, 'comparison')}{each}: {family}"
     yield "tau", f"{design.tau:g} on the [0, 1] scale, {design.tau * (high - low):g} in score units"
     yield "Score range", f"{low:g} to {high:g}"
     yield "Items", f"{content.items:,} in {counted(design.blocks.count, 'block')}"
+    if design.weights:
+        weighed, largest = counted(design.weights.items, "item"), f"{100 * design.weights.largest:.3g} %"
+        yield "Weights", f"{weighed} with a weight; the largest share of one item is {largest}"
+    if certificate.views:
+        yield "Views", f"the headline with {_percent(design)} of alpha, {_shares(certificate)}"
+    if design.gaps:
+        yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
     yield "Replicates", f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)
@@ -264,6 +278,20 @@ def _facts(content: Document) -> Iterator[tuple[str, str]]:
     if board:
         yield "Board", f"epoch {board.epoch} of {board.epochs}, {counted(board.events, 'event')}"
         yield "Ledger head", board.head
+
+
+def _percent(design: DesignRecord) -> str:
+    return f"{100 * (design.share or 1.0):.3g} %"
+
+
+def _shares(certificate: Certificate) -> str:
+    """What each of the other views has of alpha, or all of them if that is the same."""
+    shares = {shown(str(view.name)): _percent(view.content.design) for view in certificate.views}
+    if len(set(shares.values())) == 1 and len(shares) > 1:
+        return f"{len(shares):,} other views with {next(iter(shares.values()))} each"
+    named = [f"{name} with {share}" for name, share in shares.items()]
+    more = [f"{counted(len(named) - MOST_MEMBERS, 'more view')}"] if len(named) > MOST_MEMBERS else []
+    return ", ".join([*named[:MOST_MEMBERS], *more])
 
 
 def _claims(board: BoardRecord | None) -> Iterator[tuple[str, ...]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.shape import BoardRecord
 from bbedge.display.promise import level, measure, promise, shares
-from bbedge.text import counted, listed
+from bbedge.display.scope import items, missing
+from bbedge.text import counted, listed, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +37,20 @@ class Words:
     """The assumption about the items."""
     budget: str
     """The state of the error budget."""
+    missing: str
+    """How many scores are missing; may be empty."""
 
     @classmethod
     def of(cls, certificate: Certificate) -> Words:
         """The sentences of a certificate."""
         content, design = certificate.content, certificate.content.design
-        items = counted(content.items, "item")
-        if design.blocks.count < content.items:
-            items += f" in {counted(design.blocks.count, 'block')}"
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
+        about = [f"View {shown(certificate.name)}"] if certificate.name else []
+        replicates = counted(certificate.replicates, "replicate")
         board = content.board or None
         alpha = board.design.alpha if board else design.alpha
         return cls(
-            summary=f"{counted(size, 'model')} · {items} · {counted(certificate.replicates, 'replicate')}",
+            summary=" · ".join([*about, counted(size, "model"), items(certificate), replicates]),
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
@@ -59,6 +61,7 @@ class Words:
             measure=measure(certificate).capitalize(),
             blocks=_blocks(design.blocks.count, design.blocks.sizes),
             budget=_budget(alpha, board),
+            missing=missing(certificate) or "",
         )
 
 

@@ -1,0 +1,105 @@
+"""What a certificate says of the design: the definition of its keys, as in :mod:`bbedge.certificate.shape`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from bbedge.certificate.values import LARGEST, Hash, Level, Names, NotNegative, Number, Positive, Record, Share
+from bbedge.core.kinds import Copies, EvidenceKind, FamilyKind, Gaps, Holm, Method, PredictionRule, StakeRule
+
+
+class Blocks(Record, frozen=True, kw_only=True):
+    """How the items depend on each other."""
+
+    count: Positive
+    """Number of blocks."""
+    sizes: tuple[Positive, ...]
+    """Number of items of every block, largest first; items that weigh nothing are not counted."""
+
+
+class Weights(Record, frozen=True, kw_only=True):
+    """How much the items count in a weighted mean; the hash of the design covers every single weight."""
+
+    items: Positive
+    """Items that weigh anything; the others are not part of the mean."""
+    largest: Share
+    """The largest share that a single item has in the mean."""
+
+
+class DesignRecord(Record, frozen=True, kw_only=True):
+    """What was frozen before the first score was seen."""
+
+    alpha: Level
+    """Largest allowed probability of any false certificate."""
+    tau: Annotated[float, Meta(ge=0, lt=1)]
+    """What a certified difference exceeds, on the [0, 1] scale."""
+    method: Method
+    """The preset."""
+    evidence: EvidenceKind
+    """How outcomes become evidence."""
+    prediction: PredictionRule
+    """How the next score is predicted."""
+    stakes: StakeRule | Literal["given"]
+    """The rule of the stakes."""
+    stake_values: tuple[NotNegative, ...]
+    """The stakes."""
+    stake_weights: tuple[NotNegative, ...]
+    """Their weights."""
+    family: FamilyKind
+    """Which directions are tested."""
+    directions: Positive
+    """Number of directions tested."""
+    score_range: tuple[Number, Number]
+    """The scale of the scores, lower end first."""
+    copies: Copies | UnsetType = UNSET
+    """Whether replicates that repeat others score by score count."""
+    edition: Positive | UnsetType = UNSET
+    """The edition of the method; the first, if absent."""
+    margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
+    """The part of alpha that margins spend. With 0, or if absent, certificates and margins have alpha each."""
+    holm: Holm | UnsetType = UNSET
+    """How evidence becomes edges; direct, if absent."""
+    planned: Positive | UnsetType | None = UNSET
+    """The number of replicates that the stakes were made for; null if none was stated."""
+    share: Share | UnsetType = UNSET
+    """The part of alpha that the directions of this view have; all of it, if absent."""
+    weights: Weights | UnsetType = UNSET
+    """How the items are weighted in the means; if absent, all weigh the same."""
+    gaps: Gaps | UnsetType = UNSET
+    """What a missing score does; refuse, if absent."""
+    hash: Hash
+    """SHA-256 of the design; of a board, its registration."""
+    blocks: Blocks
+    """How the items depend on each other."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.score_range[1] - self.score_range[0] <= LARGEST:
+            raise ValueError("'score_range' is not two numbers, lower first")
+
+    @property
+    def certificate_share(self) -> float:
+        """The part of alpha that certificates spend."""
+        return 1.0 - (self.margin_share or 0.0)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether certificates and margins hold together with probability at least 1 - alpha."""
+        return bool(self.margin_share)
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether what stands is the answer of every look."""
+        return self.edition is not UNSET and self.edition > 1
+
+
+class Pilot(Record, frozen=True, kw_only=True):
+    """How a pilot-targeted Top-k chose its candidate."""
+
+    k: Positive
+    """Number of models that it chose."""
+    replicates: Positive
+    """Replicates of the pilot, which are not evidence."""
+    candidate: Names
+    """The models that it chose."""

@@ -1,0 +1,110 @@
+"""What a leaderboard is about, in the same words for every display: its items, missing scores, and the other views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import UNSET
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import rank
+from bbedge.text import counted, display_names, shown
+
+MOST_NAMED = 5
+"""Models whose missing scores are listed one by one."""
+
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewLine:
+    """A view in one line."""
+
+    name: str
+    """Its name, harmless and short; of the headline, headline."""
+    share: str
+    """Its part of alpha."""
+    items: int
+    """How many items it is about."""
+    certified: str
+    """How many pairs are certified."""
+    leader: str
+    """The first model of its leaderboard, with its possible ranks; empty before the first replicate."""
+    is_first: bool
+    """Whether that model is certified as the best."""
+
+
+def items(certificate: Certificate) -> str:
+    """The items that the means are of, their blocks, and whether they are weighted."""
+    content, design = certificate.content, certificate.content.design
+    count = n_items(certificate)
+    words = counted(count, "item")
+    if count < content.items:
+        words = f"{count:,} of {counted(content.items, 'item')}"
+    if design.blocks.count < count:
+        words += f" in {counted(design.blocks.count, 'block')}"
+    return f"{words}, weighted" if is_weighted(certificate) else words
+
+
+def n_items(certificate: Certificate) -> int:
+    """Number of items that weigh anything."""
+    weights = certificate.content.design.weights
+    return weights.items if weights else certificate.content.items
+
+
+def is_weighted(certificate: Certificate) -> bool:
+    """Whether some of these items weigh more than others."""
+    weights = certificate.content.design.weights
+    return weights is not UNSET and weights.largest * weights.items > 1.0 + _EQUAL
+
+
+def missing(certificate: Certificate) -> str | None:
+    """How many scores are missing, of which models, and what that costs; ``None`` if none is."""
+    gaps = certificate.content.gaps
+    if not gaps:
+        return None
+    by_count = sorted(gaps.models, key=lambda name: (-gaps.models[name], name))
+    labels = dict(zip(certificate.names, certificate.labels, strict=True))
+    named = [f"{labels[name]}: {gaps.models[name]:,}" for name in by_count[:MOST_NAMED]]
+    if len(by_count) > MOST_NAMED:
+        named.append(f"{counted(len(by_count) - MOST_NAMED, 'more model')}")
+    rule = ""
+    if certificate.content.design.gaps == "worst-case":
+        rule = "; each counts against whichever model it could help"
+    verb = "is" if gaps.cells == 1 else "are"
+    words = f"{counted(gaps.cells, 'score')} {verb} missing ({', '.join(named)}){rule}."
+    if gaps.resolved_if_means is None:
+        return words
+    pairs = counted(gaps.resolved_if_means, "pair")
+    return (
+        f"{words} If the missing scores had been their models' means, {pairs} would be certified, not "
+        f"{certificate.ranks.n_resolved:,}: a hint, not a claim."
+    )
+
+
+def view_lines(certificate: Certificate) -> list[ViewLine]:
+    """The other views of a certificate, a line each."""
+    names = display_names(str(view.name) for view in certificate.views)
+    return [view_line(view, name) for view, name in zip(certificate.views, names, strict=True)]
+
+
+def view_line(certificate: Certificate, name: str | Literal["headline"]) -> ViewLine:
+    """A view, or the headline, in one line."""
+    ranks = certificate.ranks
+    leader = ""
+    if certificate.replicates:
+        leader = f"{certificate.labels[0]}, rank {rank(ranks.rank_intervals[0])}"
+    return ViewLine(
+        name=name,
+        share=f"{100 * (certificate.content.design.share or 1.0):.3g} %",
+        items=n_items(certificate),
+        certified=f"{ranks.n_resolved:,} of {counted(certificate.n_pairs, 'pair')}",
+        leader=leader,
+        is_first=1 in ranks.cuts,
+    )
+
+
+def titled(certificate: Certificate, text: str) -> str:
+    """A title that names the view, if it is not the headline's."""
+    return f"{shown(certificate.name)}: {text}" if certificate.name else text
