@@ -1,7 +1,7 @@
 """Score vectors as few bytes: one bit per score if they are 0 and 1, one byte if there are few levels, else float64.
 
-Where scores are missing, a bit per item says which, and the others follow in one of these forms. Packing is lossless and canonical: the same scores give the same bytes, so that a checksum of the bytes is a checksum of
-the scores.
+Where scores are missing, a bit per item says which, and the others follow in one of these forms. Packing is lossless
+and canonical: the same scores give the same bytes, so that a checksum of the bytes is a checksum of the scores.
 """
 
 from __future__ import annotations
@@ -104,6 +104,11 @@ def _scores(content: bytes, count: int) -> NDArray[np.float64]:
     if kind == _FLOATS:
         return np.frombuffer(body, dtype="<f8").astype(np.float64)
     raise ValueError("unknown packing")
+
+
+def count_missing(data: bytes, count: int) -> int:
+    """How many of ``count`` packed scores are missing."""
+    return int(np.isnan(unpack(data, count)).sum()) if data[:1] == _GAPS else 0
 
 
 def missing_checksum(count: int) -> str:
