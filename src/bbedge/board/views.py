@@ -132,6 +132,8 @@ def compared(headline: Headline, views: Views | None, items: Sequence[str], colu
                 "rename one of them"
             )
         found[name] = weights_of(column, items, columns)
+    if HEADLINE in found:
+        raise DesignError(f"a view cannot be called {HEADLINE}, which is the main view; rename it")
     found = {name: given for name, given in found.items() if any(given)}
     return Compared(weights=weights, views=found, shares=_shares(headline, views, tuple(found)))
 

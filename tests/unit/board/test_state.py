@@ -51,7 +51,7 @@ def test_replicates():
         (lambda p: p.update(a=p["a"][:5]), "model 'a' has 5 scores; the benchmark has 6 items"),
         (lambda p: p.update(a=np.full((2, 6), 0.5)), "model 'a' has 12 scores"),
         (lambda p: p.update(a=np.full(6, 1.5)), r"model 'a' scored 1.5 on item 'q0'; scores lie in \[0, 1\]"),
-        (lambda p: p.update(a=np.full(6, np.nan)), "model 'a' has no score on item 'q0'; the design of this board counts"),
+        (lambda p: p.update(a=np.full(6, np.nan)), "model 'a' has no score on item 'q0'; the design"),
     ],
 )
 def test_panels_that_are_not_whole(change, message):
