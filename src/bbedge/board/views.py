@@ -10,12 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bbedge.core.views import HEADLINE, category_weights, macro_weights
+from bbedge.core.views import HEADLINE, category_weights
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import listed, quoted
 
 Columns = Mapping[str, Sequence[str]]
 """What is known of each item besides its block, by the name of the column."""
+
+MOST_VIEWS = 1000
+"""A column with more values than these is none of categories."""
 
 _CLOSE = 1e-9  # shares whose sum is this near one are meant to add up to one
 
@@ -27,13 +30,9 @@ class Headline:
     macro: str | None = None
     """The column of categories whose means have the same weight, however many items each has."""
     weights: str | None = None
-    """The column with the weight of each item."""
+    """The column with the weight of each item, which also counts inside categories."""
     share: float | None = None
     """Its part of alpha, beside views; it also has what is meant for views that a version does not have."""
-
-    def __post_init__(self) -> None:
-        if self.macro is not None and self.weights is not None:
-            raise DesignError("the headline has macro and weights; choose one of them")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -113,18 +112,16 @@ class Compared:
 
 
 def compared(headline: Headline, views: Views | None, items: Sequence[str], columns: Columns) -> Compared:
-    """What the rules give for these items; shares are as :func:`shared_out` states them."""
-    weights = None
-    if headline.macro is not None:
-        weights = macro_weights(columns[headline.macro])
-    elif headline.weights is not None:
-        weights = weights_of(headline.weights, items, columns)
+    """What the rules give for these items; shares are as :func:`shared_out` states them.
+
+    A view that compares the same means as the headline is none.
+    """
+    own = (1.0,) * len(items) if headline.weights is None else weights_of(headline.weights, items, columns)
+    means = own if headline.macro is None else nested_macro_weights(columns[headline.macro], own)
+    weights = means if len(set(means)) > 1 else None
     if views is None:
         return Compared(weights=weights)
-    found: dict[str, tuple[float, ...]] = {}
-    if views.column is not None:
-        own = weights if headline.weights is not None else None
-        found = category_weights(columns[views.column], own)
+    found = {} if views.column is None else _categories(views.column, columns[views.column], own)
     for name, column in views.weights.items():
         if name in found:
             raise DesignError(
@@ -134,8 +131,36 @@ def compared(headline: Headline, views: Views | None, items: Sequence[str], colu
         found[name] = weights_of(column, items, columns)
     if HEADLINE in found:
         raise DesignError(f"a view cannot be called {HEADLINE}, which is the main view; rename it")
-    found = {name: given for name, given in found.items() if any(given)}
+    found = {name: given for name, given in found.items() if any(given) and not _alike(given, means)}
     return Compared(weights=weights, views=found, shares=_shares(headline, views, tuple(found)))
+
+
+def _categories(column: str, labels: Sequence[str], weights: Sequence[float]) -> dict[str, tuple[float, ...]]:
+    count = len(set(labels))
+    if count > MOST_VIEWS:
+        raise DesignError(
+            f"the column {quoted(column)} has {count:,} values, and each would be a view; at most {MOST_VIEWS:,} are "
+            "allowed: choose a column of categories"
+        )
+    return category_weights(labels, weights)
+
+
+def nested_macro_weights(labels: Sequence[str], weights: Sequence[float]) -> tuple[float, ...]:
+    """Weights of items for the mean of the category means, which are weighted means of their items."""
+    of_category: dict[str, list[float]] = {}
+    for label, weight in zip(labels, weights, strict=True):
+        of_category.setdefault(label, []).append(weight)
+    totals = {label: math.fsum(its) for label, its in of_category.items()}
+    categories = sum(total > 0.0 for total in totals.values())
+    return tuple(
+        weight / (categories * totals[label]) if weight else 0.0 for label, weight in zip(labels, weights, strict=True)
+    )
+
+
+def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether weights are the same up to their scale."""
+    of_one, of_other = math.fsum(one), math.fsum(other)
+    return all(math.isclose(a / of_one, b / of_other, rel_tol=1e-12) for a, b in zip(one, other, strict=True))
 
 
 def _shares(headline: Headline, views: Views, names: Sequence[str]) -> dict[str, float]:

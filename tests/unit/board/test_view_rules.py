@@ -39,7 +39,9 @@ FULL = BoardDesign(
 
 def shares_of(design, labels):
     items = [f"q{i}" for i in range(len(labels))]
-    found = compared(design.headline, design.views, items, {"category": labels, "difficulty": ["1"] * len(labels)})
+    found = compared(
+        design.headline, design.views, items, {"category": labels, "difficulty": [str(i) for i in range(len(labels))]}
+    )
     return dict(found.shares)
 
 
@@ -107,7 +109,6 @@ def test_shares_that_are_not_stated(text, share, others):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ('[headline]\nmacro = "c"\nweights = "w"', DesignError, "macro and weights; choose one of them"),
         ("[headline]\nshare = 0.5", DesignError, "has no meaning without views"),
         ("[headline]\nmacro = 3", FormatError, "macro = 3 is not the name of a column; see docs/board.md"),
         ('[headline]\nmacro = ""', FormatError, "macro = '' is not the name of a column"),
@@ -158,20 +159,50 @@ def test_a_macro_average():
     assert (found.views, found.shares) == ({}, {})
 
 
+def test_a_macro_average_of_weighted_means():
+    design = BoardDesign(headline=Headline(macro="category", weights="w"))
+    columns = {"category": ["math", "math", "code", "law"], "w": ["1", "3", "2", "0"]}
+    found = compared(design.headline, design.views, "abcd", columns)
+    assert found.weights == (0.125, 0.375, 0.5, 0.0)
+
+
+def test_weights_that_are_all_the_same_are_none():
+    """So that the design, and its hash, is the one without them."""
+    design = BoardDesign(headline=Headline(macro="category"))
+    assert compared(design.headline, None, "abcd", {"category": ["x", "y", "y", "x"]}).weights is None
+
+
+def test_the_headline_is_no_other_view():
+    design = BoardDesign(views=Views(column="category"))
+    assert shares_of(design, ["math"]) == {HEADLINE: 1.0}
+    weighted = BoardDesign(headline=Headline(weights="w"), views=Views(column="category"))
+    columns = {"category": ["math", "code"], "w": ["1", "0"]}
+    assert compared(weighted.headline, weighted.views, "ab", columns).views == {}
+
+
+def test_a_column_of_too_many_categories():
+    design, labels = BoardDesign(views=Views(column="category")), [f"c{i}" for i in range(1001)]
+    with pytest.raises(DesignError, match="has 1,001 values, and each would be a view; at most 1,000 are allowed"):
+        compared(design.headline, design.views, labels, {"category": labels})
+
+
 def test_what_is_meant_for_views_that_do_not_exist_goes_to_the_headline():
     """Shares of views that are there are as stated, in every version of the benchmark."""
-    assert shares_of(FULL, ["math", "code", "law"]) == pytest.approx(
+    assert shares_of(FULL, ["math", "code", "law", "law"]) == pytest.approx(
         {HEADLINE: 0.4, "math": 0.2, "hard": 0.1, "code": 0.15, "law": 0.15}
     )
-    assert shares_of(FULL, ["code"]) == pytest.approx({HEADLINE: 0.6, "hard": 0.1, "code": 0.3})
-    assert shares_of(FULL, ["math"]) == pytest.approx({HEADLINE: 0.7, "hard": 0.1, "math": 0.2})
+    assert shares_of(FULL, ["code", "law", "law"]) == pytest.approx(
+        {HEADLINE: 0.6, "hard": 0.1, "code": 0.15, "law": 0.15}
+    )
+    assert shares_of(FULL, ["math", "math"]) == pytest.approx({HEADLINE: 0.9, "hard": 0.1})
 
 
 def test_a_view_that_nothing_is_left_for():
-    design = BoardDesign(headline=Headline(share=0.6), views=Views(column="category", shares={"math": 0.4}))
-    assert shares_of(design, ["math"]) == pytest.approx({HEADLINE: 0.6, "math": 0.4})
-    with pytest.raises(DesignError, match="nothing of alpha is left for the view 'code'; give it a share of its own"):
-        shares_of(design, ["math", "code"])
+    shares = {"math": 0.1, "code": 0.3}
+    design = BoardDesign(headline=Headline(share=0.6), views=Views(column="category", shares=shares))
+    assert shares_of(design, ["math", "code"]) == pytest.approx({HEADLINE: 0.6, **shares})
+    with pytest.raises(DesignError, match="nothing of alpha is left for the view 'law'; give it a share of its own"):
+        shares_of(design, ["math", "code", "law"])
 
 
 def test_two_views_of_one_name():
@@ -194,7 +225,9 @@ PARTS = st.dictionaries(st.sampled_from(["math", "code", "law", "art"]), st.floa
 @given(
     named=PARTS,
     share=st.none() | st.floats(0.01, 0.3),
-    labels=st.lists(st.sampled_from(["math", "code", "law", "art", "bio"]), min_size=1, max_size=8),
+    labels=st.lists(st.sampled_from(["math", "code", "law", "art", "bio"]), min_size=2, max_size=8).filter(
+        lambda labels: len(set(labels)) > 1
+    ),
 )
 def test_shares_always_add_up_to_one(named, share, labels):
     headline, views = shared_out(Headline(share=share), Views(column="category", shares=named))
