@@ -110,7 +110,7 @@ class Arrivals:
             number = _stated_number(label) if scores.numbered else None
             place = known_place(found.stored, set(runs), number=number)
             if place is None:
-                each = Arrival.of(completed(panel, state.active, state, whole_runs=whole_runs), runs)
+                each = Arrival.of(completed(panel, state.active, state, whole_runs=whole_runs and bool(panel)), runs)
                 state.check_panel(each.panel)
                 found.stored.append(each.stored)
                 found.fresh.append(each)
@@ -227,7 +227,10 @@ def recorded(copies: Iterable[Copy]) -> tuple[CountedCopy, ...]:
 
 
 def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
-    """The values by model, in the order of the epoch's items; other items than those are refused."""
+    """The values by model, in the order of the epoch's items; other items than those are refused.
+
+    Where the design counts missing scores, a model without any is not there.
+    """
     if scores.score_range != state.design.score_range:
         raise BoardError(
             f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
@@ -252,7 +255,10 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
     arranged = np.full((len(scores.models), len(items)), np.nan)
     there = [i for i, item in enumerate(items) if item in place]
     arranged[:, there] = values[:, [place[items[i]] for i in there]]
-    return {model: arranged[i] for i, model in enumerate(scores.models)}
+    panel = {model: arranged[i] for i, model in enumerate(scores.models)}
+    if state.design.incomplete == "refuse":
+        return panel
+    return {model: row for model, row in panel.items() if not np.isnan(row).all()}
 
 
 def _check_blocks(scores: Scores, state: BoardState) -> None:

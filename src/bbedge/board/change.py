@@ -177,7 +177,8 @@ class Change:
             if scores.models != (name,):
                 raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
             panels = [arranged(scores, values, state) for values in scores.values]
-            runs = [completed(panel, (), state, whole_runs=whole_runs)[name] for panel in panels]
+            whole = whole_runs and any(panels)
+            runs = [completed(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
         stored = (stored_panel(self.session, state, r) for r in range(1, epoch.replicates + 1))
         found = state.add_model(name, runs, stored)
         packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}

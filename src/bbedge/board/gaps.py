@@ -27,22 +27,21 @@ def check_rule(state: BoardState, *, whole_runs: bool) -> None:
 
 
 def completed(panel: Panel, models: Iterable[str], state: BoardState, *, whole_runs: bool) -> Panel:
-    """The panel as the design counts it. A model without any score is refused, unless ``whole_runs`` says otherwise.
+    """The panel as the design counts it, with all of the ``models``.
 
-    ``models`` are those that must be there.
+    One that is not there is refused, unless ``whole_runs`` says that its whole run is missing.
     """
     if state.design.incomplete == "refuse":
         return panel
-    nothing = np.full(len(state.epoch.items), np.nan)
-    absent = {model: nothing for model in models if model not in panel} if whole_runs else {}
-    found = {**panel, **absent}
-    gone = [model for model, scores in found.items() if np.isnan(scores).all()]
-    if gone and not whole_runs:
+    absent = [model for model in models if model not in panel]
+    if absent and not whole_runs:
         raise BoardError(
-            f"model {quoted(gone[0])} has no score at all in this replicate, which stays incomplete until the run of "
+            f"model {quoted(absent[0])} has no score at all in this replicate, which stays incomplete until the run of "
             "the model is there. If it will never come, retire the model, or count the whole run as missing: ",
             Argument("incomplete", state.design.incomplete),
         )
+    nothing = np.full(len(state.epoch.items), np.nan)
+    found = {**panel, **dict.fromkeys(absent, nothing)}
     if state.design.incomplete == "zero":
         return {model: np.nan_to_num(scores, nan=0.0) for model, scores in found.items()}
     return found

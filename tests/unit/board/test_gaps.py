@@ -155,12 +155,32 @@ def test_whole_runs_stay_out_until_they_come(tmp_path, rng):
     with pytest.raises(BoardError, match=r"model 'c' has no score at all in this replicate.*incomplete='worst-case'"):
         board.add(scores(gone))
     board.add(scores(gone[:1]))
-    with pytest.raises(BoardError, match="the replicate lacks model 'c'"):
+    with pytest.raises(BoardError, match="model 'c' has no score at all in this replicate"):
         board.add(scores(array[1:, :2], "ab", start=2))
     assert board.add(scores(gone[1:], start=2), incomplete="worst-case").replicates == (2,)
     assert board.add(scores(full(rng)[:, :2], "ab", start=3), incomplete="worst-case").replicates == (3,)
     assert board.leaderboard().gaps.of_models == (0, 0, 40)
     board.verify()
+    assert board.add(scores(gone[1:], start=2)).already == (2,)
+    with pytest.raises(BoardError, match="replicate 2 is on the board already, where 'c' has no score on 'q0'"):
+        board.add(scores(array[1:], start=2))
+
+
+def test_a_replicate_without_any_score(tmp_path):
+    board = make(tmp_path)
+    with pytest.raises(BoardError, match="model 'a' has no score at all in this replicate"):
+        board.add(scores(np.full((1, 3, 20), np.nan)), incomplete="worst-case")
+
+
+def test_retired_models_may_be_there_without_scores(tmp_path, rng):
+    """As where earlier replicates, which have them, are in the same files."""
+    board, array = make(tmp_path), full(rng, n=2)
+    board.add(scores(array[:1]))
+    board.retire("b")
+    array[1, 1] = np.nan
+    added = board.add(scores(array))
+    assert (added.already, added.replicates) == ((1,), (2,))
+    assert board.leaderboard().gaps is None
 
 
 def test_models_without_any_score_are_no_copies(tmp_path, rng):
