@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,12 @@ class FakeEngine:
         traced: bool = True,
         unseeded: tuple[str, ...] = (),
         announces: bool = False,
+        columns: Mapping[str, Callable[[str], str]] | None = None,
     ) -> None:
         self.synthetic, self.seed, self.fails = synthetic, seed, fails
         self.notes, self.traced, self.unseeded = tuple(caveats), traced, unseeded
         self.announces = announces
+        self.columns = columns or {}
         self.ran: list[tuple[int, str, str]] = []
         self.tries: dict[tuple[int, str, str], int] = {}
 
@@ -39,7 +41,13 @@ class FakeEngine:
         for item, block in zip(self.synthetic.items, self.synthetic.blocks, strict=True):
             by_block.setdefault(block, []).append(item)
         samples = [
-            Sample(name=block, items=tuple(items), blocks=(block,) * len(items)) for block, items in by_block.items()
+            Sample(
+                name=block,
+                items=tuple(items),
+                blocks=(block,) * len(items),
+                columns={name: tuple(map(text_of, items)) for name, text_of in self.columns.items()},
+            )
+            for block, items in by_block.items()
         ]
         return Benchmark(samples=tuple(samples), fingerprint="synthetic")
 

@@ -7,23 +7,28 @@ only repeats stored scores, the caller decides whether it counts; see :mod:`bbed
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.events import CountedCopy, ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.board.gaps import check_final, completed, completes
 from bbedge.board.ledger import Event
-from bbedge.board.packing import checksum, pack
+from bbedge.board.packing import checksum, missing_checksum, pack
 from bbedge.board.replay import stored_panel
-from bbedge.board.state import BoardState, Panel
+from bbedge.board.stage import Panel
+from bbedge.board.state import BoardState
 from bbedge.board.store import Session
 from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
 from bbedge.text import listed, quoted
+
+Panels = Callable[[int], Panel]
+"""Reads the stored replicate at a place, from 1."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,32 +94,44 @@ class Arrivals:
     """All replicates of the epoch in order, the fresh ones last."""
 
     @classmethod
-    def of(cls, scores: Scores, state: BoardState, stored: list[Stored]) -> Arrivals:
-        """Sort the replicates of these scores; what contradicts the board is refused."""
+    def of(
+        cls, scores: Scores, state: BoardState, stored: list[Stored], *, panels: Panels, whole_runs: bool = False
+    ) -> Arrivals:
+        """Sort the replicates of these scores; what contradicts the board is refused.
+
+        ``panels`` reads a stored replicate by its place. With ``whole_runs`` a new replicate may lack active models
+        altogether, if the design counts missing scores.
+        """
         found = cls(already=[], fresh=[], stored=list(stored))
         identities = scores.runs or [()] * len(scores.replicates)
         for label, runs, values in zip(scores.replicates, identities, scores.values, strict=True):
-            each = Arrival.of(arranged(scores, values, state), runs)
-            state.check_known(each.panel)
+            panel = arranged(scores, values, state)
+            state.check_known(panel)
             number = _stated_number(label) if scores.numbered else None
-            place = known_place(found.stored, each.stored, number=number)
+            place = known_place(found.stored, set(runs), number=number)
             if place is None:
+                each = Arrival.of(completed(panel, state.active, state, whole_runs=whole_runs and bool(panel)), runs)
                 state.check_panel(each.panel)
                 found.stored.append(each.stored)
                 found.fresh.append(each)
-            else:
-                found.already.append(place)
+                continue
+            known = found.stored[place - 1]
+            each = Arrival.of(completed(panel, (), state, whole_runs=True), runs)
+            if state.design.incomplete == "worst-case" and place <= len(stored):
+                check_final(panels(place), each.panel, state.epoch.items, place)
+            _check_same(known, each.stored, place, len(found.stored) + 1, stated=number is not None)
+            found.already.append(place)
         return found
 
 
-def known_place(stored: Sequence[Stored], given: Stored, *, number: int | None) -> int | None:
-    """The place, from 1, of the stored replicate that this one is; ``None`` if it is the next one.
+def known_place(stored: Sequence[Stored], runs: Set[str], *, number: int | None) -> int | None:
+    """The place, from 1, of the stored replicate that has one of these runs; ``None`` if it is the next one.
 
-    ``number`` is the place that it states. Raises if it is neither, or contradicts what is stored.
+    ``number`` is the place that the replicate states. Raises if it is neither, or if its runs contradict it.
     """
     following = len(stored) + 1
     if number is None:
-        place = next((place for place, each in enumerate(stored, start=1) if each.runs & given.runs), following)
+        place = next((place for place, each in enumerate(stored, start=1) if each.runs & runs), following)
     elif number < 1:
         raise BoardError(f"replicate {number}: a board numbers replicates from 1; renumber them")
     elif number > following:
@@ -125,15 +142,14 @@ def known_place(stored: Sequence[Stored], given: Stored, *, number: int | None) 
     else:
         place = number
     if place == following:
-        _check_new(stored, given, following)
+        _check_new(stored, runs, following)
         return None
-    _check_same(stored[place - 1], given, place, following, stated=number is not None)
     return place
 
 
-def _check_new(stored: Sequence[Stored], given: Stored, following: int) -> None:
+def _check_new(stored: Sequence[Stored], runs: Set[str], following: int) -> None:
     for place, each in enumerate(stored, start=1):
-        twice = sorted(each.runs & given.runs)
+        twice = sorted(each.runs & runs)
         if twice:
             raise BoardError(
                 f"replicate {following} has the run {quoted(twice[0])}, which is part of replicate {place} on the "
@@ -167,12 +183,15 @@ def counted_copies(
     stored, new = arrivals.stored, arrivals.fresh
     first, pilots = len(stored) - len(new), state.epoch.pilots
 
-    def vector(place: int, model: str) -> NDArray[np.float64]:
-        if place >= first:
-            return new[place - first].panel[model]
-        return stored_panel(session, state, -(place + 1) if place < pilots else place - pilots + 1)[model]
+    def panel(place: int) -> Panel:
+        return new[place - first].panel if place >= first else read_panel(session, state, place + 1)
 
-    found = find_copies([each.prints for each in stored], vector, first=first, least=FEW if named else 0)
+    # A model without any score repeats nothing.
+    nothing = missing_checksum(len(state.epoch.items))
+    prints = [{model: each for model, each in of.prints.items() if each.digest != nothing} for of in stored]
+    found = find_copies(prints, lambda place, model: panel(place)[model], first=first, least=FEW if named else 0)
+    if not named and state.design.incomplete == "worst-case":
+        found += _completions(panel, {copy.replicate for copy in found}, range(first, len(stored)))
     if found and rule == "refuse":
         labels = [str(place) for place in range(1, len(stored) + 1)]
         remedy = (
@@ -185,13 +204,33 @@ def counted_copies(
     return {place: recorded(copy for copy in found if copy.replicate == place) for place in places}
 
 
+def _completions(panel: Callable[[int], Panel], known: Set[int], places: range) -> tuple[Copy, ...]:
+    """Replicates that nothing but other gaps distinguishes from an earlier one: the same runs again, maybe."""
+    found = []
+    for place in places:
+        now = panel(place)
+        of = next((other for other in range(place) if place not in known and completes(panel(other), now)), None)
+        if of is not None:
+            found.append(Copy(replicate=place, of=of, models=tuple(now), whole=True))
+    return tuple(found)
+
+
+def read_panel(session: Session, state: BoardState, place: int) -> Panel:
+    """The stored replicate at a place, from 1; pilots come first."""
+    pilots = state.epoch.pilots
+    return stored_panel(session, state, -place if place <= pilots else place - pilots)
+
+
 def recorded(copies: Iterable[Copy]) -> tuple[CountedCopy, ...]:
     """Copies as the ledger states them."""
     return tuple(CountedCopy(of=copy.of + 1, models=copy.models, whole=copy.whole) for copy in copies)
 
 
 def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
-    """The values by model, in the order of the epoch's items; other items than those are refused."""
+    """The values by model, in the order of the epoch's items; other items than those are refused.
+
+    Where the design counts missing scores, a model without any is not there.
+    """
     if scores.score_range != state.design.score_range:
         raise BoardError(
             f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
@@ -201,7 +240,7 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
     if len(place) < len(scores.items) or len(set(scores.models)) < len(scores.models):
         raise BoardError("a model or an item comes twice in these scores; each must be there once")
     missing = [item for item in items if item not in place]
-    if missing:
+    if missing and (state.design.incomplete == "refuse" or len(missing) == len(items)):
         raise BoardError(
             f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
             "a replicate must be complete"
@@ -213,8 +252,13 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
             "open a new epoch with add-items, or leave them out"
         )
     _check_blocks(scores, state)
-    arranged = values[:, [place[item] for item in items]]
-    return {model: arranged[i] for i, model in enumerate(scores.models)}
+    arranged = np.full((len(scores.models), len(items)), np.nan)
+    there = [i for i, item in enumerate(items) if item in place]
+    arranged[:, there] = values[:, [place[items[i]] for i in there]]
+    panel = {model: arranged[i] for i, model in enumerate(scores.models)}
+    if state.design.incomplete == "refuse":
+        return panel
+    return {model: row for model, row in panel.items() if not np.isnan(row).all()}
 
 
 def _check_blocks(scores: Scores, state: BoardState) -> None:
@@ -225,6 +269,8 @@ def _check_blocks(scores: Scores, state: BoardState) -> None:
     ours = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     same: tuple[dict[str, str], dict[str, str]] = {}, {}
     for item, block in ours.items():
+        if item not in theirs:
+            continue
         if same[0].setdefault(block, theirs[item]) != theirs[item] or same[1].setdefault(theirs[item], block) != block:
             raise BoardError(
                 f"the files put item {quoted(item)} into the block {quoted(theirs[item])}, which does not hold the "

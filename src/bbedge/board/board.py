@@ -12,18 +12,19 @@ from typing import Any, Self
 
 from bbedge.board.archive import export_lines
 from bbedge.board.change import Added, Change
-from bbedge.board.design import BoardDesign
+from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.events import ModelAdded, NoteAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
 from bbedge.board.replay import apply, begin, created, load
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
+from bbedge.board.views import Columns
 from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.notes import Note
 from bbedge.core.scores import Scores
-from bbedge.errors import BoardError
+from bbedge.errors import Argument, BoardError
 from bbedge.files import write_whole
 from bbedge.text import counted
 
@@ -65,17 +66,24 @@ class Board:
         models: Sequence[str],
         items: Sequence[str],
         blocks: Sequence[str] | None = None,
+        columns: Columns | None = None,
     ) -> Board:
-        """Freeze a design. A second call with the same design changes nothing; with another design it is refused."""
+        """Freeze a design. A second call with the same design changes nothing; with another design it is refused.
+
+        ``columns`` has what else is known of each item, by the name of its column; the design uses some of them, for
+        instance categories and weights.
+        """
         labels = tuple(items if blocks is None else blocks)
-        state = BoardState(design, models, items, labels)
+        kept = design.kept_columns(columns or {})
+        state = BoardState(design, models, items, labels, kept)
+        registration = design.registration(models, items, labels, kept)
         store = Store(place, create=True)
         store.check_storable(models)
         with store.write() as session:
             events = list(checked(session.events()))
             if not events:
                 Change(session=session, state=state, events=events).create()
-            elif (before := created(events[0]).computed_registration) != design.registration(models, items, labels):
+            elif (before := created(events[0]).computed_registration) != registration:
                 raise BoardError(
                     f"{store.name}: a board with another design (registration {before[:16]}) is here already; a design "
                     "cannot be changed after it was frozen. Make a new board elsewhere"
@@ -148,30 +156,57 @@ class Board:
                     if look is not None and look.replicate == state.epoch.replicates:
                         yield look
 
-    def add(self, scores: Scores, *, copies: Copies | None = None) -> Added:
+    def add(self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.
 
         A replicate that is on the board already, by its number or by the identities of its runs, changes nothing. One
         that repeats stored scores raises :class:`~bbedge.errors.CopiedReplicateError`, unless the design or ``copies``
         says that it counts; the ledger then states it.
+
+        Where the design counts missing scores, they are NaN and final. A replicate without any score of an active
+        model stays incomplete until its run is there, unless ``incomplete`` repeats the rule of the design: then the
+        whole run counts as missing.
         """
         with self._change() as change:
-            return change.add(scores, copies)
+            return change.add(scores, copies, whole_runs=self._whole_runs(incomplete))
 
-    def add_model(self, name: str, scores: Scores | None = None, *, copies: Copies | None = None) -> Added:
+    def add_model(
+        self,
+        name: str,
+        scores: Scores | None = None,
+        *,
+        copies: Copies | None = None,
+        incomplete: IncompleteRule | None = None,
+    ) -> Added:
         """Join a new model's runs with the stored replicates under the pairing rule and test its directions.
 
         Before an epoch's first replicate there is nothing to join, and no scores are needed. Runs that repeat each
-        other score by score are treated as in :meth:`add`.
+        other score by score, and missing scores, are treated as in :meth:`add`.
         """
         self._store.check_storable([name])
         with self._change() as change:
-            return change.add_model(name, scores, copies)
+            return change.add_model(name, scores, copies, whole_runs=self._whole_runs(incomplete))
 
-    def add_items(self, items: Sequence[str], blocks: Sequence[str] | None = None) -> None:
-        """Open an epoch: the benchmark grows, evidence restarts at one, earlier claims stay with their version."""
+    def _whole_runs(self, incomplete: IncompleteRule | None) -> bool:
+        """Whether whole runs may be missing; a rule that is not the design's is refused."""
+        if incomplete not in (None, self.design.incomplete):
+            raise BoardError(
+                Argument("incomplete", incomplete),
+                f" is not the rule of this board's design, which is frozen: {self.design.incomplete}",
+            )
+        return incomplete not in (None, "refuse")
+
+    def add_items(
+        self, items: Sequence[str], blocks: Sequence[str] | None = None, *, columns: Columns | None = None
+    ) -> None:
+        """Open an epoch: the benchmark grows, evidence restarts at one, earlier claims stay with their version.
+
+        ``columns`` is as in :meth:`create`. A new category is a new view of this epoch; the design's rule gives it a
+        share.
+        """
         with self._change() as change:
-            change.add_items(tuple(items), tuple(items if blocks is None else blocks))
+            kept = self.design.kept_columns(columns or {})
+            change.add_items(tuple(items), tuple(items if blocks is None else blocks), kept)
 
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""

@@ -28,6 +28,8 @@ _CLAIM = re.compile(r"0|[1-9][0-9]{0,9}")
 
 SINCE_2: Mapping[str, object] = {"since": 2}
 """Marks a field that form 1 lacks."""
+SINCE_3: Mapping[str, object] = {"since": 3}
+"""Marks a field that forms 1 and 2 lack."""
 UNTIL_1: Mapping[str, object] = {"until": 1}
 """Marks a field that only form 1 has."""
 FLAT: Mapping[str, object] = {"flat": True}

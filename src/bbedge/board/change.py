@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.arrivals import Arrival, Arrivals, arranged, counted_copies, recorded, stored_replicates
+from bbedge.board.arrivals import (
+    Arrival,
+    Arrivals,
+    arranged,
+    counted_copies,
+    read_panel,
+    recorded,
+    stored_replicates,
+)
 from bbedge.board.events import (
     Content,
     CountedCopy,
@@ -23,15 +32,20 @@ from bbedge.board.events import (
     Origin,
     PilotAdded,
     ReplicateAdded,
+    form_of,
     to_payload,
 )
+from bbedge.board.gaps import check_rule, completed
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack
 from bbedge.board.replay import save, stored_panel
-from bbedge.board.state import BoardState, Stage
+from bbedge.board.stage import Found, Stage, merged
+from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session, Vector
+from bbedge.board.views import Columns
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
+from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
 from bbedge.text import listed, quoted
 
@@ -49,7 +63,9 @@ class Added:
     already_pilots: tuple[int, ...] = ()
     """Pilot replicates that were on the board already, with the same scores."""
     edges: tuple[NewEdge, ...] = ()
-    """Directions certified for the first time."""
+    """Directions of the headline that are certified for the first time."""
+    views: Mapping[str, tuple[NewEdge, ...]] = field(default_factory=dict)
+    """The same of every other view that has any."""
     candidate: tuple[str, ...] | None = None
     """The Top-k candidate, if the pilot has just chosen it."""
 
@@ -65,41 +81,54 @@ class Change:
     events: list[Event]
     """The ledger."""
 
+    @property
+    def _form(self) -> int:
+        return form_of(self.state.design)
+
     def create(self) -> None:
         """Record the design, models and items of a new board."""
         design, epoch = self.state.design, self.state.epoch
         content = Created(
+            version=self._form,
             design=design,
-            registration=design.registration(epoch.models, epoch.items, epoch.blocks),
+            registration=design.registration(epoch.models, epoch.items, epoch.blocks, epoch.columns),
             models=tuple(epoch.models),
             items=epoch.items,
             blocks=epoch.blocks,
+            columns=epoch.columns,
             stages=_opened(epoch.stages),
             cache=save(self.session, epoch.stages),
         )
         self._append(content)
 
-    def add(self, scores: Scores, copies: Copies | None) -> Added:
-        """Add complete replicates, in order."""
+    def add(self, scores: Scores, copies: Copies | None, *, whole_runs: bool = False) -> Added:
+        """Add replicates, in order; with ``whole_runs`` also those that lack the runs of a model altogether."""
         state = self.state
-        arrivals = Arrivals.of(scores, state, stored_replicates(self.events, state.epoch.number))
+        check_rule(state, whole_runs=whole_runs)
+        arrivals = Arrivals.of(
+            scores,
+            state,
+            stored_replicates(self.events, state.epoch.number),
+            panels=lambda place: read_panel(self.session, state, place),
+            whole_runs=whole_runs,
+        )
         rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
-        found = counted_copies(self.session, state, arrivals, rule, named=named)
+        copied = counted_copies(self.session, state, arrivals, rule, named=named)
         pilots, replicates = state.epoch.pilots, state.epoch.replicates
-        chosen, edges = state.candidate, list[NewEdge]()
+        chosen, found = state.candidate, list[Found]()
         for each in arrivals.fresh:
-            origin = _origin(scores, found.get(state.epoch.pilots + state.epoch.replicates, ()))
+            origin = _origin(scores, copied.get(state.epoch.pilots + state.epoch.replicates, ()))
             if state.in_pilot:
                 self._add_pilot(each, origin)
             else:
-                edges += self._add_replicate(each, origin)
+                found.append(self._add_replicate(each, origin))
         now = state.epoch
         return Added(
+            **_new(merged(found)),
             replicates=tuple(range(replicates + 1, now.replicates + 1)),
             pilots=tuple(range(pilots + 1, now.pilots + 1)),
             already=tuple(place - now.pilots for place in arrivals.already if place > now.pilots),
             already_pilots=tuple(place for place in arrivals.already if place <= now.pilots),
-            edges=tuple(edges),
             candidate=state.candidate if chosen is None else None,
         )
 
@@ -108,6 +137,8 @@ class Change:
         earlier = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, epoch.pilots + 1)]
         candidate = self.state.add_pilot(fresh.panel, earlier)
         content = PilotAdded(
+            version=self._form,
+            gaps=missing_scores(fresh.panel),
             epoch=epoch.number,
             pilot=epoch.pilots,
             vectors=fresh.vectors,
@@ -119,54 +150,63 @@ class Change:
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
 
-    def _add_replicate(self, fresh: Arrival, origin: Origin) -> list[NewEdge]:
+    def _add_replicate(self, fresh: Arrival, origin: Origin) -> Found:
         epoch = self.state.epoch
-        edges = self.state.add_replicate(fresh.panel)
+        found = self.state.add_replicate(fresh.panel)
         content = ReplicateAdded(
+            version=self._form,
+            gaps=missing_scores(fresh.panel),
             epoch=epoch.number,
             replicate=epoch.replicates,
             vectors=fresh.vectors,
             runs=tuple(sorted(fresh.stored.runs)),
             cache=save(self.session, epoch.stages),
-            outcome=self.state.outcome(edges),
+            outcome=self.state.outcome(found),
             origin=origin,
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
-        return edges
+        return found
 
-    def add_model(self, name: str, scores: Scores | None, copies: Copies | None) -> Added:
+    def add_model(self, name: str, scores: Scores | None, copies: Copies | None, *, whole_runs: bool = False) -> Added:
         """Join a new model's runs with the stored replicates."""
         state, epoch = self.state, self.state.epoch
+        check_rule(state, whole_runs=whole_runs)
         runs: list[NDArray[np.float64]] = []
         if scores is not None:
             scores.check_copies(copies or state.design.copies)
             if scores.models != (name,):
                 raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
-            runs = [arranged(scores, values, state)[name] for values in scores.values]
+            panels = [arranged(scores, values, state) for values in scores.values]
+            whole = whole_runs and any(panels)
+            runs = [completed(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
         stored = (stored_panel(self.session, state, r) for r in range(1, epoch.replicates + 1))
-        edges = state.add_model(name, runs, stored)
+        found = state.add_model(name, runs, stored)
         packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}
         content = ModelAdded(
+            version=self._form,
             epoch=epoch.number,
             model=name,
             vectors=tuple(checksum(data) for data in packed.values()),
+            gaps=tuple(int(np.isnan(run).sum()) for run in runs),
             runs=() if scores is None else scores.runs,
             stages=_opened(epoch.stages[-1:]),
             cache=save(self.session, epoch.stages[-1:]),
-            outcome=state.outcome(edges) if epoch.replicates else None,
+            outcome=state.outcome(found) if epoch.replicates else None,
             origin=Origin() if scores is None else _origin(scores, recorded(scores.copies)),
         )
         self._append(content, packed)
-        return Added(edges=tuple(edges))
+        return Added(**_new(found))
 
-    def add_items(self, items: tuple[str, ...], blocks: tuple[str, ...]) -> None:
+    def add_items(self, items: tuple[str, ...], blocks: tuple[str, ...], columns: Columns) -> None:
         """Open an epoch."""
-        self.state.add_items(items, blocks)
+        self.state.add_items(items, blocks, columns)
         epoch = self.state.epoch
         content = ItemsAdded(
+            version=self._form,
             epoch=epoch.number,
             items=items,
             blocks=blocks,
+            columns={name: texts[-len(items) :] for name, texts in epoch.columns.items()},
             models=tuple(epoch.models),
             stages=_opened(epoch.stages),
             cache=save(self.session, epoch.stages),
@@ -177,12 +217,14 @@ class Change:
         """Stop a model."""
         self.state.retire(model)
         epoch = self.state.epoch
-        self._append(ModelRetired(epoch=epoch.number, model=model, cache=save(self.session, epoch.stages)))
+        self._append(
+            ModelRetired(version=self._form, epoch=epoch.number, model=model, cache=save(self.session, epoch.stages))
+        )
 
     def note(self, about: str, text: str, particulars: Mapping[str, object]) -> None:
         """Record something that readers of the board should know."""
         epoch = self.state.epoch.number
-        self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
+        self._append(NoteAdded(version=self._form, epoch=epoch, about=about, text=text, particulars=particulars))
 
     def _append(self, content: Content, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
         """Append an event to the ledger, with the packed scores by place and model that came with it."""
@@ -195,6 +237,16 @@ class Change:
         self.session.append(event)
         self.session.put_vectors(event.seq, vectors)
         self.events.append(event)
+
+
+class _New(TypedDict):
+    edges: tuple[NewEdge, ...]
+    views: dict[str, tuple[NewEdge, ...]]
+
+
+def _new(found: Found) -> _New:
+    views = {view: tuple(edges) for view, edges in found.items() if view != HEADLINE and edges}
+    return _New(edges=tuple(found.get(HEADLINE, ())), views=views)
 
 
 def _opened(stages: Sequence[Stage]) -> tuple[Opened, ...]:

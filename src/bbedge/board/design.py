@@ -6,16 +6,19 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
 from bbedge.core.design import EDITIONS, MARGIN_SHARE, Design
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.core.spending import Spending
-from bbedge.errors import DesignError, FormatError
+from bbedge.errors import DesignError, DomainError, FormatError
 
 BoardFamily = Literal["all", "pilot-top-k"]
 Pairing = Literal["all", "first"]
+IncompleteRule = Literal["refuse", "worst-case", "zero"]
+"""What a missing score does: it stops the command, counts against whichever model it could help, or is a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,12 @@ class BoardDesign:
     """The part of every level that margins spend; the method's own, if not given."""
     planned: int | None = None
     """The number of replicates that are planned for a version of the benchmark, stated beforehand."""
+    headline: Headline = field(default_factory=Headline)
+    """The means that the main leaderboard compares."""
+    views: Views | None = None
+    """Other means that are compared under the same ``alpha``."""
+    incomplete: IncompleteRule = "refuse"
+    """What a missing score does. With ``zero`` a score that is missing is defined as the lowest one."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -95,7 +104,10 @@ class BoardDesign:
                 f"design stakes can become too wide for {evidence} evidence as the board grows; "
                 "use sharp or betting evidence, or the paper's stakes"
             )
-        self.core_design(["a", "b"], ["q"], ["q"], level=self.alpha)  # the core judges the rest
+        headline, views = shared_out(self.headline, self.views)
+        object.__setattr__(self, "headline", headline)
+        object.__setattr__(self, "views", views)
+        self._made(["a", "b"], ["q"], ["q"], Compared(), level=self.alpha)  # the core judges the rest
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:
@@ -134,6 +146,12 @@ class BoardDesign:
             for name in ("k", "pilot", "shares", "first", "edition", "planned"):
                 if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
                     raise TypeError(f"{name} must be a whole number")
+            if "headline" in given:
+                given["headline"] = _headline(given["headline"])
+            if "views" in given:
+                given["views"] = _views(given["views"])
+        except (DesignError, DomainError) as error:
+            raise DesignError(f"{source}: {error}") from error
         except (OverflowError, TypeError, ValueError) as error:
             raise FormatError(f"{source}: {error}; see docs/board.md for what each key takes") from error
         try:
@@ -148,10 +166,25 @@ class BoardDesign:
         blocks: Sequence[str],
         *,
         level: float,
+        columns: Columns | None = None,
         candidate: Sequence[str] | None = None,
         newcomer: str | None = None,
     ) -> Design:
-        """The statistical design of one stage."""
+        """The statistical design of one stage; ``columns`` has the :attr:`columns` of the items."""
+        found = compared(self.headline, self.views, items, columns or {})
+        return self._made(models, items, blocks, found, level=level, candidate=candidate, newcomer=newcomer)
+
+    def _made(
+        self,
+        models: Sequence[str],
+        items: Sequence[str],
+        blocks: Sequence[str],
+        found: Compared,
+        *,
+        level: float,
+        candidate: Sequence[str] | None = None,
+        newcomer: str | None = None,
+    ) -> Design:
         return Design.make(
             models,
             items,
@@ -169,7 +202,29 @@ class BoardDesign:
             edition=self.edition,
             margin_share=self.margin_share,
             planned=self.planned,
+            weights=found.weights,
+            views=found.views,
+            shares=found.shares,
+            gaps="worst-case" if self.incomplete == "worst-case" else "refuse",
         )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the items that the design uses, in order."""
+        views = () if self.views is None else self.views.columns
+        return tuple(sorted({*self.headline.columns, *views}))
+
+    def kept_columns(self, columns: Columns) -> dict[str, tuple[str, ...]]:
+        """Those of the columns that the design uses, in the form in which they are frozen.
+
+        Weights are written as Python writes numbers, so that 2 and 2.0 are the same.
+        """
+        weights = {self.headline.weights, *(() if self.views is None else self.views.weights.values())}
+        return {
+            name: tuple(map(weight_text, columns[name])) if name in weights else tuple(columns[name])
+            for name in self.columns
+            if name in columns
+        }
 
     def level(self, claim: int) -> float:
         """The level of claim 0, 1, 2, ...; 0 when the budget is spent."""
@@ -184,8 +239,20 @@ class BoardDesign:
             del values["copies"]
         if self.edition == 1:
             del values["edition"]
+        if self.incomplete == "refuse":
+            del values["incomplete"]
+        for name in ("headline", "views"):
+            if name in values:
+                values[name] = {key: value for key, value in values[name].items() if value not in (None, {})}
+        if not values["headline"]:
+            del values["headline"]
         values["score_range"] = list(self.score_range)
         return values
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it compares one mean over all items, with every score there: what boards have always done."""
+        return self.headline == Headline() and self.views is None and self.incomplete == "refuse"
 
     @property
     def hash(self) -> str:
@@ -197,9 +264,14 @@ class BoardDesign:
         """What this design has for the keys that another version of bbedge fills in otherwise."""
         return {key: self.content[key] for key in FILLED_IN if key in self.content} | {"edition": self.edition}
 
-    def registration(self, models: Sequence[str], items: Sequence[str], blocks: Sequence[str]) -> str:
-        """SHA-256 of everything that is frozen when a board is made: the design, models, items and blocks."""
-        return _digest({"design": self.content, "models": [*models], "items": [*items], "blocks": [*blocks]})
+    def registration(
+        self, models: Sequence[str], items: Sequence[str], blocks: Sequence[str], columns: Columns | None = None
+    ) -> str:
+        """SHA-256 of everything that is frozen when a board is made: the design, models, items, blocks and columns."""
+        content = {"design": self.content, "models": [*models], "items": [*items], "blocks": [*blocks]}
+        if columns:
+            content["columns"] = {name: [*texts] for name, texts in columns.items()}
+        return _digest(content)
 
 
 FILLED_IN = ("method", "edition", "margin_share", "planned")
@@ -214,6 +286,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "spending": get_args(SpendingRule),
     "pairing": get_args(Pairing),
     "copies": get_args(Copies),
+    "incomplete": get_args(IncompleteRule),
 }
 _OPTIONAL = ("evidence", "prediction", "stakes")
 
@@ -226,3 +299,50 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} is not a number")
     return float(value)
+
+
+def _headline(given: object) -> Headline:
+    values = _table("headline", given, Headline)
+    return Headline(
+        macro=_text("macro", values.get("macro")),
+        weights=_text("weights", values.get("weights")),
+        share=_share("share", values.get("share")),
+    )
+
+
+def _views(given: object) -> Views:
+    values = _table("views", given, Views)
+    weights, shares = (_mapping(name, values.get(name, {})) for name in ("weights", "shares"))
+    return Views(
+        column=_text("column", values.get("column")),
+        weights={name: str(_text(name, column)) for name, column in weights.items()},
+        shares={name: _number(share) for name, share in shares.items()},
+        others=_share("others", values.get("others")),
+    )
+
+
+def _table(name: str, given: object, cls: type) -> Mapping[str, Any]:
+    values, known = _mapping(name, given), [each.name for each in fields(cls)]
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise TypeError(f"unknown key {unknown[0]!r} in {name}; it has {', '.join(known)}")
+    return values
+
+
+def _mapping(name: str, given: object) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} = {given!r} is not a table")
+    return given
+
+
+def _text(name: str, given: object) -> str | None:
+    if given is not None and not (isinstance(given, str) and given):
+        raise TypeError(f"{name} = {given!r} is not the name of a column")
+    return given
+
+
+def _share(name: str, given: object) -> float | None:
+    try:
+        return None if given is None else _number(given)
+    except TypeError:
+        raise TypeError(f"{name} = {given!r} is not a number") from None

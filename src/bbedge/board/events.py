@@ -1,6 +1,7 @@
 """The events of a board: a frozen class for each kind, and the mapping between these classes and the ledger's texts.
 
-Ledgers hold events of two forms. This version writes form 2; what form 1 lacks has its default there.
+Ledgers hold events of three forms; what a form lacks has its default there. Form 3 is that of boards with views,
+weights or missing scores, form 2 that of all others. Earlier versions wrote form 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated, ClassVar, get_args
 from bbedge.board.canonical import (
     FLAT,
     SINCE_2,
+    SINCE_3,
     UNTIL_1,
     Bits,
     ClaimKey,
@@ -36,7 +38,15 @@ from bbedge.errors import BoardError
 from bbedge.text import quoted
 
 VERSION = 2
-"""The form of the events that this version writes; events without a version are of form 1."""
+"""The form of the events of most boards; events without a version are of form 1."""
+
+LATEST = 3
+"""The form of the events of boards whose design is not plain."""
+
+
+def form_of(design: BoardDesign) -> int:
+    """The form of the events that this version writes for a board."""
+    return VERSION if design.is_plain else LATEST
 
 
 def _read_design(values: Mapping[str, object]) -> BoardDesign:
@@ -87,8 +97,8 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a look showed."""
+class ViewOutcome:
+    """What a look showed in a view."""
 
     look: Tally
     """Its counts."""
@@ -96,6 +106,20 @@ class Outcome:
     """The edges of each claim: the bits of its matrix, row by row."""
     certified: tuple[NewEdge, ...]
     """What is certified for the first time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a look showed, in the headline and in every other view."""
+
+    look: Tally
+    """Its counts."""
+    current: Mapping[ClaimKey, Bits]
+    """The edges of each claim: the bits of its matrix, row by row."""
+    certified: tuple[NewEdge, ...]
+    """What is certified for the first time."""
+    views: Mapping[Name, ViewOutcome] = field(default_factory=dict, metadata=SINCE_3)
+    """The same of the other views of the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,13 +166,15 @@ class Created(_Content):
     design_hash: Digest = field(default="", metadata=UNTIL_1)
     """The hash of the design, which is all that form 1 states."""
     registration: Digest = field(default="", metadata=SINCE_2)
-    """The hash of the design, models, items and blocks."""
+    """The hash of the design, models, items, blocks and columns."""
     models: tuple[Name, ...]
     """The models that open the first epoch."""
     items: tuple[Name, ...]
     """Its items."""
     blocks: tuple[Name, ...]
     """The block of each item."""
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict, metadata=SINCE_3)
+    """What else the design uses of each item, by the name of the column."""
     stages: tuple[Opened, ...]
     """The claims that it opens: none while there is a pilot to come."""
     cache: Mapping[ClaimKey, Digest]
@@ -157,7 +183,7 @@ class Created(_Content):
     @property
     def computed_registration(self) -> str:
         """The registration, computed from what is frozen."""
-        return self.design.registration(self.models, self.items, self.blocks)
+        return self.design.registration(self.models, self.items, self.blocks, self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +209,8 @@ class PilotAdded(_InEpoch):
     """The claims that it opens."""
     cache: Mapping[ClaimKey, Digest]
     """The checksum of the saved evidence of each claim."""
+    gaps: Mapping[Name, Ordinal] = field(default_factory=dict, metadata=SINCE_3)
+    """The number of missing scores of each model that lacks any."""
     runs: tuple[Name, ...] = field(default=(), metadata=SINCE_2)
     """The identities of its runs."""
     origin: Origin = field(metadata=FLAT)
@@ -207,6 +235,8 @@ class ReplicateAdded(_InEpoch):
     """The checksum of the saved evidence of each claim."""
     outcome: Outcome = field(metadata=FLAT)
     """What the look showed."""
+    gaps: Mapping[Name, Ordinal] = field(default_factory=dict, metadata=SINCE_3)
+    """The number of missing scores of each model that lacks any."""
     runs: tuple[Name, ...] = field(default=(), metadata=SINCE_2)
     """The identities of its runs."""
     origin: Origin = field(metadata=FLAT)
@@ -233,6 +263,8 @@ class ModelAdded(_InEpoch):
     """The checksum of the saved evidence of that claim."""
     outcome: Outcome | None = field(default=None, metadata=FLAT)
     """What the look showed, if there were replicates to look at."""
+    gaps: tuple[Count, ...] = field(default=(), metadata=SINCE_3)
+    """The number of missing scores in each of these."""
     runs: tuple[tuple[Name, ...], ...] = field(default=(), metadata=SINCE_2)
     """The identities of these runs."""
     origin: Origin = field(metadata=FLAT)
@@ -248,6 +280,8 @@ class ItemsAdded(_InEpoch):
     """The new items."""
     blocks: tuple[Name, ...]
     """The block of each."""
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict, metadata=SINCE_3)
+    """What else the design uses of each, by the name of the column."""
     models: tuple[Name, ...]
     """The models of the epoch."""
     stages: tuple[Opened, ...]
@@ -300,7 +334,7 @@ def from_payload(kind: str, payload: str) -> Content:
     if cls is None:
         raise BoardError(f"the kind {quoted(kind)} is unknown")
     version = content.get("version", 1)
-    if type(version) is not int or not 1 <= version <= VERSION:
+    if type(version) is not int or not 1 <= version <= LATEST:
         raise BoardError(f"its form {quoted(str(version))} is unknown; use the newer bbedge that wrote it")
     values, used = read_fields(cls, content, version)
     unknown = sorted(content.keys() - used)

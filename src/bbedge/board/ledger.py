@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from bbedge.board.events import Content, from_payload
+from bbedge.board.events import LATEST, VERSION, Content, Created, form_of, from_payload
 from bbedge.errors import BoardError
 
 GENESIS = "0" * 64
@@ -61,7 +61,7 @@ def _digest(seq: int, kind: str, at: str, payload: str, previous: str) -> str:
 
 def checked(events: Iterable[Event]) -> Iterator[Event]:
     """The events again, each after a check of its place, its hash and its content."""
-    before, expected, version = GENESIS, 1, 1
+    before, expected, version, needed = GENESIS, 1, 1, VERSION
     for event in events:
         if event.seq != expected:
             raise BoardError(f"event {expected} is missing from the ledger: event {event.seq} comes in its place")
@@ -77,5 +77,9 @@ def checked(events: Iterable[Event]) -> Iterator[Event]:
             raise BoardError(f"{event.called}: a board begins with its design, and has one")
         if form < version:
             raise BoardError(f"{event.called}: an event of form {form} after one of form {version}")
+        if isinstance(event.content, Created):
+            needed = form_of(event.content.design)
+        if form > needed or form < needed == LATEST:
+            raise BoardError(f"{event.called}: an event of form {form} on a board of form {needed}")
         before, expected, version = event.hash, expected + 1, form
         yield event

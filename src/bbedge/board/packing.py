@@ -1,7 +1,7 @@
 """Score vectors as few bytes: one bit per score if they are 0 and 1, one byte if there are few levels, else float64.
 
-Packing is lossless and canonical: the same scores give the same bytes, so that a checksum of the bytes is a checksum of
-the scores.
+Where scores are missing, a bit per item says which, and the others follow in one of these forms. Packing is lossless
+and canonical: the same scores give the same bytes, so that a checksum of the bytes is a checksum of the scores.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from bbedge.errors import BoardError
 
-_BITS, _LEVELS, _FLOATS = b"B", b"L", b"F"
+_BITS, _LEVELS, _FLOATS, _GAPS = b"B", b"L", b"F", b"G"
 _MOST_LEVELS = 256
 _PIECE = 1 << 20  # bytes that are unpacked at a time
 
 
 def pack(scores: NDArray[np.float64]) -> bytes:
-    """The scores as bytes.
+    """The scores as bytes; NaN, of whatever bits, is a missing score.
 
     >>> len(pack(np.array([0.0, 1.0] * 800)))
     201
@@ -33,6 +33,9 @@ def pack(scores: NDArray[np.float64]) -> bytes:
 def _content(scores: NDArray[np.float64]) -> bytes:
     """What is packed, before compression: the same for the same scores whatever the compressor."""
     scores = np.ascontiguousarray(scores, dtype="<f8") + 0.0  # no negative zero
+    missing = np.isnan(scores)
+    if missing.any():
+        return _GAPS + np.packbits(missing).tobytes() + _content(scores[~missing])
     if np.all((scores == 0.0) | (scores == 1.0)):
         return _BITS + np.packbits(scores == 1.0).tobytes()
     levels, codes = np.unique(scores, return_inverse=True)
@@ -44,7 +47,8 @@ def _content(scores: NDArray[np.float64]) -> bytes:
 
 def _most(count: int) -> int:
     """The most bytes that so many scores are before compression."""
-    return max(2 + 8 * _MOST_LEVELS + count, 1 + 8 * count)
+    gaps = 1 + (count + 7) // 8
+    return gaps + max(2 + 8 * _MOST_LEVELS + count, 1 + 8 * count)
 
 
 def _pieces(data: bytes, most: int | None) -> Iterator[bytes]:
@@ -72,22 +76,44 @@ def unpack(data: bytes, count: int) -> NDArray[np.float64]:
     """The scores again; anything but what :func:`pack` wrote for ``count`` scores is refused."""
     try:
         content = b"".join(_pieces(data, _most(count)))
-        kind, body = content[:1], content[1:]
-        if kind == _BITS:
-            scores = np.unpackbits(np.frombuffer(body, dtype=np.uint8), count=count).astype(np.float64)
-        elif kind == _LEVELS:
-            n_levels = body[0] + 1
-            levels = np.frombuffer(body[1 : 1 + 8 * n_levels], dtype="<f8")
-            scores = levels[np.frombuffer(body[1 + 8 * n_levels :], dtype=np.uint8)].astype(np.float64)
-        elif kind == _FLOATS:
-            scores = np.frombuffer(body, dtype="<f8").astype(np.float64)
-        else:
-            raise ValueError("unknown packing")
+        scores = _scores(content, count)
         if len(scores) != count or _content(scores) != content:
             raise ValueError("not what these scores pack to")
     except (ValueError, IndexError, zlib.error) as error:
         raise BoardError("a stored score vector is damaged") from error
     return scores
+
+
+def _scores(content: bytes, count: int) -> NDArray[np.float64]:
+    """What some content stands for, if it stands for ``count`` scores."""
+    kind, body = content[:1], content[1:]
+    if kind == _GAPS:
+        ends = (count + 7) // 8
+        if body[ends : ends + 1] == _GAPS:  # or a few bytes could nest thousands deep
+            raise ValueError("gaps inside gaps")
+        missing = np.unpackbits(np.frombuffer(body[:ends], dtype=np.uint8), count=count).astype(np.bool_)
+        scores = np.full(count, np.nan)
+        scores[~missing] = _scores(body[ends:], int((~missing).sum()))
+        return scores
+    if kind == _BITS:
+        return np.unpackbits(np.frombuffer(body, dtype=np.uint8), count=count).astype(np.float64)
+    if kind == _LEVELS:
+        n_levels = body[0] + 1
+        levels = np.frombuffer(body[1 : 1 + 8 * n_levels], dtype="<f8")
+        return levels[np.frombuffer(body[1 + 8 * n_levels :], dtype=np.uint8)].astype(np.float64)
+    if kind == _FLOATS:
+        return np.frombuffer(body, dtype="<f8").astype(np.float64)
+    raise ValueError("unknown packing")
+
+
+def count_missing(data: bytes, count: int) -> int:
+    """How many of ``count`` packed scores are missing."""
+    return int(np.isnan(unpack(data, count)).sum()) if data[:1] == _GAPS else 0
+
+
+def missing_checksum(count: int) -> str:
+    """The checksum of ``count`` scores that are all missing."""
+    return checksum(pack(np.full(count, np.nan)))
 
 
 def checksum(data: bytes, count: int | None = None) -> str:

@@ -9,7 +9,6 @@ from bbedge.board.events import (
     ItemsAdded,
     ModelAdded,
     ModelRetired,
-    NewEdge,
     NoteAdded,
     Outcome,
     PilotAdded,
@@ -17,10 +16,13 @@ from bbedge.board.events import (
 )
 from bbedge.board.ledger import Event, checked
 from bbedge.board.packing import digest, unpack
-from bbedge.board.state import BoardState, Panel, Stage
+from bbedge.board.stage import Found, Panel, Stage
+from bbedge.board.state import BoardState
 from bbedge.board.store import Session
 from bbedge.core.leaderboard import Certifier, LookCount
+from bbedge.core.views import HEADLINE
 from bbedge.errors import BbedgeError, BoardError, NoBoardError
+from bbedge.text import quoted
 
 
 def save(session: Session, stages: Sequence[Stage]) -> dict[int, str]:
@@ -76,7 +78,7 @@ def created(event: Event) -> Created:
 def begin(event: Event) -> BoardState:
     """The state after the first event."""
     first = created(event)
-    return BoardState(first.design, first.models, first.items, first.blocks)
+    return BoardState(first.design, first.models, first.items, first.blocks, first.columns)
 
 
 def _skip(state: BoardState, event: Event) -> None:
@@ -86,27 +88,31 @@ def _skip(state: BoardState, event: Event) -> None:
             state.epoch.pilots += 1
             if candidate is not None:
                 state.set_candidate(candidate)
-        case ReplicateAdded(outcome=outcome):
+        case ReplicateAdded(outcome=outcome) as added:
             state.epoch.replicates += 1
+            state.epoch.missing.update(added.gaps)
             for stage in state.epoch.stages:
                 if any(model not in state.retired for model in stage.design.models):
                     stage.places.append(state.epoch.replicates)
             _skip_look(state, outcome)
         case ModelAdded(outcome=seen) as added:
             state.join(added.model).places.extend(range(1, len(added.vectors) + 1))
+            state.epoch.missing.update({added.model: sum(added.gaps)})
             if seen is not None:
                 _skip_look(state, seen)
         case ItemsAdded() as added:
-            state.add_items(added.items, added.blocks)
+            state.add_items(added.items, added.blocks, added.columns)
         case ModelRetired(model=model):
             state.retired.append(model)
 
 
 def _skip_look(state: BoardState, outcome: Outcome) -> None:
-    look = outcome.look
-    state.epoch.looks.append(
-        LookCount(replicate=state.epoch.replicates, edges=look.edges, resolved_pairs=look.resolved_pairs)
-    )
+    seen = {HEADLINE: outcome.look} | {view: each.look for view, each in outcome.views.items()}
+    for view, looks in state.epoch.looks_at.items():
+        if view not in seen:
+            raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
+        look = seen[view]
+        looks.append(LookCount(replicate=state.epoch.replicates, edges=look.edges, resolved_pairs=look.resolved_pairs))
 
 
 def replay(session: Session, events: Sequence[Event]) -> BoardState:
@@ -117,8 +123,8 @@ def replay(session: Session, events: Sequence[Event]) -> BoardState:
     return state
 
 
-def apply(state: BoardState, session: Session, event: Event) -> list[NewEdge]:
-    """Apply one event with its statistics, from the stored panels."""
+def apply(state: BoardState, session: Session, event: Event) -> Found:
+    """Apply one event with its statistics, from the stored panels, and say what it certified for the first time."""
     epoch = state.epoch
     match event.content:
         case PilotAdded(place=place):
@@ -130,11 +136,11 @@ def apply(state: BoardState, session: Session, event: Event) -> list[NewEdge]:
             panels = [stored_panel(session, state, r) for r in range(1, epoch.replicates + 1)]
             runs = [panel[name] for panel in panels[: len(vectors)] if name in panel]
             return state.add_model(name, runs, [_only(panel, epoch.models) for panel in panels])
-        case ItemsAdded(items=items, blocks=blocks):
-            state.add_items(items, blocks)
+        case ItemsAdded() as added:
+            state.add_items(added.items, added.blocks, added.columns)
         case ModelRetired(model=model):
             state.retire(model)
-    return []
+    return {}
 
 
 def _only(panel: Panel, models: Sequence[str]) -> Panel:

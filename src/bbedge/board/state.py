@@ -8,68 +8,27 @@ level; the levels sum to at most ``alpha`` over all epochs.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.board.combined import combined, joined_edges
 from bbedge.board.design import BoardDesign
-from bbedge.board.events import NewEdge, Opened, Outcome, Tally
+from bbedge.board.events import Outcome, Tally, ViewOutcome
+from bbedge.board.stage import Found, Panel, Stage, all_views, merged
+from bbedge.board.views import Columns
+from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
+from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
 from bbedge.text import listed, quoted
 
 Scores = NDArray[np.float64]
-Panel = Mapping[str, Scores]
-"""One replicate: the score vector of each model, over the items of the epoch."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Stage:
-    """A claim: a family of directions tested at one level."""
-
-    claim: int
-    """Its place in the spending sequence."""
-    level: float
-    """Its share of alpha."""
-    newcomer: str | None
-    """The added model, or ``None`` for the stage that opens an epoch."""
-    design: Design
-    """The statistical design."""
-    certifier: Certifier
-    """The evidence and what was certified."""
-    places: list[int] = field(default_factory=list)
-    """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
-
-    @property
-    def opened(self) -> Opened:
-        """The claim as the event that opens it states it."""
-        return Opened(claim=self.claim, level=self.level, newcomer=self.newcomer, design_hash=self.design.hash)
-
-    def take(self, panel: Panel, replicate: int) -> list[NewEdge]:
-        """Add a replicate and look. Models that the panel lacks have been retired: their directions stop."""
-        gone = [model for model in self.certifier.evidence.active if model not in panel]
-        if gone:
-            self.certifier.stop(gone)
-        if not self.certifier.evidence.active:
-            return []
-        self.places.append(replicate)
-        before = self.certifier.standing_edges()
-        look = self.certifier.update(np.stack([panel[model] for model in self.certifier.evidence.active]))
-        names = self.design.models
-        return [
-            NewEdge(
-                winner=names[a],
-                loser=names[b],
-                log_e=float(look.log_e[a, b]),
-                claim=self.claim,
-                replicate=replicate,
-            )
-            for a, b in np.argwhere(look.edges & ~before).tolist()
-        ]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,27 +43,43 @@ class Epoch:
     """The block of each item."""
     models: list[str]
     """All models that were ever part of it, in the order in which they came."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else the design uses of each item, by the name of the column."""
     replicates: int = 0
     """Replicates in the evidence."""
     pilots: int = 0
     """Pilot replicates, which are not evidence."""
+    missing: Counter[str] = field(default_factory=Counter)
+    """Missing scores of each model that lacks any, over the replicates in the evidence."""
     stages: list[Stage] = field(default_factory=list)
     """Its claims."""
-    looks: list[LookCount] = field(default_factory=list)
-    """The history of looks at all its stages together."""
+    looks_at: dict[str, list[LookCount]] = field(default_factory=lambda: {HEADLINE: []})
+    """The history of looks at all its stages together, by view; the headline's is :attr:`looks`."""
+
+    @property
+    def looks(self) -> list[LookCount]:
+        """The history of looks at the headline."""
+        return self.looks_at[HEADLINE]
 
 
 class BoardState:
     """What a board holds. Every method applies one event, or raises; after an error, discard the state."""
 
-    def __init__(self, design: BoardDesign, models: Sequence[str], items: Sequence[str], blocks: Sequence[str]) -> None:
+    def __init__(
+        self,
+        design: BoardDesign,
+        models: Sequence[str],
+        items: Sequence[str],
+        blocks: Sequence[str],
+        columns: Columns | None = None,
+    ) -> None:
         self.design = design
         self.retired: list[str] = []
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
         if design.family == "pilot-top-k" and not design.k < len(models):  # type: ignore[operator]
             raise BoardError(f"k = {design.k} leaves nothing to compare with {len(models)} models; choose a smaller k")
-        self._open_epoch(list(models), tuple(items), tuple(blocks))
+        self._open_epoch(list(models), tuple(items), tuple(blocks), self.checked_columns(items, columns or {}))
 
     @property
     def epoch(self) -> Epoch:
@@ -144,15 +119,53 @@ class BoardState:
             )
         return level
 
-    def _open_epoch(self, models: list[str], items: tuple[str, ...], blocks: tuple[str, ...]) -> None:
-        epoch = Epoch(number=len(self.epochs) + 1, items=items, blocks=blocks, models=models)
+    def checked_columns(self, items: Sequence[str], columns: Columns) -> dict[str, tuple[str, ...]]:
+        """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
+        needed = self.design.columns
+        for name in needed:
+            if name not in columns:
+                raise BoardError(f"the items have no column {quoted(name)}, which the design uses; add it to the items")
+            if len(columns[name]) != len(items):
+                raise BoardError(
+                    f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each"
+                )
+            empty = next((item for item, text in zip(items, columns[name], strict=True) if not text), None)
+            if empty is not None:
+                raise BoardError(f"item {quoted(empty)} has nothing in the column {quoted(name)}; fill it in")
+        extra = sorted(set(columns) - set(needed))
+        if extra:
+            raise BoardError(f"the items have a column {quoted(extra[0])}, which the design does not use")
+        return {name: tuple(columns[name]) for name in needed}
+
+    def _open_epoch(
+        self, models: list[str], items: tuple[str, ...], blocks: tuple[str, ...], columns: dict[str, tuple[str, ...]]
+    ) -> None:
+        epoch = Epoch(number=len(self.epochs) + 1, items=items, blocks=blocks, models=models, columns=columns)
         stage = None if self.in_pilot else self._stage(epoch, newcomer=None)
-        if stage is None:
-            # The family is not known before the pilot, but names, items and level must be right now.
-            self.design.core_design(models, items, blocks, level=self._pay("this benchmark"))
+        # The family is not known before a pilot, but names, items and level must be right now.
+        design = self._core_design(epoch, level=self._pay("this benchmark")) if stage is None else stage.design
+        epoch.looks_at = {name: [] for name in all_views(design)}
         self.epochs.append(epoch)
         if stage is not None:
             epoch.stages.append(stage)
+
+    def _core_design(
+        self,
+        epoch: Epoch,
+        *,
+        level: float,
+        candidate: Sequence[str] | None = None,
+        newcomer: str | None = None,
+    ) -> Design:
+        return self.design.core_design(
+            epoch.models,
+            epoch.items,
+            epoch.blocks,
+            level=level,
+            columns=epoch.columns,
+            candidate=candidate,
+            newcomer=newcomer,
+        )
 
     def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
         level = self._pay("this benchmark" if newcomer is None else "this model")
@@ -162,9 +175,7 @@ class BoardState:
             candidate = [model for model in self.candidate if model in names]
             if not candidate:
                 raise BoardError("every model of the Top-k candidate has been retired; nothing is left to certify")
-        design = self.design.core_design(
-            names, epoch.items, epoch.blocks, level=level, candidate=candidate, newcomer=newcomer
-        )
+        design = self._core_design(epoch, level=level, candidate=candidate, newcomer=newcomer)
         return Stage(
             claim=len(self.stages),
             level=level,
@@ -194,7 +205,7 @@ class BoardState:
                 f"the replicate lacks model {quoted(missing[0])}; every active model must be in it (or be retired)"
             )
         for model, scores in panel.items():
-            _check_scores(model, scores, self.epoch.items)
+            self._check_scores(model, scores)
 
     def add_pilot(self, panel: Panel, pilots: Iterable[Panel]) -> tuple[str, ...] | None:
         """Count a pilot replicate; after the last one choose the candidate and open the first stage.
@@ -206,8 +217,11 @@ class BoardState:
             self.epoch.pilots += 1
             return None
         totals = np.zeros(len(self.active))
+        weights = self._core_design(self.epoch, level=self.next_level()).weights
         for each in [*pilots, panel]:
-            totals += [each[model].mean() for model in self.active]
+            # The choice is no claim, and may use anything that the pilot showed: what is missing adds nothing.
+            there = [np.nan_to_num(each[model], nan=0.0) for model in self.active]
+            totals += [row.mean() if weights is None else np.average(row, weights=weights) for row in there]
         order = np.argsort(-totals, kind="stable")[: self.design.k]
         self.epoch.pilots += 1
         return self.set_candidate([self.active[i] for i in order])
@@ -218,17 +232,18 @@ class BoardState:
         self.epoch.stages.append(self._stage(self.epoch, newcomer=None))
         return self.candidate
 
-    def add_replicate(self, panel: Panel) -> list[NewEdge]:
+    def add_replicate(self, panel: Panel) -> Found:
         """Add a replicate and look at every stage of the epoch."""
         self.check_panel(panel)
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are not evidence")
         self.epoch.replicates += 1
-        edges = [edge for stage in self.epoch.stages for edge in stage.take(panel, self.epoch.replicates)]
+        self.epoch.missing.update(missing_scores(panel))
+        found = merged(stage.take(panel, self.epoch.replicates) for stage in self.epoch.stages)
         self._note_look()
-        return edges
+        return found
 
-    def add_model(self, name: str, runs: Sequence[Scores], stored: Iterable[Panel]) -> list[NewEdge]:
+    def add_model(self, name: str, runs: Sequence[Scores], stored: Iterable[Panel]) -> Found:
         """Join a new model's runs with the stored replicates of the epoch, in order, and test its directions.
 
         ``stored`` yields the epoch's replicates as they are stored.
@@ -244,17 +259,17 @@ class BoardState:
                 f"with each of the {'stored' if self.design.pairing == 'all' else 'first'} replicates, in order"
             )
         for run in runs:
-            _check_scores(name, run, self.epoch.items)
+            self._check_scores(name, run)
         stage = self.join(name)
-        edges: list[NewEdge] = []
-        for replicate, (run, panel) in enumerate(zip(runs, stored, strict=False), start=1):
-            edges += stage.take({**panel, name: run}, replicate)
+        joined = enumerate(zip(runs, stored, strict=False), start=1)
+        self.epoch.missing.update({name: sum(missing_scores({name: run}).get(name, 0) for run in runs)})
+        found = merged([stage.take({**panel, name: run}, replicate) for replicate, (run, panel) in joined])
         gone = [model for model in self.retired if model in stage.certifier.evidence.active]
         if gone:
             stage.certifier.stop(gone)
         if self.epoch.replicates:
             self._note_look()
-        return edges
+        return found
 
     def join(self, name: str) -> Stage:
         """Put a new model on the board and open its stage, without evidence yet."""
@@ -269,7 +284,7 @@ class BoardState:
             return self.epoch.replicates
         return min(self.design.first or 0, self.epoch.replicates)
 
-    def add_items(self, items: Sequence[str], blocks: Sequence[str]) -> None:
+    def add_items(self, items: Sequence[str], blocks: Sequence[str], columns: Columns | None = None) -> None:
         """Open an epoch with more items: all evidence restarts at one, at the next level."""
         if self.in_pilot:
             raise BoardError("the pilot is not finished; add the items afterwards")
@@ -281,7 +296,13 @@ class BoardState:
             raise BoardError(f"item {quoted(again[0])} is on the board already; new items need new names")
         if len(self.active) < 2:
             raise BoardError("fewer than two models are active; nothing is left to compare")
-        self._open_epoch(self.active, self.epoch.items + tuple(items), self.epoch.blocks + tuple(blocks))
+        new, before = self.checked_columns(items, columns or {}), self.epoch.columns
+        self._open_epoch(
+            self.active,
+            self.epoch.items + tuple(items),
+            self.epoch.blocks + tuple(blocks),
+            {name: before[name] + texts for name, texts in new.items()},
+        )
 
     def retire(self, model: str) -> None:
         """Stop a model: its directions keep their evidence, its certificates stand."""
@@ -298,75 +319,52 @@ class BoardState:
 
     def leaderboard(self, epoch: Epoch | None = None) -> Leaderboard:
         """Everything that may be concluded about a benchmark version; by default, the current one."""
-        return combined(self.design, epoch or self.epoch)
+        epoch = epoch or self.epoch
+        candidate = next((stage.design.family.candidate or None for stage in epoch.stages), None)
+        design = self._core_design(epoch, level=self.design.alpha, candidate=candidate)
+        gaps = GapCount(of_models=tuple(epoch.missing[model] for model in epoch.models))
+        board = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at)
+        return replace(board, gaps=gaps if gaps.cells else None)
 
-    def outcome(self, edges: Sequence[NewEdge]) -> Outcome:
-        """What the last look showed; ``edges`` are those that it certified for the first time."""
-        look = self.epoch.looks[-1]
-        current = {stage.claim: np.packbits(stage.certifier.current.edges).tobytes() for stage in self.epoch.stages}
-        tally = Tally(edges=look.edges, resolved_pairs=look.resolved_pairs)
-        return Outcome(look=tally, current=current, certified=tuple(edges))
+    def outcome(self, found: Found) -> Outcome:
+        """What the last look showed; ``found`` is what it certified for the first time."""
+        headline, *others = ((name, self._outcome(name, found)) for name in self.epoch.looks_at)
+        seen = headline[1]
+        return Outcome(look=seen.look, current=seen.current, certified=seen.certified, views=dict(others))
+
+    def _outcome(self, view: str, found: Found) -> ViewOutcome:
+        look = self.epoch.looks_at[view][-1]
+        return ViewOutcome(
+            look=Tally(edges=look.edges, resolved_pairs=look.resolved_pairs),
+            current={stage.claim: np.packbits(stage.current_edges(view)).tobytes() for stage in self.epoch.stages},
+            certified=tuple(found.get(view, ())),
+        )
 
     def _note_look(self) -> None:
         epoch = self.epoch
-        place = {model: i for i, model in enumerate(epoch.models)}
-        edges = np.zeros((len(place), len(place)), dtype=np.bool_)
-        for stage in epoch.stages:
-            index = [place[model] for model in stage.design.models]
-            edges[np.ix_(index, index)] |= stage.certifier.current.edges
-        graph = Graph(edges)
-        epoch.looks.append(LookCount(replicate=epoch.replicates, edges=graph.n_edges, resolved_pairs=graph.n_resolved))
+        for view, looks in epoch.looks_at.items():
+            graph = Graph(joined_edges(epoch.models, epoch.stages, view))
+            looks.append(LookCount(replicate=epoch.replicates, edges=graph.n_edges, resolved_pairs=graph.n_resolved))
+
+    def _check_scores(self, model: str, scores: Scores) -> None:
+        items = self.epoch.items
+        if scores.shape != (len(items),):
+            raise BoardError(f"model {quoted(model)} has {scores.size} scores; the benchmark has {len(items)} items")
+        allowed = (scores >= 0.0) & (scores <= 1.0)
+        if self.design.incomplete == "worst-case":
+            allowed |= np.isnan(scores)
+        if not allowed.all():
+            place = int(np.flatnonzero(~allowed)[0])
+            score, item = scores[place], quoted(items[place])
+            if np.isnan(score):
+                raise BoardError(
+                    f"model {quoted(model)} has no score on item {item}; the design of this board counts no missing "
+                    "scores, so that a replicate stays incomplete until every score is there"
+                )
+            raise BoardError(f"model {quoted(model)} scored {score} on item {item}; scores lie in [0, 1]")
 
 
-def combined(design: BoardDesign, epoch: Epoch) -> Leaderboard:
-    """The stages of an epoch as one leaderboard. Each direction belongs to one stage, so nothing overlaps."""
-    names = epoch.models
-    place = {model: i for i, model in enumerate(names)}
-    shape = (len(names), len(names))
-    means = np.full(len(names), np.nan)
-    matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds")}
-    if any(stage.design.holm == "staggered" for stage in epoch.stages):
-        matrices["log_w"] = np.full(shape, np.nan)
-    current, first = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
-    for stage in epoch.stages:
-        board = stage.certifier.leaderboard()
-        index = np.array([place[model] for model in stage.design.models])
-        window = np.ix_(index, index)
-        tested = stage.design.tested
-        for name, matrix in matrices.items():
-            values = getattr(board, name)
-            if values is not None:
-                matrix[window] = np.where(tested, values, matrix[window])
-        current[window] |= board.current.edges
-        replicate_of = np.array([0, *stage.places], dtype=np.int64)
-        first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
-        # A model's mean is that of the stage that saw most of it: the first that has it.
-        known = ~np.isnan(means[index])
-        means[index] = np.where(known, means[index], board.means)
-    candidate = None
-    for stage in epoch.stages[:1]:
-        candidate = stage.design.family.candidate or None
-    return Leaderboard(
-        design=design.core_design(names, epoch.items, epoch.blocks, level=design.alpha, candidate=candidate),
-        replicates=epoch.replicates,
-        means=means,
-        current=Graph(current),
-        standing=Graph(first > 0),
-        first_certified=first,
-        looks=tuple(epoch.looks),
-        log_e=matrices["log_e"],
-        log_thresholds=matrices["log_thresholds"],
-        lower_bounds=matrices["lower_bounds"],
-        log_w=matrices.get("log_w"),
-    )
-
-
-def _check_scores(model: str, scores: Scores, items: Sequence[str]) -> None:
-    if scores.shape != (len(items),):
-        raise BoardError(f"model {quoted(model)} has {scores.size} scores; the benchmark has {len(items)} items")
-    bad = ~((scores >= 0.0) & (scores <= 1.0))
-    if bad.any():
-        place = int(np.flatnonzero(bad)[0])
-        raise BoardError(
-            f"model {quoted(model)} scored {scores[place]} on item {quoted(items[place])}; scores lie in [0, 1]"
-        )
+def missing_scores(panel: Panel) -> dict[str, int]:
+    """How many scores each model lacks, of those that lack any."""
+    counts = {model: int(np.isnan(scores).sum()) for model, scores in panel.items()}
+    return {model: count for model, count in counts.items() if count}

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.board.combined import Parts
 from bbedge.board.events import (
+    LATEST,
     Created,
     ItemsAdded,
     ModelAdded,
@@ -18,13 +20,19 @@ from bbedge.board.events import (
     Outcome,
     PilotAdded,
     ReplicateAdded,
+    Tally,
+    ViewOutcome,
 )
 from bbedge.board.ledger import Event
-from bbedge.board.packing import checksum, digest
+from bbedge.board.packing import checksum, count_missing, digest
 from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
-from bbedge.board.state import BoardState, Stage
+from bbedge.board.stage import Found, Stage
+from bbedge.board.state import BoardState
 from bbedge.board.store import Session, Store
 from bbedge.core.archive import load_arrays
+from bbedge.core.history import LookCount
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.views import HEADLINE
 from bbedge.errors import BbedgeError, BoardError, DomainError
 from bbedge.text import quoted
 
@@ -75,11 +83,11 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
         before = len(state.stages)
         _check_place(event, state)
         try:
-            edges = apply(state, session, event)
+            found = apply(state, session, event)
         except BbedgeError as error:
             raise BoardError(f"{event.called} cannot have happened: {error}") from error
-        _check_outcome(event, state, state.stages[before:], edges)
-        certificates += len(edges)
+        _check_outcome(event, state, state.stages[before:], found)
+        certificates += sum(map(len, found.values()))
         if state.spent > state.design.alpha:
             raise BoardError(f"{event.called} overspends: {state.spent} of alpha = {state.design.alpha}")
     _check_cache(session, events, state)
@@ -123,14 +131,14 @@ def _check_place(event: Event, state: BoardState) -> None:
             raise BoardError(f"{event.called}: its models are not those that the board had")
 
 
-def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], edges: Sequence[NewEdge]) -> None:
+def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], found: Found) -> None:
     """The outcome that the event records is the one that follows from the scores."""
     content, epoch = event.content, state.epoch
     if isinstance(content, PilotAdded | ModelAdded | ItemsAdded):
         _check_stages(event, content.stages, opened)
     if isinstance(content, ReplicateAdded | ModelAdded):
         if content.outcome is not None and epoch.replicates:
-            _check_look(event, content.outcome, state, edges)
+            _check_views(event, content.outcome, state, found)
         elif epoch.replicates:
             raise BoardError(f"{event.called}: the look is not recorded")
         elif content.outcome is not None:
@@ -147,9 +155,21 @@ def _check_cache_keys(event: Event, stages: Sequence[Stage]) -> None:
         raise BoardError(f"{event.called}: the saved evidence that it names is not that of its claims")
 
 
-def _check_vectors(session: Session, events: Sequence[Event]) -> None:
-    """Every vector that an event names is there with the right scores, and there are no others."""
-    expected: dict[tuple[int, int, str], tuple[Event, str]] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stated:
+    """What the ledger says of a stored vector."""
+
+    event: Event
+    """The event that brought it."""
+    checksum: str
+    """The checksum of its scores."""
+    missing: int
+    """How many of them are missing."""
+
+
+def _stated_vectors(events: Sequence[Event]) -> tuple[dict[tuple[int, int, str], _Stated], dict[int, int]]:
+    """All vectors that events name, by epoch, replicate and model; and the number of items of each epoch."""
+    stated: dict[tuple[int, int, str], _Stated] = {}
     n_items: dict[int, int] = {}
     for event in events:
         match event.content:
@@ -157,12 +177,26 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
                 n_items[len(n_items) + 1] = n_items.get(len(n_items), 0) + len(items)
             case PilotAdded() | ReplicateAdded() as added:
                 for model, total in added.vectors.items():
-                    expected[added.epoch, added.place, model] = (event, total)
+                    missing = added.gaps.get(model, 0)
+                    stated[added.epoch, added.place, model] = _Stated(event=event, checksum=total, missing=missing)
+                for model in sorted(added.gaps.keys() - added.vectors.keys()):
+                    raise BoardError(f"{event.called}: it has missing scores of model {quoted(model)}, and no others")
             case ModelAdded() as joined:
-                for replicate, total in enumerate(joined.vectors, start=1):
-                    expected[joined.epoch, replicate, joined.model] = (event, total)
+                gaps = joined.gaps if joined.version == LATEST else (0,) * len(joined.vectors)
+                if len(gaps) != len(joined.vectors):
+                    raise BoardError(f"{event.called}: missing scores are not counted for each of its runs")
+                for replicate, (total, missing) in enumerate(zip(joined.vectors, gaps, strict=True), start=1):
+                    place = joined.epoch, replicate, joined.model
+                    stated[place] = _Stated(event=event, checksum=total, missing=missing)
+    return stated, n_items
+
+
+def _check_vectors(session: Session, events: Sequence[Event]) -> None:
+    """Every vector that an event names is there with the right scores, and there are no others."""
+    expected, n_items = _stated_vectors(events)
     stored = {(epoch, replicate, model): seq for epoch, replicate, model, seq in session.vector_places()}
-    for place, (event, _) in expected.items():
+    for place, each in expected.items():
+        event = each.event
         if place not in stored:
             raise BoardError(f"{event.called}: the scores of {_vector(place)} are missing")
         if stored[place] != event.seq:
@@ -172,14 +206,17 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
             f"the scores of {_vector(place)} belong to no event: an event was removed or scores slipped in"
         )
     found: dict[tuple[int, int], dict[str, bytes]] = {}
-    for (epoch, replicate, model), (event, total) in sorted(expected.items(), key=lambda entry: entry[0]):
+    for (epoch, replicate, model), each in sorted(expected.items(), key=lambda entry: entry[0]):
         if (epoch, replicate) not in found:
             found = {(epoch, replicate): session.vectors(epoch, replicate)}
         data = found[epoch, replicate].get(model)
         if data is None:  # listed, but not found by its key
             raise BoardError(f"the index of the scores is damaged: {_vector((epoch, replicate, model))} is not found")
-        if checksum(data, n_items.get(epoch)) != total:
-            raise BoardError(f"{event.called}: the scores of {_vector((epoch, replicate, model))} were changed")
+        called, which = each.event.called, _vector((epoch, replicate, model))
+        if checksum(data, n_items.get(epoch)) != each.checksum:
+            raise BoardError(f"{called}: the scores of {which} were changed")
+        if count_missing(data, n_items.get(epoch, 0)) != each.missing:
+            raise BoardError(f"{called}: the number of missing scores of {which} is not {each.missing}")
     bad = session.bad_checksum()
     if bad is not None:
         raise BoardError(f"the checksum kept with the scores of {_vector(bad)} was changed")
@@ -204,11 +241,27 @@ def _check_stages(event: Event, recorded: Sequence[Opened], stages: Sequence[Sta
             raise BoardError(f"{event.called}: the design of claim {stage.claim} is not the one recorded")
 
 
-def _check_look(event: Event, outcome: Outcome, state: BoardState, edges: Sequence[NewEdge]) -> None:
-    if outcome.current.keys() != {stage.claim for stage in state.epoch.stages}:
+def _check_views(event: Event, outcome: Outcome, state: BoardState, found: Found) -> None:
+    """The look at every view is the one that follows from the scores."""
+    if {HEADLINE, *outcome.views} != state.epoch.looks_at.keys() or HEADLINE in outcome.views:
+        raise BoardError(f"{event.called}: the views looked at are not those of the epoch")
+    boards = [(stage, stage.certifier.leaderboard()) for stage in state.epoch.stages]
+    _check_look(event, outcome, boards, state.epoch.looks_at[HEADLINE][-1], found.get(HEADLINE, ()))
+    for view, seen in outcome.views.items():
+        parts = [(stage, board.view(view)) for stage, board in boards]
+        try:
+            _check_look(event, seen, parts, state.epoch.looks_at[view][-1], found.get(view, ()))
+        except BoardError as error:
+            raise BoardError(f"view {quoted(view)}: {error}") from error
+
+
+def _check_look(
+    event: Event, outcome: Outcome | ViewOutcome, parts: Parts, look: LookCount, edges: Sequence[NewEdge]
+) -> None:
+    if outcome.current.keys() != {stage.claim for stage, _ in parts}:
         raise BoardError(f"{event.called}: the claims looked at are not those of the epoch")
-    for stage in state.epoch.stages:
-        _check_edges(event, stage, outcome.current[stage.claim])
+    for stage, board in parts:
+        _check_edges(event, stage, board, outcome.current[stage.claim])
     recorded = {(edge.winner, edge.loser): edge for edge in outcome.certified}
     computed = {(edge.winner, edge.loser): edge for edge in edges}
     for pair in sorted(set(recorded) | set(computed)):
@@ -220,12 +273,11 @@ def _check_look(event: Event, outcome: Outcome, state: BoardState, edges: Sequen
         raise BoardError(
             f"{event.called}: {len(outcome.certified)} certificates are recorded; {len(edges)} follow from the scores"
         )
-    if outcome.look != state.outcome(edges).look:
+    if outcome.look != Tally(edges=look.edges, resolved_pairs=look.resolved_pairs):
         raise BoardError(f"{event.called}: the counts of the look are not those of its edges")
 
 
-def _check_edges(event: Event, stage: Stage, packed: bytes) -> None:
-    board = stage.certifier.leaderboard()
+def _check_edges(event: Event, stage: Stage, board: Leaderboard, packed: bytes) -> None:
     count = len(stage.design.models)
     bits = np.frombuffer(packed, dtype=np.uint8)
     if len(bits) != -(-count * count // 8):
@@ -286,7 +338,7 @@ def _difference(saved: bytes, computed: bytes) -> str | None:
         return "the list of its arrays"
     for name, mine in ours.items():
         other = theirs[name]
-        if name == "evidence":  # a state of its own
+        if name.partition(".")[0] == "evidence":  # a state of its own, for each view
             inner = _difference(other.tobytes(), mine.tobytes())
             if inner is not None:
                 return inner

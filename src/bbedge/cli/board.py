@@ -6,11 +6,19 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bbedge.cli.board_words import announcement, claims, graph_csv, news, particulars, start_files
+from bbedge.cli.board_design import (
+    IncompleteRule,
+    design_values,
+    frozen_design,
+    read_design,
+    read_text,
+    start_files,
+)
+from bbedge.cli.board_words import announcement, claims, graph_csv, news, particulars
 from bbedge.cli.options import CopiesRule, Reading, Without, grouped
 from bbedge.cli.output import (
     AllRows,
@@ -24,12 +32,13 @@ from bbedge.cli.output import (
     spinner,
     write_certificate,
 )
-from bbedge.errors import BoardError, DesignError, DomainError, FormatError
+from bbedge.cli.views import Suite
+from bbedge.errors import BoardError, DesignError, DomainError
 from bbedge.files import write_whole
 from bbedge.text import display_names, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board import Board, BoardDesign
+    from bbedge.board import Board
     from bbedge.core.scores import Scores
 
 app = typer.Typer(
@@ -45,6 +54,15 @@ DesignFile = Annotated[
     typer.Option("--design", help="Stop if this file is not the frozen design.", show_default=False),
 ]
 BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
+WholeRuns = Annotated[
+    Literal["worst-case", "zero"] | None,
+    typer.Option(
+        "--incomplete",
+        help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
+        "replicate stays incomplete until every active model has run. Missing scores are final.",
+        show_default=False,
+    ),
+]
 
 
 @app.command()
@@ -54,7 +72,10 @@ def init(
     *,
     design: Annotated[Path | None, typer.Option(help="The design: a TOML file.", show_default=False)] = None,
     items: Annotated[
-        Path | None, typer.Option(help="The items: a CSV file with item and block.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="The items: a CSV file with item, block and the columns that the design uses.", show_default=False
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
@@ -84,6 +105,8 @@ def init(
             show_default=False,
         ),
     ] = None,
+    suite: Suite,
+    incomplete: IncompleteRule = None,
     reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size")],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
@@ -97,10 +120,12 @@ def init(
     from bbedge.board import Board
     from bbedge.readers import read_items
 
+    options = design_values(suite, incomplete, planned)
     if from_scores:
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
-        _start(place, reading.table(from_scores), planned)
+        read = replace(reading, incomplete="worst-case" if incomplete else "refuse")
+        _start(place, read.table(from_scores, gaps=True, item_columns=suite.columns), options)
         return
     if design is None or items is None or not models:
         raise DomainError(
@@ -109,13 +134,10 @@ def init(
         )
     benchmark, names = read_items(items), _names(models)
     reading.check_pairs(len(names))
-    frozen = _design(design, {} if planned is None else {"planned": planned})
-    if planned not in (None, frozen.planned):
-        raise DesignError(
-            f"{shown_path(design)}: planned = {frozen.planned}, but --planned is {planned}; leave out the option, or "
-            "change the file"
-        )
-    board = Board.create(place, frozen, models=names, items=benchmark.items, blocks=benchmark.blocks)
+    frozen = frozen_design(design, options)
+    board = Board.create(
+        place, frozen, models=names, items=benchmark.items, blocks=benchmark.blocks, columns=benchmark.columns
+    )
     say(f"{board.name}: the design is frozen. Publish this text before the first run:\n", announcement(board))
 
 
@@ -127,12 +149,13 @@ def add(
     *,
     design: DesignFile = None,
     copies: CopiesRule = None,
+    incomplete: WholeRuns = None,
     reading: BoardReading,
 ) -> None:
     """Add complete replicates and print what is new. Adding a numbered replicate twice changes nothing."""
     board = _open(place, design)
     before = board.leaderboard()
-    added = board.add(_read(board, files, reading), copies=copies)
+    added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
             say(f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
@@ -162,12 +185,14 @@ def add_model(
     *,
     design: DesignFile = None,
     copies: CopiesRule = None,
+    incomplete: WholeRuns = None,
     reading: BoardReading,
 ) -> None:
     """Add a model: join its runs with the stored replicates and test only comparisons with this model."""
     board = _open(place, design)
     before = board.leaderboard()
-    added = board.add_model(name, _read(board, files, reading) if files else None, copies=copies)
+    scores = _read(board, files, reading) if files else None
+    added = board.add_model(name, scores, copies=copies, incomplete=incomplete)
     stage = board.state.stages[-1]
     say(
         f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test.",
@@ -178,7 +203,7 @@ def add_model(
 @app.command("add-items")
 def add_items(
     place: Place,
-    items: Annotated[Path, typer.Argument(help="The new items: a CSV file with item and block.")],
+    items: Annotated[Path, typer.Argument(help="The new items: a CSV file as for init.")],
     design: DesignFile = None,
 ) -> None:
     """Open an epoch with more items: evidence starts again with new replicates."""
@@ -186,12 +211,15 @@ def add_items(
 
     board = _open(place, design)
     new = read_items(items)
-    board.add_items(new.items, new.blocks)
+    before = set(board.state.epoch.looks_at)
+    board.add_items(new.items, new.blocks, columns=new.columns)
     epoch = board.state.epoch
+    views = [view for view in epoch.looks_at if view not in before]
     say(
         f"Epoch {epoch.number} is open: {len(epoch.items):,} items ({len(new.items):,} new), {len(epoch.models)} "
         f"models, level {epoch.stages[-1].level:.3g}. Evidence starts again with new replicates, numbered from 1; "
-        "the board keeps earlier certificates for their version.",
+        "the board keeps earlier certificates for their version."
+        + (f" New views: {', '.join(display_names(views))}." if views else ""),
     )
 
 
@@ -314,8 +342,8 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
     say(f"Imported and verified {done.events} events. Head {done.head}")
 
 
-def _start(place: str, scores: Scores, planned: int | None) -> None:
-    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores, planned))
+def _start(place: str, scores: Scores, options: Mapping[str, object]) -> None:
+    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores, options))
     say(
         f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
         f"({len(scores.models)} models) and {design}.\n"
@@ -339,40 +367,27 @@ def _open(place: str, design: Path | None) -> Board:
 
 def _is_frozen(board: Board, path: Path) -> bool:
     try:
-        return _design(path, board.design.filled_in).hash == board.design.hash
+        return read_design(path, board.design.filled_in).hash == board.design.hash
     except DesignError:
-        _design(path, {})  # raises where the file itself is wrong, and not only beside this board
+        read_design(path, {})  # raises where the file itself is wrong, and not only beside this board
         return False
-
-
-def _design(path: Path, otherwise: Mapping[str, object]) -> BoardDesign:
-    from bbedge.board import BoardDesign
-
-    return BoardDesign.from_toml(_text(path), source=shown_path(path), otherwise=otherwise)
 
 
 def _names(given: Sequence[str]) -> list[str]:
     names: list[str] = []
     for text in given:
         if text.startswith("@"):
-            names += [line for line in _text(Path(text[1:]), encoding="utf-8-sig").splitlines() if line.strip()]
+            names += [line for line in read_text(Path(text[1:]), encoding="utf-8-sig").splitlines() if line.strip()]
         else:
             names += [name.strip() for name in text.split(",") if name.strip()]
     return names
 
 
-def _text(path: Path, *, encoding: str = "utf-8") -> str:
-    try:
-        return path.read_text(encoding=encoding)
-    except OSError as error:
-        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{shown_path(path)}: not a text file in UTF-8 ({error})") from error
-
-
 def _read(board: Board, files: Sequence[Path], reading: Reading) -> Scores:
-    # One model is enough to read: the board's own message is more precise.
-    return replace(reading, score_range=board.design.score_range).table(files, least_models=1, identify=True)
+    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise.
+    rule = "refuse" if board.design.incomplete == "refuse" else "worst-case"
+    chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
+    return chosen.table(files, least_models=1, identify=True, gaps=True)
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -1,38 +1,23 @@
-"""A board in words and plain values: for the terminal, for CSV, for publishing, and files to begin one with."""
+"""A board in words and plain values: for the terminal, for CSV and for publishing."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.errors import DataError
-from bbedge.files import write_whole
-from bbedge.text import display_names, listed, quoted, shown_path
+from bbedge.core.views import HEADLINE
+from bbedge.text import display_names, listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
+    from bbedge.board.events import Outcome
     from bbedge.board.ledger import Event
     from bbedge.core.leaderboard import Leaderboard
-    from bbedge.core.scores import Scores
     from bbedge.display.ledger import ClaimRow
 
 _MOST_EDGES, _MOST_SETS = 200, 30  # printed after a change; board show prints the rest
-_DESIGN = """\
-# The design of a board. Edit it, then create the board. It cannot change afterwards.
-# docs/board.md describes every key. Choose the values without looking at the scores.
-
-alpha = 0.05                 # largest probability of any false certificate, as long as the board exists
-tau = 0.0                    # certify only differences above this margin, a fraction of the score range
-method = "bb-edge-x"         # or "bb-edge", the published method, without the next two keys
-margin_share = 0.2           # the part of alpha that margins spend; 0 for certificates and margins apart
-{planned:<28} # replicates that you plan for this version of the benchmark; never the number that you have
-score_range = [{low!r}, {high!r}]
-spending = "open-ended"      # how alpha is divided among new models and new items
-copies = "refuse"            # or "allow": count replicates with the same scores as earlier ones
-"""
 
 
 def claims(board: Board) -> list[ClaimRow]:
@@ -51,8 +36,8 @@ def claims(board: Board) -> list[ClaimRow]:
                 else "candidate set against the others"
             ),
             level=stage.level,
-            directions=stage.design.n_directions,
-            standing=int(stage.certifier.standing_edges().sum()),
+            directions=stage.design.n_directions * len(epoch.looks_at),
+            standing=sum(int(stage.standing_edges(view).sum()) for view in epoch.looks_at),
         )
         for epoch in board.state.epochs
         for stage in epoch.stages
@@ -72,10 +57,13 @@ def particulars(event: Event) -> str:
             return f"epoch {added.epoch}, pilot replicate {added.pilot}{chosen}"
         case events.ReplicateAdded() as added:
             edges = f"{added.outcome.look.edges} certificates, {len(added.outcome.certified)} new"
-            return f"epoch {added.epoch}, replicate {added.replicate}: {edges}"
+            gaps = f", {sum(added.gaps.values())} scores missing" if added.gaps else ""
+            return f"epoch {added.epoch}, replicate {added.replicate}: {edges}{_new_in_views(added.outcome)}{gaps}"
         case events.ModelAdded() as added:
             new = 0 if added.outcome is None else len(added.outcome.certified)
-            return f"{added.model}: {len(added.vectors)} runs, {new} new certificates"
+            gaps = f", {sum(added.gaps)} scores missing" if sum(added.gaps) else ""
+            views = "" if added.outcome is None else _new_in_views(added.outcome)
+            return f"{added.model}: {len(added.vectors)} runs, {new} new certificates{views}{gaps}"
         case events.ItemsAdded() as added:
             return f"epoch {added.epoch}: {len(added.items)} new items"
         case events.NoteAdded() as note:
@@ -84,21 +72,31 @@ def particulars(event: Event) -> str:
             return retired.model
 
 
+def _new_in_views(outcome: Outcome) -> str:
+    new = {view: len(seen.certified) for view, seen in outcome.views.items() if seen.certified}
+    return "".join(f", {count} new in {view}" for view, count in new.items())
+
+
 def graph_csv(board: Board) -> str:
     """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
     from bbedge.display.exports import cell
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["epoch", "winner", "loser", "log_e", "margin", "first_certified", "current"])
+    with_views = board.design.views is not None
+    titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
+    writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
     low, high = board.design.score_range
-    for epoch in board.state.epochs:
-        leaderboard = board.leaderboard(epoch.number)
+    shown_boards = [
+        (epoch.number, view) for epoch in board.state.epochs for view in _with_views(board.leaderboard(epoch.number))
+    ]
+    for number, leaderboard in shown_boards:
         names = [cell(name) for name in leaderboard.design.models]
         for a, b in zip(*(ends.tolist() for ends in leaderboard.standing.edges.nonzero()), strict=True):
             writer.writerow(
                 [
-                    epoch.number,
+                    number,
+                    *([cell(leaderboard.name or HEADLINE)] if with_views else []),
                     names[a],
                     names[b],
                     repr(float(leaderboard.log_e[a, b])),
@@ -108,6 +106,10 @@ def graph_csv(board: Board) -> str:
                 ]
             )
     return text.getvalue()
+
+
+def _with_views(leaderboard: Leaderboard) -> tuple[Leaderboard, ...]:
+    return (leaderboard, *leaderboard.views)
 
 
 def announcement(board: Board) -> str:
@@ -127,14 +129,42 @@ def announcement(board: Board) -> str:
     parts = [
         f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
         f"in {len(set(epoch.blocks)):,} blocks, with complete replicates.",
+        *_announced_views(board),
+        *_announced_gaps(board),
         f"Method {design.method} (bbedge), {edition}tau {design.tau:g}, scores from {design.score_range[0]:g} to "
         f"{design.score_range[1]:g}; tested: {family}.",
         f"The probability that any {what} of this board is ever false, over all looks, is at most "
         f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
-        f"Registration {board.registration} (design, models, items and blocks)",
+        f"Registration {board.registration} (design, models, items{', columns' if design.columns else ''} and blocks)",
         f"Ledger {board.head}",
     ]
     return "\n".join(parts)
+
+
+def _announced_views(board: Board) -> Iterator[str]:
+    """What is compared, where that is not simply the mean over all items."""
+    design, leaderboard = board.design, board.leaderboard()
+    headline, views = design.headline, design.views
+    if headline.macro is not None:
+        inside = f", items weighed by {shown(headline.weights)}" if headline.weights is not None else ""
+        yield f"Compared is the mean of the means by {shown(headline.macro)}{inside}."
+    elif headline.weights is not None:
+        yield f"Compared is the mean over all items, weighed by {shown(headline.weights)}."
+    if views is None:
+        return
+    names = [str(view.name) for view in leaderboard.views]
+    single = "".join(f", {shown(name)} {share:g}" for name, share in views.shares.items())
+    yield (
+        f"Under the same error budget also: {listed(names, limit=20) or 'no other view yet'}. Shares: headline "
+        f"{headline.share:g}{single}, all other views together {views.others:g}; views of later versions likewise."
+    )
+
+
+def _announced_gaps(board: Board) -> Iterator[str]:
+    if board.design.incomplete == "worst-case":
+        yield "A missing score counts against whichever model it could help, and is final once recorded."
+    elif board.design.incomplete == "zero":
+        yield "A missing score is a failure: it counts as the lowest score."
 
 
 def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
@@ -162,12 +192,29 @@ def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
         yield f"Top-{k}: {_first([names[i] for i in members], 8)}"
     if len(sets) > _MOST_SETS:
         yield f"and {len(sets) - _MOST_SETS:,} larger Top-k sets"
+    yield from _news_of_views(added, now, before)
     if graph.n_unresolved:
         pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
         yield f"Open: {_first(pairs, 5, of=graph.n_unresolved)}"
-    if now.contradictions:
-        groups = "; ".join(listed(group) for group in now.contradictions)
-        yield f"CONTRADICTION: each certified better than the others: {groups}. Run bbedge board show."
+    for view in _with_views(now):
+        if view.contradictions:
+            groups = "; ".join(listed(group) for group in view.contradictions)
+            where = "" if view.name is None else f" in {shown(view.name)}"
+            yield f"CONTRADICTION: each certified better than the others{where}: {groups}. Run bbedge board show."
+
+
+def _news_of_views(added: Added, now: Leaderboard, before: Leaderboard) -> Iterator[str]:
+    """A line for each view in which something is new."""
+    earlier = {view.name: view.standing.n_resolved for view in before.views}
+    for view in now.views:
+        graph, name = view.standing, str(view.name)
+        edges = [" > ".join(display_names([edge.winner, edge.loser])) for edge in added.views.get(name, ())]
+        gained = graph.n_resolved - earlier.get(name, 0)
+        if edges or gained:
+            yield (
+                f"{shown(name)}: {graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,})"
+                + (f"; new: {_first(edges, 8)}" if edges else "")
+            )
 
 
 def _rank(interval: tuple[int, int]) -> str:
@@ -179,30 +226,3 @@ def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
     total = len(texts) if of is None else of
     more = f" and {total - most:,} more" if total > most else ""
     return ", ".join(texts[:most]) + more
-
-
-def start_files(place: str, scores: Scores, planned: int | None) -> tuple[Path, Path, Path]:
-    """Write the design, the items and the models beside the board's place; existing files are never replaced."""
-    home = Path("board") if "://" in place else Path(place)
-    design, items, models = (
-        home.with_name(f"{home.stem}{ending}") for ending in ("-design.toml", "-items.csv", "-models.txt")
-    )
-    for path in (design, items, models):
-        if path.exists():
-            raise DataError(f"{shown_path(path)}: the file exists already; move it, or use it as it is")
-    for model in scores.models:
-        if model != model.strip() or len(model.splitlines()) != 1:
-            raise DataError(
-                f"model {quoted(model)} has a line break or leading or trailing white space, so a file with one name "
-                "per line cannot hold it; change the name"
-            )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["item", "block"])
-    writer.writerows(zip(scores.items, scores.blocks, strict=True))
-    low, high = scores.score_range
-    write_whole(items, text.getvalue())
-    write_whole(models, "".join(f"{model}\n" for model in scores.models))
-    number = "# planned = 20" if planned is None else f"planned = {planned}"
-    write_whole(design, _DESIGN.format(low=low, high=high, planned=number))
-    return design, items, models

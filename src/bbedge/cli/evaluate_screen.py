@@ -24,6 +24,7 @@ from bbedge.evaluate.events import (
     ReplicateBegun,
     SampleDone,
     SampleFailed,
+    SampleMissing,
     Waiting,
 )
 from bbedge.text import counted, display_names, shown
@@ -90,8 +91,10 @@ def line(event: Event) -> str:
             f"{done}. Design {event.design_hash[:16]} is frozen in {event.board}"
         )
     if isinstance(event, Looked):
-        new = f"; new: {_few([f'{shown(a, 30)} > {shown(b, 30)}' for a, b in event.new_edges], 6)}"
-        return f"replicate {event.replicate}: {event.answer.text}{new if event.new_edges else ''}"
+        edges = [f"{shown(a, 30)} > {shown(b, 30)}" for a, b in event.new_edges]
+        for view, of_view in event.new_view_edges.items():
+            edges += [f"{shown(a, 30)} > {shown(b, 30)} ({shown(view, 30)})" for a, b in of_view]
+        return f"replicate {event.replicate}: {event.answer.text}" + (f"; new: {_few(edges, 6)}" if edges else "")
     if isinstance(event, Dropped):
         return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
     if isinstance(event, Noted):
@@ -154,6 +157,8 @@ class Screen:
             self._finished += 1
             self._tokens += event.usage.total_tokens
             self._calls += event.usage.calls
+        elif isinstance(event, SampleMissing):
+            self._done[event.model] = self._done.get(event.model, 0) + 1
         elif isinstance(event, SampleFailed):
             self._failed[event.model] = self._failed.get(event.model, 0) + 1
             self._error = event.error
@@ -234,7 +239,7 @@ class Screen:
         return Text(" · ".join(parts), style="dim")
 
     def _board(self, looked: Looked) -> Table:
-        board = looked.leaderboard
+        board = self._study.question.seen_in(looked.leaderboard)
         names = display_names(board.design.models, width=30)
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in ("rank", "model", "mean"):

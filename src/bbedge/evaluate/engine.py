@@ -31,6 +31,8 @@ class Sample:
     """The items that it scores."""
     blocks: tuple[str, ...]
     """The block of each item."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else is known of each item and the design uses, by the name of its column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,12 @@ class Benchmark:
         """The block of each item."""
         return tuple(block for sample in self.samples for block in sample.blocks)
 
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """What else is known of each item; a column that a sample lacks is not there."""
+        names = [name for name in self.samples[0].columns if all(name in sample.columns for sample in self.samples)]
+        return {name: tuple(text for sample in self.samples for text in sample.columns[name]) for name in names}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -82,7 +90,7 @@ class Done:
     sample: str
     """The sample."""
     scores: Mapping[str, float]
-    """The score of every item, mapped to [0, 1]."""
+    """The score of every item, mapped to [0, 1]; NaN if it is missing for good."""
     usage: Usage = field(default_factory=Usage)
     """What it cost."""
     trace: str | None = None

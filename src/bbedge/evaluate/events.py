@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from bbedge.board.design import BoardDesign
@@ -83,6 +83,18 @@ class SampleFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SampleMissing:
+    """A sample failed for good, and its scores count as missing, as the study says."""
+
+    replicate: int
+    """The replicate."""
+    model: str
+    """The model."""
+    sample: str
+    """The sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """Samples failed, and the runner waits before it tries them again."""
 
@@ -105,7 +117,9 @@ class Looked:
     answer: Answer
     """How the question stands."""
     new_edges: tuple[tuple[str, str], ...]
-    """Directions certified for the first time."""
+    """Directions of the headline that are certified for the first time."""
+    new_view_edges: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """The same of every other view that has any."""
     spent: Spent
     """What was used so far."""
 
@@ -146,7 +160,7 @@ class Ended:
     """The design that is frozen on the board."""
 
 
-Event = Begun | ReplicateBegun | SampleDone | SampleFailed | Waiting | Looked | Dropped | Noted | Ended
+Event = Begun | ReplicateBegun | SampleDone | SampleFailed | SampleMissing | Waiting | Looked | Dropped | Noted | Ended
 Watcher = Callable[[Event], None]
 
 
@@ -160,13 +174,15 @@ def plain(event: Event) -> dict[str, Any]:
             "answered": event.answer.answered,
             "answer": event.answer.text,
             "open": [list(pair) for pair in event.answer.open_pairs],
-            "ranks": dict(
-                zip(event.leaderboard.design.models, map(list, event.leaderboard.standing.rank_intervals), strict=True)
-            ),
+            "ranks": _ranks(event.leaderboard),
             "spent": _spent(event.spent),
         }
+        if event.leaderboard.views:
+            values["views"] = {str(view.name): {"ranks": _ranks(view)} for view in event.leaderboard.views}
         if isinstance(event, Looked):
             values |= {"replicate": event.replicate, "new_edges": [list(edge) for edge in event.new_edges]}
+            for name, view in values.get("views", {}).items():
+                view["new_edges"] = [list(edge) for edge in event.new_view_edges.get(name, ())]
         else:
             values |= {"reason": event.reason, "retired": list(event.retired)}
         return values
@@ -181,6 +197,10 @@ def plain(event: Event) -> dict[str, Any]:
             "seconds": round(usage.seconds, 3),
         }
     return values | asdict(event)
+
+
+def _ranks(leaderboard: Leaderboard) -> dict[str, list[int]]:
+    return dict(zip(leaderboard.design.models, map(list, leaderboard.standing.rank_intervals), strict=True))
 
 
 def _spent(spent: Spent) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,23 @@ def open_board(study: EvaluationSpec, benchmark: Benchmark) -> Board:
         board = Board.open(study.board)
     except NoBoardError:
         board = Board.create(
-            study.board, study.design, models=study.names, items=benchmark.items, blocks=benchmark.blocks
+            study.board,
+            study.design,
+            models=study.names,
+            items=benchmark.items,
+            blocks=benchmark.blocks,
+            columns=benchmark.columns,
         )
     _check_same(study, benchmark, board)
+    _check_view(study, board)
     return board
+
+
+def _check_view(study: EvaluationSpec, board: Board) -> None:
+    asked, names = study.question.view, [str(view.name) for view in board.leaderboard().views]
+    if asked is not None and asked not in names:
+        there = f"the views are {listed(names)}" if names else "there are no views besides the headline"
+        raise DesignError(f"{shown_path(study.path)}: view: there is no view {quoted(asked)}; {there}")
 
 
 def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> None:
@@ -72,6 +85,12 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
         raise BoardError(
             f"{board.name}: its items and blocks are not those of the benchmark: {listed(other)} differ; {another}"
         )
+    columns = _columns_of(board.design.kept_columns(benchmark.columns), benchmark.items)
+    if columns != _columns_of(epoch.columns, epoch.items):
+        raise BoardError(
+            f"{board.name}: the categories or weights of its items are not those of the benchmark: "
+            f"{listed(board.design.columns)} differ; {another}"
+        )
     frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint, "journal": "checksums"}
     known = _notes(board)
     if not known:
@@ -82,6 +101,11 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
         text = f"Run by bbedge evaluate with the {study.engine} engine; protocol {study.protocol_hash[:16]}."
         if study.on_error == "zero":
             text += " A sample that goes on failing scores zero, as decided before the first run."
+        elif study.on_error == "worst-case":
+            text += (
+                " The scores of a sample that goes on failing are missing and count against whichever model they could "
+                "help, as decided before the first run."
+            )
         board.note("protocol", text, content=study.protocol, **frozen)
         return
     was = known[0]["content"]
@@ -99,6 +123,10 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
             f"{shown_path(study.path)}: the benchmark asks other questions than when the study began, under the same "
             f"item names. Restore it, or {another}"
         )
+
+
+def _columns_of(columns: Mapping[str, Sequence[str]], items: Sequence[str]) -> dict[str, dict[str, str]]:
+    return {name: dict(zip(items, texts, strict=True)) for name, texts in columns.items()}
 
 
 def _comparable(now: Mapping[str, Any], was: Mapping[str, Any]) -> dict[str, Any]:

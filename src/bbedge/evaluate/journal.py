@@ -176,7 +176,7 @@ class Page:
             line |= {"error": what.error[:2000], "usage": what.usage.content}
         else:
             line |= {
-                "scores": dict(what.scores),
+                "scores": {item: None if math.isnan(score) else score for item, score in what.scores.items()},
                 "trace": what.trace,
                 "length": what.length,
                 "unseeded": list(what.unseeded),
@@ -255,7 +255,7 @@ def _done(line: Mapping[str, Any]) -> Done:
     return Done(
         model=_text(line["model"]),
         sample=_text(line["sample"]),
-        scores={item: _score(score) for item, score in line["scores"].items()},
+        scores={item: math.nan if score is None else _score(score) for item, score in line["scores"].items()},
         usage=Usage.from_content(line["usage"]),
         trace=None if line["trace"] is None else _text(line["trace"]),
         length=_whole(line["length"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -64,9 +64,16 @@ class Question:
     """The model that it is compared with."""
     by: float | None = None
     """The margin of ``pair``, on the [0, 1] scale; ``None`` if none was named."""
+    view: str | None = None
+    """The view that it is about; ``None`` for the headline."""
+
+    def seen_in(self, leaderboard: Leaderboard) -> Leaderboard:
+        """The part of a leaderboard that the question is about."""
+        return leaderboard if self.view is None else leaderboard.view(self.view)
 
     def answer(self, leaderboard: Leaderboard) -> Answer:
         """How the question stands."""
+        leaderboard = self.seen_in(leaderboard)
         if self.kind == "pair":
             return self._pair(leaderboard)
         if self.kind == "top-k":
@@ -83,12 +90,19 @@ class Question:
 
     def needed(self, leaderboard: Leaderboard, *, drop: Drop) -> frozenset[str]:
         """The models that must still be run."""
-        names, graph = leaderboard.design.models, leaderboard.standing
+        names = leaderboard.design.models
         if drop == "never":
             return frozenset(names)
-        unsettled = _chosen(names, ~graph.ranks.settled)
-        if drop == "settled" or self.kind == "all-pairs":
+        # Settled in every view: what is no longer run stops in all of them.
+        every = [leaderboard, *leaderboard.views]
+        unsettled = frozenset[str]().union(*(_chosen(names, ~view.standing.ranks.settled) for view in every))
+        if drop == "settled":
             return unsettled
+        leaderboard = self.seen_in(leaderboard)
+        graph = leaderboard.standing
+        if self.kind == "all-pairs":
+            needed = _chosen(names, ~graph.ranks.settled)
+            return needed if len(needed) >= 2 else unsettled
         if self.kind == "pair":
             needed = frozenset((self.better, self.worse))
         elif self.kind == "ranks":
@@ -142,9 +156,13 @@ class Question:
         return _answer(leaderboard, np.array([(a, b)]), f"{better} ? {worse} is open", answered=False)
 
 
-def parse_question(text: str, models: Sequence[str], *, source: str = "question") -> Question:
-    """Read a question; the models that it names must be there."""
-    text = " ".join(text.split())
+def parse_question(text: str, models: Sequence[str], *, view: str | None = None, source: str = "question") -> Question:
+    """Read a question; the models that it names must be there. ``view`` is the view that it is about."""
+    question = _parsed(" ".join(text.split()), models, source)
+    return question if view is None else replace(question, view=view, text=f"{question.text}, view {view}")
+
+
+def _parsed(text: str, models: Sequence[str], source: str) -> Question:
     count = len(models)
     if text == "all-pairs":
         return Question(kind="all-pairs", text=text)

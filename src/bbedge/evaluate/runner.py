@@ -8,6 +8,7 @@ its level. What happens inside a replicate (failures, retries, crashes) never lo
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ from bbedge.evaluate.events import (
     ReplicateBegun,
     SampleDone,
     SampleFailed,
+    SampleMissing,
     Waiting,
     Watcher,
 )
@@ -134,7 +136,8 @@ class _Runner:
         return self.study.question.answer(self._leaderboard())
 
     def _reason_to_stop(self) -> Reason | None:
-        if self._leaderboard().contradictions:
+        leaderboard = self._leaderboard()
+        if any(each.contradictions for each in (leaderboard, *leaderboard.views)):
             return "contradiction"
         if not self.board.state.in_pilot and self._answer().answered:
             return "answered"
@@ -180,6 +183,9 @@ class _Runner:
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
                 new_edges=tuple((edge.winner, edge.loser) for edge in added.edges),
+                new_view_edges={
+                    name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in added.views.items()
+                },
                 spent=self._spent(),
             )
         )
@@ -200,7 +206,7 @@ class _Runner:
         ]
 
     def _complete(self, place: int, jobs: list[Job], page: Page) -> None:
-        """Run until every sample has a score; what keeps failing stops the study, or scores zero if so designed."""
+        """Run until every sample has a score; what keeps failing stops the study, unless the design scores it."""
         running, seeds = self.study.running, seeds_of(self.study, self.benchmark, self.board)
         errors: dict[tuple[str, str], str] = {}
 
@@ -236,8 +242,24 @@ class _Runner:
         if self.study.on_error == "zero":
             for job in left:
                 report(Done(model=job.model.name, sample=job.sample.name, scores=dict.fromkeys(job.sample.items, 0.0)))
+        elif left and self.study.on_error == "worst-case":
+            self._leave_out(place, left, errors, page)
         elif left:
             self._give_up(place, left, errors)
+
+    def _leave_out(self, place: int, left: list[Job], errors: Mapping[tuple[str, str], str], page: Page) -> None:
+        """Record the scores of these samples as missing, which is final.
+
+        Where no sample of a model has ended, its run is missing and not some of its scores: it stops the study.
+        """
+        running = {model for model, _ in page.done}
+        gone = [job for job in left if job.model.name not in running]
+        if gone:
+            self._give_up(place, gone, errors)
+        for job in left:
+            missing = dict.fromkeys(job.sample.items, math.nan)
+            page.add(Done(model=job.model.name, sample=job.sample.name, scores=missing))
+            self.watch(SampleMissing(replicate=place, model=job.model.name, sample=job.sample.name))
 
     def _give_up(self, place: int, left: list[Job], errors: Mapping[tuple[str, str], str]) -> None:
         job = left[0]
@@ -272,6 +294,7 @@ class _Runner:
             replicates=(str(place),),
             values=values[None],
             score_range=self.study.design.score_range,
+            gaps="worst-case" if self.study.on_error == "worst-case" else "refuse",
         )
         try:
             return self.board.add(scores_, copies="allow" if fresh else None)

@@ -20,7 +20,7 @@ from bbedge.evaluate.table import Table
 from bbedge.text import quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command"]
-OnError = Literal["wait", "zero"]
+OnError = Literal["wait", "zero", "worst-case"]
 Copies = Literal["refuse", "allow"]
 
 
@@ -121,7 +121,7 @@ class EvaluationSpec:
     seed: int = 0
     """Makes this study another than one with the same design."""
     on_error: OnError = "wait"
-    """Whether a sample that keeps failing stops the study, or scores zero."""
+    """Whether a sample that keeps failing stops the study, scores zero, or is missing in the worst case."""
     drop: Drop = "settled"
     """Which models stop."""
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -155,8 +155,12 @@ class EvaluationSpec:
         top, home = Table(values, shown_path(path)), path.resolve().parent
         models = _models(top)
         question = parse_question(
-            top.text("question", "all-pairs"), [model.name for model in models], source=top.at("question")
+            top.text("question", "all-pairs"),
+            [model.name for model in models],
+            view=top.text("view", "") or None,
+            source=top.at("question"),
         )
+        on_error = cast("OnError", top.choice("on_error", get_args(OnError), "wait"))
         budget, board = top.whole("budget", least=1), top.text("board", path.stem + ".bbedge")
         engine = cast("EngineName", top.choice("engine", get_args(EngineName), "inspect"))
         spec = cls(
@@ -167,10 +171,10 @@ class EvaluationSpec:
             models=models,
             engine=engine,
             drop=cast("Drop", top.choice("drop", get_args(Drop), "settled")),
-            on_error=cast("OnError", top.choice("on_error", get_args(OnError), "wait")),
+            on_error=on_error,
             seed=top.whole("seed", 0, least=0),
             folder=home / top.text("folder", path.stem + ".run"),
-            **_design(top.mapping("design"), question, budget, source=top.at("[design]")),
+            **_design(_design_values(top, on_error), question, budget, source=top.at("[design]")),
             **_benchmark(top.table("benchmark"), home, engine),
             **_command(top, home, engine),
             **_prices(top.table("prices")),
@@ -185,6 +189,8 @@ class EvaluationSpec:
                 f"{top.at('question')}: a design with family pilot-top-k and k = {design.k} can only answer "
                 f"top-{design.k}; it tests nothing else"
             )
+        if design.family == "pilot-top-k" and question.view is not None:
+            raise DesignError(f"{top.at('view')}: a pilot chooses by the headline; leave out view, or the pilot")
         return spec
 
     def changes_of(self, frozen: BoardDesign) -> list[str]:
@@ -275,6 +281,28 @@ def _models(top: Table) -> tuple[StudyModel, ...]:
     if len(models) < 2:
         raise FormatError(f"{top.at('models')}: {len(models)} model given; a comparison needs at least 2")
     return tuple(models)
+
+
+def _design_values(top: Table, on_error: OnError) -> dict[str, Any]:
+    """What ``[design]`` says, with the tables about views, which may also stand beside it."""
+    given = top.mapping("design")
+    for name in ("headline", "views"):
+        if top.has(name):
+            if name in given:
+                raise FormatError(f"{top.at(f'[{name}]')}: it is also under [design]; keep one of them")
+            given[name] = top.mapping(name)
+    if on_error == "worst-case":
+        given.setdefault("incomplete", on_error)
+    elif given.get("incomplete", "refuse") != "refuse":
+        raise DesignError(
+            f"{top.at('[design]')}: incomplete = {given['incomplete']!r} has no meaning with on_error = {on_error!r}; "
+            'set on_error = "worst-case", or leave it out'
+        )
+    if on_error == "worst-case" and given["incomplete"] != on_error:
+        raise DesignError(
+            f"{top.at('on_error')}: worst-case, but incomplete = {given['incomplete']!r} in the design; make them equal"
+        )
+    return given
 
 
 def _design(values: Mapping[str, Any], question: Question, budget: int, *, source: str) -> dict[str, Any]:

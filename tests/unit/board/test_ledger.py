@@ -145,7 +145,8 @@ def test_a_kind_of_the_future_is_refused():
         ("retire", {"epoch": 1, "model": "a", "cache": {"00": "0" * 64}}, "'cache' is not what belongs there"),
         ("replicate", {"epoch": 1, "replicate": 1, "vectors": {}, "cache": {}}, "'look' is missing"),
         ("init", INIT, "a board begins with its design, and has one"),
-        ("note", note("x") | {"version": 3}, "its form '3' is unknown; use the newer bbedge"),
+        ("note", note("x") | {"version": 4}, "its form '4' is unknown; use the newer bbedge"),
+        ("note", note("x") | {"version": 3}, "an event of form 3 on a board of form 2"),
         ("note", {"epoch": 1, "about": "x", "text": "y", "version": 1}, "an event of form 1 after one of form 2"),
     ],
 )

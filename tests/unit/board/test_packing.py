@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bbedge.board import packing
-from bbedge.board.packing import checksum, digest, pack, unpack
+from bbedge.board.packing import checksum, digest, missing_checksum, pack, unpack
 from bbedge.errors import BoardError
 
 KINDS = {
     "binary": st.sampled_from([0.0, 1.0]),
     "levels": st.integers(0, 20).map(lambda n: n / 20),
     "floats": st.floats(0.0, 1.0),
+    "gaps": st.sampled_from([0.0, 1.0, 0.5, np.nan]),
 }
+
+
+CHECKSUMS = ["fd61de5c9daec8a4", "324663531dc836a0", "79102052b959ff5c"]
 
 
 def examples(count):
@@ -38,6 +42,10 @@ SAMPLES = {
     "256 levels": np.arange(512) % 256 / 255,
     "257 levels": np.arange(514) % 257 / 256,
     "floats": many_floats(300),
+    "one gap": np.where(np.arange(37) == 5, np.nan, np.tile([0.0, 1.0], 19)[:37]),
+    "gaps among levels": np.where(np.arange(500) % 7 == 0, np.nan, np.arange(500) % 11 / 10),
+    "gaps among floats": np.where(np.arange(900) % 3 == 0, np.nan, many_floats(900)),
+    "all missing": np.full(11, np.nan),
     "tiny": np.array([5e-324, 0.0, 1.0, np.nextafter(1.0, 0.0)]),
 }
 
@@ -67,6 +75,26 @@ def test_packing_loses_nothing_and_is_canonical(scores):
 def test_a_negative_zero_is_a_zero():
     assert pack(np.array([-0.0, 1.0])) == pack(np.array([0.0, 1.0]))
     assert pack(np.array([-0.0, 0.5])) == pack(np.array([0.0, 0.5]))
+
+
+def test_a_missing_score_is_packed_the_same_whatever_the_bits_of_its_nan():
+    plain, other = np.array([0.0, np.nan, 0.5]), np.array([0.0, np.nan, 0.5])
+    other.view(np.uint64)[1] = 0xFFF8_0000_DEAD_BEEF
+    assert np.isnan(other[1])
+    assert pack(other) == pack(plain)
+    back = unpack(pack(other), 3)
+    np.testing.assert_array_equal(back.view(np.uint64), plain.view(np.uint64))
+
+
+def test_complete_scores_are_packed_as_by_earlier_versions():
+    """Heads that were published cover these bytes."""
+    assert [checksum(pack(SAMPLES[name]))[:16] for name in ("binary", "levels", "floats")] == CHECKSUMS
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 300])
+def test_the_checksum_of_scores_that_are_all_missing(count):
+    assert missing_checksum(count) == checksum(pack(np.full(count, np.nan)), count)
+    assert missing_checksum(count) != missing_checksum(count + 1)
 
 
 def test_different_scores_have_different_checksums():
@@ -103,6 +131,14 @@ def test_sizes():
         (b"L" + zlib.compress(b"\x01" + np.array([0.5, 0.25]).tobytes() + b"\0\x01", 6), 2),  # levels out of order
         (b"L" + zlib.compress(b"\x01" + np.array([0.0, 1.0]).tobytes() + b"\0\x01", 6), 2),  # should be bits
         (b"F" + zlib.compress(b"\0" * 12, 6), 1),
+        (b"G" + zlib.compress(b"\x80" + b"B\x20", 6), 3),  # a bit too many behind the gap
+        (b"G" + zlib.compress(b"\0" + b"B\x80", 6), 3),  # nothing is missing
+        (b"G" + zlib.compress(b"\x81" + b"B\0", 6), 3),  # a gap behind the last score
+        (b"G" + zlib.compress(b"\x80" + b"G\x80B\0", 6), 3),  # gaps inside gaps
+        (b"G" + zlib.compress(b"\0G" * 900, 6), 8),
+        (b"G" + zlib.compress(b"", 6), 3),
+        (b"F" + zlib.compress(np.array([0.5, np.nan, *many_floats(300)]).tobytes(), 6), 302),  # a gap as a number
+        (b"L" + zlib.compress(b"\x01" + np.array([0.5, np.nan]).tobytes() + b"\0\x01", 6), 2),
         (b"F" + zlib.compress(np.array([0.5, 0.5]).tobytes(), 6), 2),  # should be levels
         (pack(np.full(5, 0.5)), 6),
         (pack(many_floats(300)), 299),
@@ -126,7 +162,7 @@ def test_any_flipped_byte_gives_other_scores_or_a_refusal(data):
         back = unpack(bytes(packed), len(scores))
     except BoardError:
         return
-    assert not np.array_equal(back, scores)
+    assert not np.array_equal(back, scores, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["levels", "floats"])
@@ -168,7 +204,13 @@ def test_no_more_is_unpacked_than_the_scores_can_need(kind):
 @pytest.mark.parametrize("count", [1, 7, 300, 5000])
 def test_everything_that_is_packed_is_within_the_bound(count):
     rng = np.random.default_rng(count)
-    for scores in (rng.random(count), rng.integers(0, 256, count) / 256, np.zeros(count), np.full(count, 0.5)):
+    for scores in (
+        rng.random(count),
+        rng.integers(0, 256, count) / 256,
+        np.zeros(count),
+        np.full(count, 0.5),
+        np.full(count, np.nan),
+    ):
         data = pack(scores)
         assert checksum(data, count) == checksum(data)
         np.testing.assert_array_equal(unpack(data, count), scores)

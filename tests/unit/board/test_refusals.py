@@ -92,7 +92,7 @@ def test_an_item_that_comes_twice(board, rng):
         board.add(runs(rng, ABC, items=(*ITEMS, "q0"), start=3))
 
 
-@pytest.mark.parametrize("bad", [1.0000001, -0.1, 3.0, np.nan, np.inf])
+@pytest.mark.parametrize("bad", [1.0000001, -0.1, 3.0, np.inf])
 def test_scores_out_of_range(board, rng, bad):
     array = values(rng, ABC)
     array[0, 1, 4] = bad
@@ -101,6 +101,17 @@ def test_scores_out_of_range(board, rng, bad):
     run = values(rng, ("z",), 2)
     run[1, 0, 2] = bad
     with refusal(board, r"model 'z' scored .* on item 'q2'; scores lie in \[0, 1\]"):
+        board.add_model("z", scores(run, ("z",)))
+
+
+def test_scores_that_are_missing(board, rng):
+    array = values(rng, ABC)
+    array[0, 1, 4] = np.nan
+    with refusal(board, "model 'b' has no score on item 'q4'; the design of this board counts no missing scores"):
+        board.add(scores(array, ABC, start=3))
+    run = values(rng, ("z",), 2)
+    run[1, 0, 2] = np.nan
+    with refusal(board, "model 'z' has no score on item 'q2'; the design of this board counts no missing scores"):
         board.add_model("z", scores(run, ("z",)))
 
 

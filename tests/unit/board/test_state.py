@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import BoardDesign
-from bbedge.board.state import BoardState, combined
+from bbedge.board.state import BoardState
 from bbedge.errors import BoardError
 from unit.board.boards import ITEMS
 
@@ -51,7 +51,7 @@ def test_replicates():
         (lambda p: p.update(a=p["a"][:5]), "model 'a' has 5 scores; the benchmark has 6 items"),
         (lambda p: p.update(a=np.full((2, 6), 0.5)), "model 'a' has 12 scores"),
         (lambda p: p.update(a=np.full(6, 1.5)), r"model 'a' scored 1.5 on item 'q0'; scores lie in \[0, 1\]"),
-        (lambda p: p.update(a=np.full(6, np.nan)), "model 'a' scored nan"),
+        (lambda p: p.update(a=np.full(6, np.nan)), "model 'a' has no score on item 'q0'; the design"),
     ],
 )
 def test_panels_that_are_not_whole(change, message):
@@ -79,7 +79,7 @@ def test_an_added_model():
 
 def test_an_added_model_before_the_first_replicate():
     state = state_of()
-    assert state.add_model("d", [], []) == []
+    assert state.add_model("d", [], []) == {}
     assert state.epoch.looks == []
     state.add_replicate(panel((*ABC, "d")))
     assert [stage.certifier.evidence.replicates for stage in state.stages] == [1, 1]
@@ -116,7 +116,7 @@ def test_a_new_epoch():
     assert [stage.claim for stage in state.stages] == [0, 1]
     assert state.epochs[0].replicates == 1
     assert state.leaderboard(state.epochs[0]).replicates == 1
-    assert combined(state.design, state.epochs[0]).design.models == ABC
+    assert state.leaderboard(state.epochs[0]).design.models == ABC
 
 
 def test_a_pilot():

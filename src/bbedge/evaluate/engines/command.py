@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import signal
 import threading
 import time
@@ -25,7 +26,7 @@ from bbedge.evaluate.engines.process import (
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
-from bbedge.text import listed, shown, shown_path
+from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
 _TAIL = 300  # characters of a log that go into a message
@@ -56,9 +57,17 @@ class CommandEngine:
         items = self._items
         text = repr(sorted(zip(items.items, items.blocks, strict=True)))
         return Benchmark(
-            samples=(Sample(name=_WHOLE, items=items.items, blocks=items.blocks),),
+            samples=(Sample(name=_WHOLE, items=items.items, blocks=items.blocks, columns=self._columns()),),
             fingerprint=hashlib.sha256(text.encode()).hexdigest(),
         )
+
+    def _columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of the list of items that the design uses."""
+        name = shown_path(str(self._study.items))
+        missing = [column for column in self._study.design.columns if column not in self._items.columns]
+        if missing:
+            raise EvaluationError(f"{name}: there is no column {quoted(missing[0])}, which the design uses; add it")
+        return {column: self._items.columns[column] for column in self._study.design.columns}
 
     def caveats(self) -> Sequence[str]:
         """A seed goes to the program; what it does with it is not seen."""
@@ -167,7 +176,10 @@ class CommandEngine:
     def _scores(self, out: Path, sample: Sample) -> dict[str, float]:
         if not out.exists():
             raise EvaluationError(f"the command did not write {shown_path(out)}")
-        read = read_scores(out, blocks="item", score_range=self._study.design.score_range, least_models=1)
+        rule = "worst-case" if self._study.on_error == "worst-case" else "refuse"
+        read = read_scores(
+            out, blocks="item", score_range=self._study.design.score_range, least_models=1, incomplete=rule
+        )
         if len(read.models) != 1 or len(read.replicates) != 1:
             raise EvaluationError(
                 f"{shown_path(out)} has {len(read.models)} models and {len(read.replicates)} replicates; a call is "
@@ -175,12 +187,14 @@ class CommandEngine:
             )
         scores = {item: float(score) for item, score in zip(read.items, read.values[0, 0], strict=True)}
         missing = [item for item in sample.items if item not in scores]
-        if missing:
+        if missing and rule == "refuse":
             raise EvaluationError(f"{shown_path(out)} lacks {len(missing)} items: {listed(missing)}")
         extra = sorted(set(scores) - set(sample.items))
         if extra:
             raise EvaluationError(f"{shown_path(out)} has {len(extra)} items that are not listed: {listed(extra)}")
-        return scores
+        if all(map(math.isnan, scores.values())):
+            raise EvaluationError(f"{shown_path(out)} has no score at all")
+        return {item: scores.get(item, math.nan) for item in sample.items}
 
 
 def _new_attempt(parent: Path) -> Path:

@@ -54,7 +54,7 @@ class InspectEngine:
             self._role(role, name)
         samples = self._samples(self._task())
         return Benchmark(
-            samples=tuple(_sample(name, sample) for name, sample in samples.items()),
+            samples=tuple(_sample(name, sample, self._study.design.columns) for name, sample in samples.items()),
             fingerprint=hashlib.sha256(
                 json.dumps(sorted((name, _asked(sample)) for name, sample in samples.items())).encode()
             ).hexdigest(),
@@ -185,14 +185,33 @@ class InspectEngine:
         return samples
 
 
-def _sample(name: str, sample: InspectSample) -> Sample:
-    """A sample's items and blocks, from its metadata: ``items`` names the parts, ``block`` what depends on what."""
+def _sample(name: str, sample: InspectSample, columns: Sequence[str]) -> Sample:
+    """A sample's items, blocks and columns, from its metadata.
+
+    ``items`` names the parts, ``block`` what depends on what; a column is a key, of one value or of one for each part.
+    """
     metadata = sample.metadata or {}
     parts, block = metadata.get("items"), str(metadata.get("block", name))
     if parts is not None and (not isinstance(parts, list) or not parts or not all(isinstance(p, str) for p in parts)):
         raise EvaluationError(f"sample {quoted(name)}: metadata items is not a list of strings")
     items = (name,) if parts is None else tuple(f"{name}/{part}" for part in parts)
-    return Sample(name=name, items=items, blocks=(block,) * len(items))
+    texts = {column: _texts(name, column, metadata, parts) for column in columns}
+    return Sample(name=name, items=items, blocks=(block,) * len(items), columns=texts)
+
+
+def _texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[str] | None) -> tuple[str, ...]:
+    """The texts of a column, one for each item of a sample."""
+    key = column.removeprefix("metadata.")
+    value = metadata.get(key)
+    values = [value] * len(parts or (name,))
+    if parts is not None and isinstance(value, dict):
+        values = [value.get(part) for part in parts]
+    if not all(isinstance(each, str | int | float) and str(each) for each in values):
+        raise EvaluationError(
+            f"sample {quoted(name)}: metadata has no text or number {quoted(key)}, which the design uses"
+            + (", for each of its items" if parts is not None else "")
+        )
+    return tuple(map(str, values))
 
 
 def _asked(sample: InspectSample) -> str:

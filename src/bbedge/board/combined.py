@@ -1,0 +1,81 @@
+"""The stages of an epoch as one leaderboard for each view. Each direction belongs to one stage, so nothing overlaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.board.stage import Stage
+from bbedge.core.design import Design
+from bbedge.core.graph import Graph
+from bbedge.core.history import LookCount
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.views import HEADLINE
+
+Parts = Sequence[tuple[Stage, Leaderboard]]
+"""Every stage of an epoch with its own leaderboard of one view."""
+
+
+def combined(
+    design: Design, stages: Sequence[Stage], *, replicates: int, looks: Mapping[str, Sequence[LookCount]]
+) -> Leaderboard:
+    """The leaderboard of the epoch's design with those of its views; ``looks`` are the histories by view."""
+    parts = [(stage, stage.certifier.leaderboard()) for stage in stages]
+    headline = _joined(design, parts, looks=looks[HEADLINE], replicates=replicates)
+    views = []
+    for place, part in enumerate(design.parts[1:]):
+        name = design.views[place].name
+        of_view = [(stage, board.views[place]) for stage, board in parts]
+        joined = _joined(part, of_view, looks=looks.get(name, ()), replicates=replicates)
+        views.append(replace(joined, name=name))
+    return replace(headline, views=tuple(views))
+
+
+def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replicates: int) -> Leaderboard:
+    place = {model: i for i, model in enumerate(design.models)}
+    shape = (len(place), len(place))
+    means = np.full(len(place), np.nan)
+    matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds")}
+    if any(stage.design.holm == "staggered" for stage, _ in parts):
+        matrices["log_w"] = np.full(shape, np.nan)
+    current, first = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
+    for stage, board in parts:
+        index = np.array([place[model] for model in stage.design.models])
+        window = np.ix_(index, index)
+        tested = stage.design.tested
+        for name, matrix in matrices.items():
+            values = getattr(board, name)
+            if values is not None:
+                matrix[window] = np.where(tested, values, matrix[window])
+        current[window] |= board.current.edges
+        replicate_of = np.array([0, *stage.places], dtype=np.int64)
+        first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
+        # A model's mean is that of the stage that saw most of it: the first that has it.
+        known = ~np.isnan(means[index])
+        means[index] = np.where(known, means[index], board.means)
+    return Leaderboard(
+        design=design,
+        replicates=replicates,
+        means=means,
+        current=Graph(current),
+        standing=Graph(first > 0),
+        first_certified=first,
+        looks=tuple(looks),
+        log_e=matrices["log_e"],
+        log_thresholds=matrices["log_thresholds"],
+        lower_bounds=matrices["lower_bounds"],
+        log_w=matrices.get("log_w"),
+    )
+
+
+def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:
+    """The edges that the last look of every stage certified in a view."""
+    place = {model: i for i, model in enumerate(models)}
+    edges = np.zeros((len(place), len(place)), dtype=np.bool_)
+    for stage in stages:
+        index = [place[model] for model in stage.design.models]
+        edges[np.ix_(index, index)] |= stage.current_edges(view)
+    return edges

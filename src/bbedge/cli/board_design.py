@@ -1,0 +1,148 @@
+"""The design of a board on the command line: from its file and from options, and as files to begin with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bbedge.cli.views import Suite
+from bbedge.core.views import HEADLINE
+from bbedge.errors import DataError, DesignError, DomainError, FormatError
+from bbedge.files import write_whole
+from bbedge.text import quoted, shown_path
+
+if TYPE_CHECKING:
+    from bbedge.board import BoardDesign
+    from bbedge.core.scores import Scores
+
+IncompleteRule = Annotated[
+    Literal["worst-case", "zero"] | None,
+    typer.Option(
+        help="What a missing score does. worst-case: it counts against whichever model it could help, whatever made it "
+        "missing. zero: it is a failure. Part of the design: decide it before the first run. Default: it stops the "
+        "command.",
+        show_default=False,
+    ),
+]
+
+_DESIGN = """\
+# The design of a board. Edit it, then create the board. It cannot change afterwards.
+# docs/board.md describes every key. Choose the values without looking at the scores.
+
+alpha = 0.05                 # largest probability of any false certificate, as long as the board exists
+tau = 0.0                    # certify only differences above this margin, a fraction of the score range
+method = "bb-edge-x"         # or "bb-edge", the published method, without the next two keys
+margin_share = 0.2           # the part of alpha that margins spend; 0 for certificates and margins apart
+{planned:<28} # replicates that you plan for this version of the benchmark; never the number that you have
+score_range = [{low!r}, {high!r}]
+spending = "open-ended"      # how alpha is divided among new models and new items
+copies = "refuse"            # or "allow": count replicates with the same scores as earlier ones
+"""
+
+
+def design_values(suite: Suite, incomplete: str | None, planned: int | None) -> dict[str, Any]:
+    """What options say of a design, as its file would."""
+    shares = suite.shares
+    if shares and suite.views is None:
+        raise DomainError("--share needs --views COLUMN; without views the headline has all of alpha")
+    headline = {"macro": suite.macro, "weights": suite.weights, "share": shares.get(HEADLINE)}
+    views = {"column": suite.views, "shares": {name: share for name, share in shares.items() if name != HEADLINE}}
+    given: dict[str, Any] = {
+        "planned": planned,
+        "incomplete": incomplete,
+        "headline": {key: value for key, value in headline.items() if value is not None},
+        "views": {key: value for key, value in views.items() if value} if suite.views is not None else None,
+    }
+    return {key: value for key, value in given.items() if value not in (None, {})}
+
+
+def read_design(path: Path, otherwise: Mapping[str, object]) -> BoardDesign:
+    """The design in a file; ``otherwise`` has values for what it leaves out."""
+    from bbedge.board import BoardDesign
+
+    return BoardDesign.from_toml(read_text(path), source=shown_path(path), otherwise=otherwise)
+
+
+def frozen_design(path: Path, options: Mapping[str, Any]) -> BoardDesign:
+    """The design in a file together with that of the options; what both say must be the same."""
+    design = read_design(path, options)
+    stated = tomllib.loads(read_text(path))
+    for key, value in options.items():
+        if key in ("headline", "views") and key in stated:
+            raise DesignError(
+                f"{shown_path(path)}: [{key}] is in the file, and options say something of it too; keep one of them"
+            )
+        if key in stated and stated[key] != value:
+            raise DesignError(
+                f"{shown_path(path)}: {key} = {stated[key]}, but --{key} is {value}; leave out the option, or change "
+                "the file"
+            )
+    return design
+
+
+def read_text(path: Path, *, encoding: str = "utf-8") -> str:
+    """The text of a file that the user names."""
+    try:
+        return path.read_text(encoding=encoding)
+    except OSError as error:
+        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{shown_path(path)}: not a text file in UTF-8 ({error})") from error
+
+
+def start_files(place: str, scores: Scores, options: Mapping[str, Any]) -> tuple[Path, Path, Path]:
+    """Write the design, the items and the models beside the board's place; existing files are never replaced."""
+    home = Path("board") if "://" in place else Path(place)
+    design, items, models = (
+        home.with_name(f"{home.stem}{ending}") for ending in ("-design.toml", "-items.csv", "-models.txt")
+    )
+    for path in (design, items, models):
+        if path.exists():
+            raise DataError(f"{shown_path(path)}: the file exists already; move it, or use it as it is")
+    for model in scores.models:
+        if model != model.strip() or len(model.splitlines()) != 1:
+            raise DataError(
+                f"model {quoted(model)} has a line break or leading or trailing white space, so a file with one name "
+                "per line cannot hold it; change the name"
+            )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    others = {name: texts for name, texts in scores.columns.items() if name not in ("item", "block")}
+    writer.writerow(["item", "block", *others])
+    writer.writerows(zip(scores.items, scores.blocks, *others.values(), strict=True))
+    write_whole(items, text.getvalue())
+    write_whole(models, "".join(f"{model}\n" for model in scores.models))
+    write_whole(design, _design_text(scores.score_range, options))
+    return design, items, models
+
+
+def _design_text(score_range: tuple[float, float], options: Mapping[str, Any]) -> str:
+    planned = options.get("planned")
+    number = "# planned = 20" if planned is None else f"planned = {planned}"
+    text = _DESIGN.format(low=score_range[0], high=score_range[1], planned=number)
+    if "incomplete" in options:
+        text += f"{_value('incomplete', options['incomplete']):<28} # what a missing score does\n"
+    for name in ("headline", "views"):
+        if name in options:
+            plain = {key: value for key, value in options[name].items() if not isinstance(value, Mapping)}
+            inner = {key: value for key, value in options[name].items() if isinstance(value, Mapping)}
+            text += _table(name, plain) + "".join(_table(f"{name}.{key}", value) for key, value in inner.items())
+    return text
+
+
+def _table(name: str, values: Mapping[str, Any]) -> str:
+    lines: Sequence[str] = [_value(key, value) for key, value in values.items()]
+    return "\n".join(["", f"[{name}]", *lines, ""])
+
+
+def _value(key: str, value: str | float) -> str:
+    """A line of TOML. A quoted JSON text is a TOML text, too."""
+    name = key if key.isidentifier() and key.isascii() else json.dumps(key, ensure_ascii=False)
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}"

@@ -1,0 +1,354 @@
+"""Boards that compare several views: every one is stored, saved, exported and verified as the headline is."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bbedge import certify
+from bbedge.board import Board, BoardDesign
+from bbedge.board.archive import export_lines, import_file, import_lines
+from bbedge.board.replay import load, replay
+from bbedge.board.views import Headline, Views
+from bbedge.core.scores import Scores
+from bbedge.core.views import HEADLINE, category_weights, macro_weights
+from bbedge.errors import BbedgeError, BoardError, DesignError
+from unit.board.boards import MEANS
+from unit.board.forging import parsed
+
+ITEMS = tuple(f"q{i}" for i in range(12))
+CATEGORY = ("math",) * 3 + ("code",) * 9
+MORE, MORE_CATEGORY = ("r0", "r1", "r2", "r3"), ("law",) * 4
+DESIGN = BoardDesign(
+    alpha=0.3, headline=Headline(macro="category"), views=Views(column="category", shares={"math": 0.2})
+)
+NUMBERS = ("log_e", "log_thresholds", "lower_bounds", "means", "first_certified", "log_w")
+
+
+def panel(rng, models, items, n=1):
+    """Binary scores; in math the order of the models is the other way round."""
+    means = np.array([MEANS.get(model, 0.4) for model in models])
+    of_items = np.where([item in ITEMS[:3] for item in items], 0.8 - 0.6 * means[:, None], means[:, None])
+    return (rng.random((n, len(models), len(items))) < of_items).astype(float)
+
+
+def runs(rng, models, items=ITEMS, n=1, start=1):
+    made = Scores.of(panel(rng, models, items, n), models=models, items=items)
+    return replace(made, numbered=True, replicates=tuple(str(start + r) for r in range(n)))
+
+
+def make(folder, design=DESIGN, models=("a", "b", "c")):
+    return Board.create(folder / "board.db", design, models=models, items=ITEMS, columns={"category": CATEGORY})
+
+
+def whole_life(folder, n=12):
+    rng = np.random.default_rng(3)
+    board = make(folder)
+    board.add(runs(rng, "abc", n=n))
+    board.add_model("d", runs(rng, "d", n=n))
+    board.retire("b")
+    board.add(runs(rng, "acd", start=n + 1))
+    board.add_items(MORE, columns={"category": MORE_CATEGORY})
+    board.add(runs(rng, "acd", ITEMS + MORE, n=n))
+    return board
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory):
+    return whole_life(tmp_path_factory.mktemp("lived"))
+
+
+def assert_same(one, other):
+    assert [view.name for view in one.views] == [view.name for view in other.views]
+    for mine, theirs in ((one, other), *zip(one.views, other.views, strict=True)):
+        assert mine.design.hash == theirs.design.hash
+        np.testing.assert_array_equal(mine.standing.edges, theirs.standing.edges)
+        np.testing.assert_array_equal(mine.current.edges, theirs.current.edges)
+        assert mine.looks == theirs.looks
+        for name in NUMBERS:
+            np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+
+
+@pytest.mark.parametrize("method", ["bb-edge", "bb-edge-x"])
+def test_a_board_concludes_what_certify_does(tmp_path, method):
+    design = replace(DESIGN, method=method, edition=None, margin_share=None, spending="equal", shares=1)
+    board, scores = make(tmp_path, design), runs(np.random.default_rng(1), "abc", n=30)
+    board.add(scores)
+    expected = certify(
+        scores,
+        method=method,
+        alpha=design.level(0),
+        weights=macro_weights(CATEGORY),
+        views=category_weights(CATEGORY),
+        shares={"math": 0.2},
+    )
+    found = board.leaderboard()
+    assert found.design.views == expected.design.views
+    for mine, theirs in ((found, expected), *zip(found.views, expected.views, strict=True)):
+        assert (mine.name, mine.replicates, mine.looks) == (theirs.name, theirs.replicates, theirs.looks)
+        assert mine.design.share == theirs.design.share
+        np.testing.assert_array_equal(mine.standing.edges, theirs.standing.edges)
+        for name in NUMBERS:
+            np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+    assert found.view("code").certified("a", "c")
+    assert found.view("math").certified("c", "a")
+
+
+def test_every_view_is_in_the_ledger(tmp_path):
+    board = make(tmp_path)
+    added = board.add(runs(np.random.default_rng(1), "abc", n=30))
+    events = [event.content for event in board.events[1:]]
+    assert all(event.version == 3 and event.outcome.views.keys() == {"code", "math"} for event in events)
+    assert added.edges
+    assert added.views.keys() == {"code", "math"}
+    leaderboard = board.leaderboard()
+    for name, edges in {HEADLINE: added.edges, **added.views}.items():
+        view = leaderboard if name == HEADLINE else leaderboard.view(name)
+        assert {(edge.winner, edge.loser) for edge in edges} == {
+            ("abc"[a], "abc"[b]) for a, b in np.argwhere(view.standing.edges).tolist()
+        }
+        recorded = [
+            edge
+            for event in events
+            for edge in (event.outcome if name == HEADLINE else event.outcome.views[name]).certified
+        ]
+        assert tuple(recorded) == edges
+    created = board.events[0].content
+    assert (created.version, dict(created.columns)) == (3, {"category": CATEGORY})
+
+
+def test_a_new_category_is_a_new_view(lived):
+    first, second = lived.leaderboard(1), lived.leaderboard()
+    assert [view.name for view in first.views] == ["code", "math"]
+    assert [view.name for view in second.views] == ["code", "law", "math"]
+    assert [view.design.share for view in first.views] == pytest.approx([0.4, 0.2])
+    assert [view.design.share for view in second.views] == pytest.approx([0.2, 0.2, 0.2])
+    assert first.design.share == second.design.share == pytest.approx(0.4)
+    assert second.design.weights == macro_weights(CATEGORY + MORE_CATEGORY)
+    assert second.view("law").standing.n_edges
+
+
+def test_an_added_model_is_tested_in_every_view(lived):
+    first = lived.leaderboard(1)
+    place = first.design.models.index("d")
+    for view in first.views:
+        tested = np.isfinite(view.log_e)
+        assert tested[place].sum() == tested[:, place].sum() == 3
+    assert [stage.design.n_directions for stage in lived.state.epochs[0].stages] == [6, 6]
+
+
+def test_saved_evidence_and_stored_scores_give_the_same_board(lived):
+    with lived.store.read() as session:
+        events, resumed = load(session)
+        again = replay(session, events)
+    for number in (0, 1):
+        assert_same(resumed.leaderboard(resumed.epochs[number]), again.leaderboard(again.epochs[number]))
+
+
+def test_a_board_that_is_opened_before_every_step_is_the_same(lived, tmp_path):
+    rng, n = np.random.default_rng(3), 12
+    make(tmp_path).close()
+    steps = [
+        lambda board: board.add(runs(rng, "abc", n=n)),
+        lambda board: board.add_model("d", runs(rng, "d", n=n)),
+        lambda board: board.retire("b"),
+        lambda board: board.add(runs(rng, "acd", start=n + 1)),
+        lambda board: board.add_items(MORE, columns={"category": MORE_CATEGORY}),
+        lambda board: board.add(runs(rng, "acd", ITEMS + MORE, n=n)),
+    ]
+    for step in steps:
+        with Board.open(tmp_path / "board.db") as board:
+            step(board)
+    with Board.open(tmp_path / "board.db") as board:
+        assert [event.payload for event in board.events] == [event.payload for event in lived.events]
+
+
+def test_export_import_and_verify(lived, tmp_path):
+    done = lived.verify(lived.head)
+    assert done.certificates == sum(
+        int(stage.standing_edges(view).sum())
+        for epoch in lived.state.epochs
+        for stage in epoch.stages
+        for view in epoch.looks_at
+    )
+    lived.export(tmp_path / "all.jsonl")
+    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db") == done
+    with Board.open(tmp_path / "copy.db") as board:
+        assert board.head == lived.head
+        assert_same(board.leaderboard(), lived.leaderboard())
+        assert list(export_lines(board.store)) == list(export_lines(lived.store))
+
+
+def test_the_registration_covers_the_columns(tmp_path):
+    registered = {
+        DESIGN.registration("ab", "qr", "qr", {"category": labels}) for labels in (("x", "y"), ("y", "x"), ("x", "x"))
+    }
+    assert len(registered) == 3
+    board = make(tmp_path)
+    assert board.registration == DESIGN.registration("abc", ITEMS, ITEMS, {"category": CATEGORY})
+    make(tmp_path)  # the same again changes nothing
+    with pytest.raises(BoardError, match="a board with another design"):
+        Board.create(tmp_path / "board.db", DESIGN, models="abc", items=ITEMS, columns={"category": CATEGORY[::-1]})
+
+
+def test_weights_are_the_same_however_they_are_written(tmp_path):
+    design = BoardDesign(headline=Headline(weights="w"))
+    for texts in (["2", "0.50"], ["2.0", ".5"], [" 2", "5e-1"]):
+        board = Board.create(tmp_path / "w.db", design, models="ab", items="qr", columns={"w": texts})
+        assert board.state.epoch.columns == {"w": ("2.0", "0.5")}
+        assert board.leaderboard().design.weights == (2.0, 0.5)
+
+
+def test_only_the_columns_that_the_design_uses_are_kept(tmp_path):
+    columns = {"category": CATEGORY, "author": ("x",) * len(ITEMS)}
+    board = Board.create(tmp_path / "a.db", DESIGN, models="ab", items=ITEMS, columns=columns)
+    assert board.state.epoch.columns.keys() == {"category"}
+    plain = Board.create(tmp_path / "b.db", BoardDesign(), models="ab", items=ITEMS, columns=columns)
+    assert plain.events[0].content.version == 2
+    assert "columns" not in plain.events[0].payload
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (None, "the items have no column 'category', which the design uses"),
+        ({"category": CATEGORY[:3]}, "the column 'category' has 3 entries for 12 items"),
+        ({"category": (*CATEGORY[:11], "")}, "item 'q11' has nothing in the column 'category'"),
+        ({"category": ("headline",) * 12}, "a view cannot be called headline"),
+    ],
+)
+def test_columns_that_are_refused(tmp_path, columns, message):
+    with pytest.raises(BbedgeError, match=message):
+        Board.create(tmp_path / "board.db", DESIGN, models="abc", items=ITEMS, columns=columns)
+    assert not (tmp_path / "board.db").exists()
+
+
+def test_new_items_need_their_columns(tmp_path):
+    board = make(tmp_path)
+    head = board.head
+    with pytest.raises(BoardError, match="the items have no column 'category'"):
+        board.add_items(MORE)
+    assert board.head == head
+
+
+def test_a_category_that_the_design_leaves_nothing_for(tmp_path):
+    design = BoardDesign(
+        headline=Headline(share=0.5), views=Views(column="category", shares={"math": 0.25, "code": 0.25})
+    )
+    board = make(tmp_path, design)
+    with pytest.raises(DesignError, match="nothing of alpha is left for the view 'law'"):
+        board.add_items(MORE, columns={"category": MORE_CATEGORY})
+    board.add_items(MORE, columns={"category": ("math",) * 4})
+
+
+def _columns(forged):
+    forged.rows[0]["content"]["columns"]["category"][0] = "code"
+
+
+def _new_columns(forged):
+    row = next(row for row in forged.rows if row["kind"] == "add-items")
+    row["content"]["columns"]["category"] = ["math"] * 4
+
+
+def _columns_gone(forged):
+    forged.rows[0]["content"]["columns"] = {}
+
+
+def _columns_left_out(forged):
+    del forged.rows[0]["content"]["columns"]
+
+
+def _another_column(forged):
+    forged.rows[0]["content"]["columns"]["author"] = ["x"] * 12
+
+
+def _last_replicate(forged):
+    return next(row for row in reversed(forged.rows) if row["kind"] == "replicate")["content"]
+
+
+def _edges(forged):
+    seen = _last_replicate(forged)["views"]
+    seen["law"]["current"] = seen["code"]["current"]
+    seen["math"]["current"] = dict.fromkeys(seen["math"]["current"], "AAA=")
+
+
+def _tally(forged):
+    _last_replicate(forged)["views"]["law"]["look"]["edges"] += 1
+
+
+def _view_gone(forged):
+    del _last_replicate(forged)["views"]["law"]
+
+
+def _view_more(forged):
+    _last_replicate(forged)["views"]["art"] = _last_replicate(forged)["views"]["law"]
+
+
+def _certified(forged):
+    for row in forged.rows:
+        for seen in row["content"].get("views", {}).values():
+            if seen["certified"]:
+                seen["certified"].pop()
+                return
+
+
+def _log_e(forged):
+    for row in forged.rows:
+        for seen in row["content"].get("views", {}).values():
+            if seen["certified"]:
+                seen["certified"][0]["log_e"] += 0.01
+                return
+
+
+def _shares(forged):
+    design = forged.rows[0]["content"]["design"]
+    design["headline"]["share"], design["views"]["others"] = 0.6, 0.2
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (_columns, "init.: the design does not match its hash"),
+        (_new_columns, "add-items.: the design of claim 2 is not the one recorded"),
+        (_columns_gone, "cannot have happened: the items have no column"),
+        (_columns_left_out, "'columns' is missing"),
+        (_another_column, "a column 'author', which the design does not use"),
+        (_edges, "view '.*': event .*replicate.*: the edges of claim 2|is recorded as certified|is certified but not"),
+        (_tally, "view 'law': .*the counts of the look are not those of its edges"),
+        (_view_gone, "the views looked at are not those of the epoch"),
+        (_view_more, "the views looked at are not those of the epoch"),
+        (_certified, "view '.*': .* is missing from the record"),
+        (_log_e, "view '.*': .*the certificate .* says log_e"),
+        (_shares, "init.: the design does not match its hash"),
+    ],
+)
+def test_what_is_forged_is_found(lived, tmp_path, forge, message):
+    forged = parsed(lived)
+    before = copy.deepcopy(forged.rows)
+    forge(forged)
+    assert forged.rows != before
+    with pytest.raises(BbedgeError, match=message):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+    assert not (tmp_path / "forged.db").exists()
+
+
+def test_an_event_of_the_form_of_other_boards(lived, tmp_path):
+    forged = parsed(lived)
+    last = forged.rows[-1]["content"]
+    last["version"] = 2
+    for key in ("views", "gaps"):
+        del last[key]
+    with pytest.raises(BbedgeError, match="an event of form 2 after one of form 3"):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+
+
+def test_a_pilot_chooses_by_the_headline(tmp_path):
+    """In math the order is the other way round, and here nothing else has any weight."""
+    design = replace(DESIGN, family="pilot-top-k", k=1, pilot=2, headline=Headline(weights="w"))
+    columns = {"category": CATEGORY, "w": ("1",) * 3 + ("0",) * 9}
+    board = Board.create(tmp_path / "p.db", design, models="abc", items=ITEMS, columns=columns)
+    added = board.add(runs(np.random.default_rng(5), "abc", n=8))
+    assert added.candidate == ("c",)
+    assert board.leaderboard().views == ()  # math is the headline
+    board.verify()
