@@ -14,7 +14,7 @@ import typer
 
 from bbedge.cli.views import Suite
 from bbedge.core.views import HEADLINE
-from bbedge.errors import DataError, DesignError, DomainError, FormatError
+from bbedge.errors import DataError, DesignError, FormatError
 from bbedge.files import write_whole
 from bbedge.text import quoted, shown_path
 
@@ -50,8 +50,6 @@ copies = "refuse"            # or "allow": count replicates with the same scores
 def design_values(suite: Suite, incomplete: str | None, planned: int | None) -> dict[str, Any]:
     """What options say of a design, as its file would."""
     shares = suite.shares
-    if shares and suite.views is None:
-        raise DomainError("--share needs --views COLUMN; without views the headline has all of alpha")
     headline = {"macro": suite.macro, "weights": suite.weights, "share": shares.get(HEADLINE)}
     views = {"column": suite.views, "shares": {name: share for name, share in shares.items() if name != HEADLINE}}
     given: dict[str, Any] = {

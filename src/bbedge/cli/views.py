@@ -158,22 +158,20 @@ class Suite:
         """The weights, views and shares of the design; ``metrics`` were chosen for the headline."""
         from bbedge.core.suite import suite_options
 
-        shares = self._shares()
-        if shares and self.views is None:
-            raise DomainError("--share needs --views COLUMN; without views the headline has all of alpha")
         return suite_options(
             table,
             macro=self.macro,
             weights=self.weights,
             views=self.views,
-            shares=shares,
+            shares=self.shares,
             metric=metrics if metrics and _METRIC in self.columns else None,
         )
 
-    def _shares(self) -> dict[str, float]:
+    @property
+    def shares(self) -> dict[str, float]:
         """Shares from texts such as math=0.3.
 
-        >>> Suite(share=["math=0.3", "a=b=0.1"])._shares()
+        >>> Suite(views="category", share=["math=0.3", "a=b=0.1"]).shares
         {'math': 0.3, 'a=b': 0.1}
         """
         shares: dict[str, float] = {}
@@ -189,4 +187,6 @@ class Suite:
                     "headline=0.6"
                 )
             shares[name] = part
+        if shares and self.views is None:
+            raise DomainError("--share needs --views COLUMN; without views the headline has all of alpha")
         return shares
