@@ -128,7 +128,12 @@ class Certifier:
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
         standing = [self.standing_edges(place) for place in range(len(self._seen))]
-        log_e = [to_numpy(view.log_e()) for view in self._evidence.views]
+        # Stopping models since the last look changes none of its evidence.
+        is_fresh = bool(self._last) and self._last[0].replicate == self._evidence.replicates
+        log_e = [
+            self._last[place].log_e if is_fresh else to_numpy(view.log_e())
+            for place, view in enumerate(self._evidence.views)
+        ]
         log_w, needed = self._needed(log_e, standing)
         headline, *others = (
             self._of_view(place, log_e[place], log_w[place], needed[place], standing[place])

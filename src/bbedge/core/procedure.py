@@ -48,8 +48,10 @@ class Procedure:
         space, count = views[0].space, views[0].replicates
         first = [space.xp.asarray(each, device=space.device) for each in self.first]
         found = (self._staggered if self._design.holm == "staggered" else self._direct)(views, first)
+        new = [edges & (each == 0) for edges, each in zip(found.edges, first, strict=True)]
         self.first = [
-            space.xp.where(edges & (each == 0), count, each) for edges, each in zip(found.edges, first, strict=True)
+            space.xp.where(now, count, each) if bool(space.xp.any(now)) else each
+            for now, each in zip(new, first, strict=True)
         ]
         standing = [each > 0 for each in self.first]
         log_w = None if found.log_w is None else cache(partial(found.log_w, tuple(standing)))
