@@ -96,8 +96,10 @@ def copies_counted(board: Board, number: int) -> list[str]:
 
 def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
     """The leaderboard of an epoch with its board."""
+    found = _recorded(board, leaderboard, epoch) if history else [None] * (1 + len(leaderboard.views))
+    views = tuple(replace(view, history=own) for view, own in zip(leaderboard.views, found[1:], strict=True))
     return certificate(
-        replace(leaderboard, history=_recorded(board, epoch) if history else None),
+        replace(leaderboard, history=found[0], views=views),
         notes=notes(board, epoch),
         board=_record(board, epoch),
         standing_looks=lambda each: standing_looks(board, each, epoch),
@@ -161,12 +163,12 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
     return stood(found, len(leaderboard.looks))
 
 
-def _recorded(board: Board, epoch: int) -> History | None:
-    """The evidence of every look, where there are few enough models to show it."""
+def _recorded(board: Board, leaderboard: Leaderboard, epoch: int) -> list[History | None]:
+    """The evidence of every look at the headline and each view, where there are few enough models to show it."""
     stages = board.state.epochs[epoch - 1].stages
-    if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
-        return None
-    recorder = Recorder()
-    for look in board.looks(epoch):
-        recorder.record(look)
-    return recorder.history()
+    recorders = [Recorder() for _ in (leaderboard, *leaderboard.views)]
+    if len(stages) == 1 and len(stages[0].design.models) <= MOST_MODELS:
+        for looks in board.looks_at_views(epoch):
+            for recorder, look in zip(recorders, looks, strict=True):
+                recorder.record(look)
+    return [recorder.history() for recorder in recorders]

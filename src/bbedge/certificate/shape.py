@@ -211,7 +211,7 @@ class ViewRecord(Conclusions, frozen=True):
     """A view besides the headline, with the keys that the document has for the headline.
 
     Its lists of pairs are null, all of them together, where views times models squared are more than 250,000; so is its
-    history, counting every look that it would have. On a board the history of a view is null.
+    history, counting every look that it would have.
     """
 
     name: Text

@@ -163,7 +163,7 @@ def evidence_figure(certificate: Certificate) -> Figure:
     if certificate.history is None:
         raise DomainError(
             "this certificate does not contain the evidence of each look: certificates contain it for up to 30 models, "
-            "and on a board only for the headline of an epoch to which no model was added; of views, if there are few; "
+            "and on a board only for an epoch to which no model was added; of views, if there are few; "
             "draw graph or ranks instead"
         )
     replicates, limits, log_e = certificate.history

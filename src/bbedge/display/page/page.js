@@ -74,7 +74,10 @@
   const asked = () => data.panels.findIndex((panel) => spelled(panel.link) === spelled(location.hash));
   const choice = byId("view");
   if (choice) {
-    choice.addEventListener("change", () => { location.hash = data.panels[Number(choice.value)].link; });
+    choice.addEventListener("change", () => {
+      show(Number(choice.value));
+      location.hash = data.panels[current].link;
+    });
     addEventListener("hashchange", () => {
       if (asked() >= 0) show(asked());
       else if (!location.hash) show(data.opened); // back at the address that the page was opened with
