@@ -204,8 +204,8 @@ def _gaps(leaderboard: Leaderboard) -> shape.GapsRecord | msgspec.UnsetType:
 
 
 def _stopped(leaderboard: Leaderboard) -> dict[str, int]:
-    stops: Sequence[int] | None = getattr(leaderboard, "stops", None)
-    pairs = zip(leaderboard.design.models, stops or (), strict=bool(stops))
+    stops = leaderboard.stops or (leaderboard.replicates,) * len(leaderboard.design.models)
+    pairs = zip(leaderboard.design.models, stops, strict=True)
     return {name: after for name, after in pairs if after < leaderboard.replicates}
 
 

@@ -89,6 +89,8 @@ class Leaderboard:
     """The leaderboards of the other views of the design, in its order; see :meth:`view`."""
     gaps: GapCount | None = None
     """What is missing, where a design counts missing scores; ``None`` if nothing is."""
+    stops: tuple[int, ...] | None = None
+    """For every model the number of replicates after which it was stopped, if scores were read so; ``None`` if not."""
     of_board: Callable[[], Any] | None = None
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -15,7 +15,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.frames import model_frame, pairs_frame
 from bbedge.certificate.schema import schema
 from bbedge.certificate.shape import Conclusions
-from bbedge.core.conclusions import GapCount, Leaderboard
+from bbedge.core.conclusions import GapCount
 from bbedge.core.leaderboard import certify, run
 from bbedge.core.views import category_weights
 from bbedge.errors import DesignError, FormatError
@@ -227,17 +227,12 @@ def test_missing_scores_are_counted():
             Certificate.of(content | {"gaps": content["gaps"] | change})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Stopped(Leaderboard):
-    stops: tuple[int, ...] = ()
-
-
 def test_a_stopped_model_has_other_replicates_than_the_others():
     # The first model is perfect until the second is stopped, and never right after that.
     values = np.concatenate([np.tile([[1.0], [0.0], [0.0]], (2, 1, 40)), np.zeros((2, 3, 40))])
     scores = drawn([0.5] * 3, items=40)
     found = run(scores.design(method="bb-edge-x"), values, stops=(4, 2, 4))
-    stopped = Stopped(**{field.name: getattr(found, field.name) for field in fields(found)}, stops=(4, 2, 4))
+    stopped = replace(found, stops=(4, 2, 4))
     content = json.loads(to_json(certificate(stopped)))
     assert content["stopped"] == {"m01": 2}
     jsonschema.validate(content, schema())

@@ -185,7 +185,7 @@ def test_a_policy_treats_kinds_differently(tmp_path):
     assert [item for item, score in by_item.items() if np.isnan(score)] == ["q1", "q3", "q4"]
     assert [item for item, score in by_item.items() if score == 0.0] == ["q2", "q5", "q6", "q7"]
     texts = [note.text for note in scores.notes if note.kind == "gaps"]
-    assert texts[0].endswith("'a' (3); 1 unknown, 2 infrastructure.")
+    assert texts[0] == "Missing scores that count as the worst case, by kind of error: 1 unknown, 2 infrastructure."
     assert texts[1].endswith("'a' (4); 2 refusal, 2 judge.")
 
 

@@ -171,12 +171,11 @@ class Plan:
                 "was made is in the files.",
             )
         worst, zero = self.counts("worst-case"), self.counts("zero")
-        if worst.any():
+        if kinds := kinds_in_words(worst):  # how many of which model, the leaderboard itself says: it has the gaps
             yield Note(
                 kind="gaps",
                 subject=_named(names[1], worst.sum(axis=0) > 0),
-                text=f"{counted(int(worst.sum()), 'missing score')}, {'each of ' if worst.sum() > 1 else ''}which "
-                f"counts against whichever model it could help: {missing_in_words(names[1], worst)}.",
+                text=f"Missing scores that count as the worst case, by kind of error: {kinds}.",
             )
         if zero.any():
             yield Note(
