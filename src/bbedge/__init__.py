@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bbedge.core.graph import Graph
     from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_pilot_top_k
     from bbedge.core.scores import Scores
+    from bbedge.core.suite import suite_options
     from bbedge.errors import (
         BbedgeError,
         BoardError,
@@ -74,6 +75,7 @@ _HOMES = {
     "e_holm": "bbedge.core.eholm",
     "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
+    "suite_options": "bbedge.core.suite",
 }
 
 __all__ = [
@@ -101,6 +103,7 @@ __all__ = [
     "e_holm",
     "read_items",
     "read_scores",
+    "suite_options",
 ]
 
 

@@ -37,6 +37,7 @@ def test_the_public_names_are_pinned():
         "e_holm",
         "read_items",
         "read_scores",
+        "suite_options",
     ]
     assert dir(bbedge) == bbedge.__all__
 

@@ -96,10 +96,12 @@ class Leaderboard:
 
     def __repr__(self) -> str:
         design, ranks = self.design, self.standing.ranks
-        parts = ((len(design.models), "model"), (len(design.items), "item"), (self.replicates, "replicate"))
+        n_items = len(design.layout.order)  # those that weigh anything
+        parts = ((len(design.models), "model"), (n_items, "item"), (self.replicates, "replicate"))
         contradiction = ", CONTRADICTION" if self.contradictions else ""
         return (
-            f"Leaderboard({', '.join(counted(*part) for part in parts)}: "
+            f"Leaderboard({'' if self.name is None else f'{quoted(self.name)}, '}"
+            f"{', '.join(counted(*part) for part in parts)}: "
             f"{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified{contradiction})"
         )
 

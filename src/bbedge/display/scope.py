@@ -76,10 +76,11 @@ def missing(certificate: Certificate) -> str | None:
     words = f"{counted(gaps.cells, 'score')} {verb} missing ({', '.join(named)}){rule}."
     if gaps.resolved_if_means is None:
         return words
-    pairs = counted(gaps.resolved_if_means, "pair")
+    pairs, certified = counted(gaps.resolved_if_means, "pair"), certificate.ranks.n_resolved
+    instead = f", not {certified:,}" if gaps.resolved_if_means != certified else ", as many as now"
     return (
-        f"{words} If the missing scores had been their models' means, {pairs} would be certified, not "
-        f"{certificate.ranks.n_resolved:,}: a hint, not a claim."
+        f"{words} If the missing scores had been their models' means, {pairs} would be certified{instead}: a hint, "
+        "not a claim."
     )
 
 
