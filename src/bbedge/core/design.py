@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -315,18 +315,19 @@ class Design:
         return (self.share, *(view.share for view in self.views))
 
     def _part(self, view: View) -> Design:
+        return self._changed(views=(), weights=view.weights, share=view.share)
+
+    def with_planned(self, replicates: int) -> Design:
+        """The same design for this number of planned replicates."""
+        return self._changed(planned=replicates)
+
+    def _changed(self, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
+        """The design with other values, and with the stakes that follow from them."""
         if self.stakes.rule != "design":
-            return replace(self, views=(), weights=view.weights, share=view.share)
-        # The stakes of a view are those of its own size and share; the paper's stand in while they are made.
-        draft = replace(
-            self,
-            views=(),
-            weights=view.weights,
-            share=view.share,
-            stakes=paper_stakes(),
-            holm="direct",
-        )
-        return replace(draft, stakes=draft._stakes_by("design"), holm=self.holm)
+            return replace(self, **values)
+        # The paper's stakes stand in while those of the rule are made.
+        draft = replace(self, stakes=paper_stakes(), holm="direct", evidence="bernstein", **values)
+        return replace(draft, stakes=draft._stakes_by("design"), holm=self.holm, evidence=self.evidence)
 
     @property
     def certificate_alpha(self) -> float:

@@ -75,27 +75,14 @@ class Forecast:
     @property
     def log_threshold(self) -> float:
         """The evidence that the first certificate needs: every other direction still has none."""
-        return math.log(self.design.n_directions / self.design.certificate_alpha)
+        return math.log(self.design.n_directions / (self.design.share * self.design.certificate_alpha))
 
     def planned(self, replicates: int) -> Forecast:
         """The same with stakes made for this number of replicates, where the design may state one and does not."""
         design = self.design
         if not design.has_memory or design.planned is not None or design.stakes.rule != "design":
             return self
-        made = Design.make(
-            design.models,
-            design.items,
-            blocks=design.blocks,
-            alpha=design.alpha,
-            tau=design.tau,
-            method=design.method,
-            evidence=design.evidence,
-            prediction=design.prediction,
-            candidate=design.family.candidate or None,
-            margin_share=design.margin_share,
-            planned=replicates,
-        )
-        return replace(self, design=made)
+        return replace(self, design=design.with_planned(replicates))
 
     def power(self, gap: float, replicates: int) -> float:
         """Probability that a direction with this true difference is certified at a look after these replicates.

@@ -154,8 +154,13 @@ class Run:
                 f"{design.prediction} predictions are fitted to all models at once, which a tiled run never holds "
                 "together; use prediction running-mean"
             )
-        if design.weights is not None:
-            raise DesignError("tiled runs do not support item weights; make the design without weights")
+        for what, given in (
+            ("item weights", design.weights is not None),
+            ("views", bool(design.views)),
+            ("missing scores", design.gaps != "refuse"),
+        ):
+            if given:
+                raise DesignError(f"tiled runs do not support {what}; make the design without them")
         if (folder / _DESIGN).exists():
             raise DesignError(f"{shown_path(folder)}: already holds a tiled run; open it, or choose another folder")
         try:

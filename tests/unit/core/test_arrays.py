@@ -96,6 +96,26 @@ def test_every_library_reads_many_tiles(monkeypatch, name, kind):
     np.testing.assert_allclose(to_numpy(there.lower_bounds()), here.lower_bounds(), rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["strict", "torch"])
+@pytest.mark.parametrize("kind", ["sharp", "betting"])
+def test_every_library_has_views_and_gaps(name, kind):
+    asarray, rng = library(name), np.random.default_rng(8)
+    views = {"first": [1.0] * 3 + [0.0] * (len(ITEMS) - 3), "last": [0.0] * 3 + [1.0] * (len(ITEMS) - 3)}
+    design = Design.make(list("abcd"), ITEMS, blocks=BLOCKS, evidence=kind, views=views, gaps="worst-case", tau=0.01)
+    here, there = Certifier(design), Certifier(design)
+    for number in range(4):
+        panel = np.round(rng.random((4, len(ITEMS)))) * np.linspace(1.0, 0.2, 4)[:, None]
+        panel = np.where((rng.random(panel.shape) < 0.1) & (number > 0), np.nan, panel)
+        here.update(panel)
+        there.update(asarray(panel))
+        for one, other in zip(here.last_looks, there.last_looks, strict=True):
+            np.testing.assert_allclose(one.log_w, other.log_w, rtol=0, atol=1e-8)
+            np.testing.assert_array_equal(one.edges, other.edges)
+    for one, other in zip(here.views, there.views, strict=True):
+        np.testing.assert_allclose(to_numpy(other.lower_bounds()), one.lower_bounds(), rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other.means, one.means)
+
+
 @pytest.mark.parametrize("kind", ["hoeffding", "bernstein", "sharp", "betting"])
 @pytest.mark.parametrize("rule", ["running-mean", "two-way"])
 def test_a_batch_is_its_members(kind, rule):

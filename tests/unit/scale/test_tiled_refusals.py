@@ -134,6 +134,10 @@ def test_designs_and_tiles_that_cannot_be_are_refused(tmp_path):
         TiledLeaderboard.create(tmp_path / "run", a_design(prediction="two-way"))
     with pytest.raises(DesignError, match="item weights"):
         TiledLeaderboard.create(tmp_path / "run", a_design(weights=range(40)))
+    with pytest.raises(DesignError, match="do not support views"):
+        TiledLeaderboard.create(tmp_path / "run", a_design(views={"first": [1.0] + [0.0] * 39}))
+    with pytest.raises(DesignError, match="missing scores"):
+        TiledLeaderboard.create(tmp_path / "run", a_design(gaps="worst-case"))
     with pytest.raises(DomainError, match="at least 1"):
         TiledLeaderboard.create(tmp_path / "run", DESIGN, tile=0)
     assert not (tmp_path / "run").exists()
