@@ -17,7 +17,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
 from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, stood
-from bbedge.core.history import MOST_MODELS, History, Recorder
+from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.text import listed, shown
 
@@ -69,7 +69,7 @@ def notes(board: Board, number: int) -> list[str]:
                 f"replicate yet; this is epoch {number}."
             )
         elif epoch.number != number:
-            edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
+            edges = sum(int(stage.standing_edges(view).sum()) for stage in epoch.stages for view in epoch.looks_at)
             notes.append(f"Epoch {epoch.number} ({len(epoch.items):,} items) has {edges:,} certificates of its own.")
     return notes
 
@@ -97,7 +97,7 @@ def copies_counted(board: Board, number: int) -> list[str]:
 def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
     """The leaderboard of an epoch with its board."""
     return certificate(
-        replace(leaderboard, history=_recorded(board, epoch) if history else None),
+        _with_history(board, leaderboard, epoch) if history else leaderboard,
         notes=notes(board, epoch),
         board=_record(board, epoch),
         standing_looks=lambda each: standing_looks(board, each, epoch),
@@ -161,12 +161,15 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
     return stood(found, len(leaderboard.looks))
 
 
-def _recorded(board: Board, epoch: int) -> History | None:
-    """The evidence of every look, where there are few enough models to show it."""
+def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderboard:
+    """The leaderboard and its views with the evidence of every look, where there are few enough models to show it."""
     stages = board.state.epochs[epoch - 1].stages
     if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
-        return None
-    recorder = Recorder()
-    for look in board.looks(epoch):
-        recorder.record(look)
-    return recorder.history()
+        return leaderboard
+    recorders = [Recorder() for _ in (leaderboard, *leaderboard.views)]
+    for looks in board.looks_at_views(epoch):
+        for recorder, look in zip(recorders, looks, strict=True):
+            recorder.record(look)
+    headline, *others = (recorder.history() for recorder in recorders)
+    views = (replace(view, history=each) for view, each in zip(leaderboard.views, others, strict=True))
+    return replace(leaderboard, history=headline, views=tuple(views))

@@ -140,9 +140,15 @@ class Board:
         return replace(self._state.leaderboard(chosen), of_board=certificate)
 
     def looks(self, epoch: int | None = None) -> Iterator[Look]:
+        """Every look at the headline of a benchmark version again; see :meth:`looks_at_views`."""
+        for headline, *_ in self.looks_at_views(epoch):
+            yield headline
+
+    def looks_at_views(self, epoch: int | None = None) -> Iterator[tuple[Look, ...]]:
         """Every look at a benchmark version again, computed from the stored scores; by default the current version.
 
-        Only for a version that no model was added to: directions of a later stage have another threshold.
+        A look has a part for each view, the headline's first. Only for a version that no model was added to: directions
+        of a later stage have another threshold.
         """
         number = epoch or self._state.epoch.number
         if len(self._state.epochs[number - 1].stages) != 1:
@@ -152,9 +158,9 @@ class Board:
             for event in self._events[1:]:
                 apply(state, session, event)
                 if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
-                    look = state.epoch.stages[0].certifier.last_look
-                    if look is not None and look.replicate == state.epoch.replicates:
-                        yield look
+                    looks = state.epoch.stages[0].certifier.last_looks
+                    if looks and looks[0].replicate == state.epoch.replicates:
+                        yield looks
 
     def add(self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.
