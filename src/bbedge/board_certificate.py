@@ -96,6 +96,9 @@ def copies_counted(board: Board, number: int) -> list[str]:
 
 def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
     """The leaderboard of an epoch with its board."""
+    if leaderboard.gaps is not None:
+        hint = replace(leaderboard.gaps, resolved_if_means=board.resolved_if_means(epoch))
+        leaderboard = replace(leaderboard, gaps=hint)
     return certificate(
         _with_history(board, leaderboard, epoch) if history else leaderboard,
         notes=notes(board, epoch),

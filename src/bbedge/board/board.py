@@ -15,7 +15,7 @@ from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.events import ModelAdded, NoteAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
-from bbedge.board.replay import apply, begin, created, load
+from bbedge.board.replay import apply, begin, created, load, resolved_if_means
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
@@ -161,6 +161,15 @@ class Board:
                     looks = state.epoch.stages[0].certifier.last_looks
                     if looks and looks[0].replicate == state.epoch.replicates:
                         yield looks
+
+    def resolved_if_means(self, epoch: int | None = None) -> int | None:
+        """Pairs of a version that would be certified if missing scores had been their models' means.
+
+        A hint at what missing scores cost, never a claim; ``None`` for a version that a model was added to.
+        """
+        chosen = self._state.epoch if epoch is None else self._state.epochs[epoch - 1]
+        with self._store.read() as session:
+            return resolved_if_means(session, chosen)
 
     def add(self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.

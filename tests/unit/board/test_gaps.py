@@ -11,6 +11,7 @@ from bbedge.board.archive import import_file, import_lines
 from bbedge.board.packing import checksum, pack
 from bbedge.board.replay import load, replay
 from bbedge.board.views import Views
+from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
@@ -65,6 +66,8 @@ def test_a_board_concludes_what_certify_does(tmp_path, rng):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.gaps.of_models == expected.gaps.of_models
     assert found.gaps.cells == int(np.isnan(given.values).sum()) > 0
+    assert board.resolved_if_means() == expected.gaps.resolved_if_means
+    assert plain(board.certificate().content)["gaps"]["resolved_if_means"] == expected.gaps.resolved_if_means
 
 
 def test_gaps_are_stored_as_gaps(tmp_path, rng):
