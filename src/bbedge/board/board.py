@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -132,12 +133,15 @@ class Board:
         chosen = self._state.epoch if epoch is None else self._state.epochs[epoch - 1]
         head = self.head
 
-        def certificate() -> Any:  # noqa: ANN401 - bbedge.Certificate
+        def certificate(view: str | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
             if self.head != head:
                 raise BoardError(f"{self.name} has changed since this leaderboard was made; call leaderboard() again")
-            return self.certificate(chosen.number)
+            made = self.certificate(chosen.number)
+            return made if view is None else made.view(view)
 
-        return replace(self._state.leaderboard(chosen), of_board=certificate)
+        made = self._state.leaderboard(chosen)
+        views = (replace(view, of_board=partial(certificate, view.name)) for view in made.views)
+        return replace(made, of_board=certificate, views=tuple(views))
 
     def looks(self, epoch: int | None = None) -> Iterator[Look]:
         """Every look at the headline of a benchmark version again; see :meth:`looks_at_views`."""
