@@ -151,6 +151,26 @@ def test_the_same_runs_with_the_gap_filled_are_a_question(tmp_path, rng):
     assert board.add(unnumbered(array[1:])).replicates == (2,)
 
 
+def test_the_same_runs_under_another_number_are_a_question(tmp_path, rng):
+    board, array = make(tmp_path), full(rng)
+    gapped = array.copy()
+    gapped[0, 1, 4] = np.nan
+    board.add(scores(gapped))
+    with pytest.raises(CopiedReplicateError, match="Replicate 1 is on the board"):
+        board.add(scores(array, start=2))
+    added = board.add(scores(array, start=2), copies="allow")
+    assert added.replicates == (2,)
+    assert [copy.of for copy in board.events[-1].content.origin.copies] == [1]
+
+
+def test_few_scores_in_common_are_no_sign_of_a_copy(tmp_path, rng):
+    board = make(tmp_path)
+    array = np.full((2, 3, 20), np.nan)
+    array[0, :, :12], array[1, :, 11:] = 0.5, 0.5
+    array[0, :, 0], array[1, :, 19] = 0.0, 1.0
+    assert board.add(scores(array)).replicates == (1, 2)
+
+
 def test_whole_runs_stay_out_until_they_come(tmp_path, rng):
     board, array = make(tmp_path), full(rng, n=2)
     gone = array.copy()
