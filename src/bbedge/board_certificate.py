@@ -17,7 +17,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
 from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, stood
-from bbedge.core.history import MOST_MODELS, History, Recorder
+from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.text import listed, shown
 
@@ -69,7 +69,7 @@ def notes(board: Board, number: int) -> list[str]:
                 f"replicate yet; this is epoch {number}."
             )
         elif epoch.number != number:
-            edges = sum(int(stage.certifier.standing_edges().sum()) for stage in epoch.stages)
+            edges = sum(int(stage.standing_edges(view).sum()) for stage in epoch.stages for view in epoch.looks_at)
             notes.append(f"Epoch {epoch.number} ({len(epoch.items):,} items) has {edges:,} certificates of its own.")
     return notes
 
@@ -96,10 +96,11 @@ def copies_counted(board: Board, number: int) -> list[str]:
 
 def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
     """The leaderboard of an epoch with its board."""
-    found = _recorded(board, leaderboard, epoch) if history else [None] * (1 + len(leaderboard.views))
-    views = tuple(replace(view, history=own) for view, own in zip(leaderboard.views, found[1:], strict=True))
+    if leaderboard.gaps is not None:
+        hint = replace(leaderboard.gaps, resolved_if_means=board.resolved_if_means(epoch))
+        leaderboard = replace(leaderboard, gaps=hint)
     return certificate(
-        replace(leaderboard, history=found[0], views=views),
+        _with_history(board, leaderboard, epoch) if history else leaderboard,
         notes=notes(board, epoch),
         board=_record(board, epoch),
         standing_looks=lambda each: standing_looks(board, each, epoch),
@@ -163,12 +164,15 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
     return stood(found, len(leaderboard.looks))
 
 
-def _recorded(board: Board, leaderboard: Leaderboard, epoch: int) -> list[History | None]:
-    """The evidence of every look at the headline and each view, where there are few enough models to show it."""
+def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderboard:
+    """The leaderboard and its views with the evidence of every look, where there are few enough models to show it."""
     stages = board.state.epochs[epoch - 1].stages
+    if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
+        return leaderboard
     recorders = [Recorder() for _ in (leaderboard, *leaderboard.views)]
-    if len(stages) == 1 and len(stages[0].design.models) <= MOST_MODELS:
-        for looks in board.looks_at_views(epoch):
-            for recorder, look in zip(recorders, looks, strict=True):
-                recorder.record(look)
-    return [recorder.history() for recorder in recorders]
+    for looks in board.looks_at_views(epoch):
+        for recorder, look in zip(recorders, looks, strict=True):
+            recorder.record(look)
+    headline, *others = (recorder.history() for recorder in recorders)
+    views = (replace(view, history=each) for view, each in zip(leaderboard.views, others, strict=True))
+    return replace(leaderboard, history=headline, views=tuple(views))

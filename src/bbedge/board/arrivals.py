@@ -19,7 +19,7 @@ from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, missing_checksum, pack
 from bbedge.board.replay import stored_panel
 from bbedge.board.stage import Panel
-from bbedge.board.state import BoardState
+from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session
 from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies
 from bbedge.core.kinds import Copies
@@ -39,6 +39,8 @@ class Stored:
     """The checksum of the scores of each model; runs that joined later are among them."""
     runs: set[str] = field(default_factory=set)
     """The identities of its runs, as far as they have any."""
+    has_gaps: bool = False
+    """Whether any score is missing."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +59,8 @@ class Arrival:
         """Pack a panel whose runs have these identities."""
         packed = {model: pack(vector) for model, vector in panel.items()}
         prints = {model: Fingerprint.of(vector, checksum(packed[model])) for model, vector in panel.items()}
-        return cls(panel=panel, packed=packed, stored=Stored(prints=prints, runs=set(runs)))
+        stored = Stored(prints=prints, runs=set(runs), has_gaps=bool(missing_scores(panel)))
+        return cls(panel=panel, packed=packed, stored=stored)
 
     @property
     def vectors(self) -> dict[str, str]:
@@ -73,12 +76,13 @@ def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
         match event.content:
             case PilotAdded() | ReplicateAdded() as added if added.epoch == epoch:
                 prints = {model: Fingerprint(digest=total) for model, total in added.vectors.items()}
-                each = Stored(prints=prints, runs=set(added.runs))
+                each = Stored(prints=prints, runs=set(added.runs), has_gaps=bool(added.gaps))
                 (pilots if isinstance(added, PilotAdded) else replicates).append(each)
             case ModelAdded() as joined if joined.epoch == epoch:
                 for place, total in enumerate(joined.vectors):
                     replicates[place].prints[joined.model] = Fingerprint(digest=total)
                     replicates[place].runs.update(joined.runs[place] if joined.runs else ())
+                    replicates[place].has_gaps |= any(joined.gaps[place : place + 1])
     return pilots + replicates
 
 
@@ -189,9 +193,11 @@ def counted_copies(
     # A model without any score repeats nothing.
     nothing = missing_checksum(len(state.epoch.items))
     prints = [{model: each for model, each in of.prints.items() if each.digest != nothing} for of in stored]
-    found = find_copies(prints, lambda place, model: panel(place)[model], first=first, least=FEW if named else 0)
-    if not named and state.design.incomplete == "worst-case":
-        found += _completions(panel, {copy.replicate for copy in found}, range(first, len(stored)))
+    least = FEW if named else 0
+    found = find_copies(prints, lambda place, model: panel(place)[model], first=first, least=least)
+    known = {copy.replicate for copy in found}
+    gapped = [each.has_gaps for each in stored]
+    found += _completions(panel, gapped, [p for p in range(first, len(stored)) if p not in known], least)
     if found and rule == "refuse":
         labels = [str(place) for place in range(1, len(stored) + 1)]
         remedy = (
@@ -204,12 +210,15 @@ def counted_copies(
     return {place: recorded(copy for copy in found if copy.replicate == place) for place in places}
 
 
-def _completions(panel: Callable[[int], Panel], known: Set[int], places: range) -> tuple[Copy, ...]:
+def _completions(
+    panel: Callable[[int], Panel], gapped: Sequence[bool], places: Iterable[int], least: int
+) -> tuple[Copy, ...]:
     """Replicates that nothing but other gaps distinguishes from an earlier one: the same runs again, maybe."""
     found = []
     for place in places:
-        now = panel(place)
-        of = next((other for other in range(place) if place not in known and completes(panel(other), now)), None)
+        others = [other for other in range(place) if gapped[place] or gapped[other]]
+        now = panel(place) if others else {}
+        of = next((other for other in others if completes(panel(other), now, least)), None)
         if of is not None:
             found.append(Copy(replicate=place, of=of, models=tuple(now), whole=True))
     return tuple(found)

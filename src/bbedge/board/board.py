@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +16,7 @@ from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.events import ModelAdded, NoteAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
-from bbedge.board.replay import apply, begin, created, load
+from bbedge.board.replay import apply, begin, created, load, resolved_if_means
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
@@ -132,22 +133,26 @@ class Board:
         chosen = self._state.epoch if epoch is None else self._state.epochs[epoch - 1]
         head = self.head
 
-        def certificate() -> Any:  # noqa: ANN401 - bbedge.Certificate
+        def certificate(view: str | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
             if self.head != head:
                 raise BoardError(f"{self.name} has changed since this leaderboard was made; call leaderboard() again")
-            return self.certificate(chosen.number)
+            made = self.certificate(chosen.number)
+            return made if view is None else made.view(view)
 
-        return replace(self._state.leaderboard(chosen), of_board=certificate)
+        made = self._state.leaderboard(chosen)
+        views = (replace(view, of_board=partial(certificate, view.name)) for view in made.views)
+        return replace(made, of_board=certificate, views=tuple(views))
 
     def looks(self, epoch: int | None = None) -> Iterator[Look]:
-        """The headline of :meth:`looks_at_views`."""
-        return (looks[0] for looks in self.looks_at_views(epoch))
+        """Every look at the headline of a benchmark version again; see :meth:`looks_at_views`."""
+        for headline, *_ in self.looks_at_views(epoch):
+            yield headline
 
     def looks_at_views(self, epoch: int | None = None) -> Iterator[tuple[Look, ...]]:
-        """Every look at a benchmark version again, at the headline and the other views, from the stored scores.
+        """Every look at a benchmark version again, computed from the stored scores; by default the current version.
 
-        By default at the current version. Only for a version that no model was added to: directions of a later stage
-        have another threshold.
+        A look has a part for each view, the headline's first. Only for a version that no model was added to: directions
+        of a later stage have another threshold.
         """
         number = epoch or self._state.epoch.number
         if len(self._state.epochs[number - 1].stages) != 1:
@@ -160,6 +165,15 @@ class Board:
                     looks = state.epoch.stages[0].certifier.last_looks
                     if looks and looks[0].replicate == state.epoch.replicates:
                         yield looks
+
+    def resolved_if_means(self, epoch: int | None = None) -> int | None:
+        """Pairs of a version that would be certified if missing scores had been their models' means.
+
+        A hint at what missing scores cost, never a claim; ``None`` for a version that a model was added to.
+        """
+        chosen = self._state.epoch if epoch is None else self._state.epochs[epoch - 1]
+        with self._store.read() as session:
+            return resolved_if_means(session, chosen)
 
     def add(self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.

@@ -63,11 +63,16 @@ def check_final(before: Panel, now: Panel, items: Sequence[str], place: int) -> 
             )
 
 
-def completes(before: Panel, now: Panel) -> bool:
-    """Whether these are the scores of a stored replicate with other gaps: every score that both have is the same."""
-    shared = [model for model in now if model in before]
-    there = sum(int((~np.isnan(before[model]) & ~np.isnan(now[model])).sum()) for model in shared)
-    return bool(there) and _agree(before, now, shared)
+def completes(before: Panel, now: Panel, least: int) -> bool:
+    """Whether these are the scores of a stored replicate with other gaps: every score that both have is the same.
+
+    Scores of models that solve everything, or nothing, say little; of the others there must be at least ``least``.
+    """
+    shared, there = [model for model in now if model in before], 0
+    for model in shared:
+        both = before[model][~np.isnan(before[model]) & ~np.isnan(now[model])]
+        there += len(both) if not least or (len(both) and both.min() < both.max()) else 0
+    return there >= max(1, least) and _agree(before, now, shared)
 
 
 def _agree(before: Panel, now: Panel, models: Sequence[str]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from bbedge.board.events import (
     Created,
     ItemsAdded,
@@ -17,8 +19,9 @@ from bbedge.board.events import (
 from bbedge.board.ledger import Event, checked
 from bbedge.board.packing import digest, unpack
 from bbedge.board.stage import Found, Panel, Stage
-from bbedge.board.state import BoardState
+from bbedge.board.state import BoardState, Epoch
 from bbedge.board.store import Session
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, LookCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BbedgeError, BoardError, NoBoardError
@@ -148,7 +151,29 @@ def _only(panel: Panel, models: Sequence[str]) -> Panel:
     return {model: panel[model] for model in models if model in panel}
 
 
+def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
+    """Pairs that would be certified if missing scores had been their models' means: a hint, never a claim.
+
+    Only for a version that no model was added to.
+    """
+    if len(epoch.stages) != 1:
+        return None
+    panels = [_panel(session, epoch, replicate) for replicate in range(1, epoch.replicates + 1)]
+    means: dict[str, float] = {}
+    for model in epoch.models:
+        known = [scores[~np.isnan(scores)] for panel in panels if (scores := panel.get(model)) is not None]
+        means[model] = float(np.concatenate(known).mean()) if sum(map(len, known)) else 0.0
+    real = epoch.stages[0]
+    stage = Stage(claim=0, level=real.level, newcomer=None, design=real.design, certifier=Certifier(real.design))
+    for replicate, panel in enumerate(panels, start=1):
+        stage.take({model: np.nan_to_num(scores, nan=means[model]) for model, scores in panel.items()}, replicate)
+    return Graph(stage.standing_edges()).n_resolved
+
+
 def stored_panel(session: Session, state: BoardState, replicate: int) -> Panel:
     """A replicate of the current epoch as it is stored; pilots are -1, -2, ..."""
-    epoch = state.epoch
+    return _panel(session, state.epoch, replicate)
+
+
+def _panel(session: Session, epoch: Epoch, replicate: int) -> Panel:
     return {model: unpack(data, len(epoch.items)) for model, data in session.vectors(epoch.number, replicate).items()}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bbedge.core.suite import nested_macro_weights
 from bbedge.core.views import HEADLINE, category_weights
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import listed, quoted
@@ -143,18 +144,6 @@ def _categories(column: str, labels: Sequence[str], weights: Sequence[float]) ->
             "allowed: choose a column of categories"
         )
     return category_weights(labels, weights)
-
-
-def nested_macro_weights(labels: Sequence[str], weights: Sequence[float]) -> tuple[float, ...]:
-    """Weights of items for the mean of the category means, which are weighted means of their items."""
-    of_category: dict[str, list[float]] = {}
-    for label, weight in zip(labels, weights, strict=True):
-        of_category.setdefault(label, []).append(weight)
-    totals = {label: math.fsum(its) for label, its in of_category.items()}
-    categories = sum(total > 0.0 for total in totals.values())
-    return tuple(
-        weight / (categories * totals[label]) if weight else 0.0 for label, weight in zip(labels, weights, strict=True)
-    )
 
 
 def _alike(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -57,11 +57,11 @@ def particulars(event: Event) -> str:
             return f"epoch {added.epoch}, pilot replicate {added.pilot}{chosen}"
         case events.ReplicateAdded() as added:
             edges = f"{added.outcome.look.edges} certificates, {len(added.outcome.certified)} new"
-            gaps = f", {sum(added.gaps.values())} scores missing" if added.gaps else ""
+            gaps = f", {sum(added.gaps.values())} missing" if added.gaps else ""
             return f"epoch {added.epoch}, replicate {added.replicate}: {edges}{_new_in_views(added.outcome)}{gaps}"
         case events.ModelAdded() as added:
             new = 0 if added.outcome is None else len(added.outcome.certified)
-            gaps = f", {sum(added.gaps)} scores missing" if sum(added.gaps) else ""
+            gaps = f", {sum(added.gaps)} missing" if sum(added.gaps) else ""
             views = "" if added.outcome is None else _new_in_views(added.outcome)
             return f"{added.model}: {len(added.vectors)} runs, {new} new certificates{views}{gaps}"
         case events.ItemsAdded() as added:

@@ -122,9 +122,10 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
         [f"Decided early and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."] if ended.retired else []
     )
     if study.design.family == "all" and ended.leaderboard.replicates:
+        certificate, asked = Certificate.made(ended.leaderboard), study.question.view
         show_leaderboard(
             console,
-            Certificate.made(ended.leaderboard),
+            certificate if asked is None else certificate.view(asked),
             notes=notes,
             looks_apart=False,
             top_k=top_k,

@@ -6,17 +6,18 @@ import base64
 import copy
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bbedge.board import Board
+from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines
 from bbedge.board.canonical import canonical
 from bbedge.board.events import VERSION
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
+from bbedge.board.views import Headline, Views
 from bbedge.core.archive import write_archive
 from unit.board.boards import ITEMS, make, runs
 
@@ -96,6 +97,28 @@ def after_a_pilot(folder) -> Board:
     board.add_model("d", runs(rng, "d", 2))
     board.add(runs(rng, "abcd"))
     board.retire("c")
+    return board
+
+
+def with_views_and_gaps(folder) -> Board:
+    """Categories, one of them new in the second epoch, and missing scores."""
+    rng = np.random.default_rng(3)
+    design = BoardDesign(
+        alpha=0.3, incomplete="worst-case", headline=Headline(macro="topic"), views=Views(column="topic")
+    )
+    topics = {"topic": ("x", "x", "y", "y", "y", "y")}
+    board = Board.create(folder / "board.db", design, models="abc", items=ITEMS, columns=topics)
+
+    def gapped(models, n=1, items=ITEMS):
+        made = runs(rng, models, n, items)
+        return replace(made, values=np.where(rng.random(made.values.shape) < 0.05, np.nan, made.values))
+
+    board.add(gapped("abc", 5))
+    board.add_model("d", gapped("d", 5))
+    board.retire("b")
+    board.add(gapped("acd"))
+    board.add_items(MORE, columns={"topic": ("y", "z")})
+    board.add(gapped("acd", 2, (*ITEMS, *MORE)))
     return board
 
 

@@ -21,13 +21,13 @@ from bbedge.errors import BbedgeError
 from unit.board import forging
 from unit.board.boards import runs
 
-LIVES = {"life": forging.whole_life, "pilot": forging.after_a_pilot}
+LIVES = {"life": forging.whole_life, "pilot": forging.after_a_pilot, "views": forging.with_views_and_gaps}
 FORGERS = {
     "content": (forging.forge_content, 220),
     "events": (forging.forge_events, 90),
     "vectors": (forging.forge_vectors, 90),
     "cache": (forging.forge_cache, 100),
-}  # twice 500 cases
+}  # three times 500 cases
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from bbedge.board.archive import import_file, import_lines
 from bbedge.board.packing import checksum, pack
 from bbedge.board.replay import load, replay
 from bbedge.board.views import Views
+from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
@@ -65,6 +66,8 @@ def test_a_board_concludes_what_certify_does(tmp_path, rng):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.gaps.of_models == expected.gaps.of_models
     assert found.gaps.cells == int(np.isnan(given.values).sum()) > 0
+    assert board.resolved_if_means() == expected.gaps.resolved_if_means
+    assert plain(board.certificate().content)["gaps"]["resolved_if_means"] == expected.gaps.resolved_if_means
 
 
 def test_gaps_are_stored_as_gaps(tmp_path, rng):
@@ -146,6 +149,26 @@ def test_the_same_runs_with_the_gap_filled_are_a_question(tmp_path, rng):
     with pytest.raises(CopiedReplicateError, match="Replicate 1 is on the board"):
         board.add(unnumbered(array[:1]))
     assert board.add(unnumbered(array[1:])).replicates == (2,)
+
+
+def test_the_same_runs_under_another_number_are_a_question(tmp_path, rng):
+    board, array = make(tmp_path), full(rng)
+    gapped = array.copy()
+    gapped[0, 1, 4] = np.nan
+    board.add(scores(gapped))
+    with pytest.raises(CopiedReplicateError, match="Replicate 1 is on the board"):
+        board.add(scores(array, start=2))
+    added = board.add(scores(array, start=2), copies="allow")
+    assert added.replicates == (2,)
+    assert [copy.of for copy in board.events[-1].content.origin.copies] == [1]
+
+
+def test_few_scores_in_common_are_no_sign_of_a_copy(tmp_path, rng):
+    board = make(tmp_path)
+    array = np.full((2, 3, 20), np.nan)
+    array[0, :, :12], array[1, :, 11:] = 0.5, 0.5
+    array[0, :, 0], array[1, :, 19] = 0.0, 1.0
+    assert board.add(scores(array)).replicates == (1, 2)
 
 
 def test_whole_runs_stay_out_until_they_come(tmp_path, rng):

@@ -129,6 +129,26 @@ def test_a_new_category_is_a_new_view(lived):
     assert second.view("law").standing.n_edges
 
 
+def test_the_certificate_of_a_view_is_that_of_the_board(lived):
+    view = lived.leaderboard().view("law")
+    certificate = view.certificate()
+    assert (certificate.name, certificate.content.view) == ("law", "law")
+    assert certificate.content.board.head == lived.head
+    assert view.to_json() == lived.certificate().to_json()
+    first = lived.certificate(1)
+    assert [each.name for each in first.views] == ["code", "math"]
+    assert first.content.board.design.views.column == "category"
+
+
+def test_views_have_the_evidence_of_every_look(tmp_path):
+    board = make(tmp_path)
+    board.add(runs(np.random.default_rng(1), "abc", n=4))
+    content = board.certificate().content
+    for part in (content, *content.views):
+        assert list(part.history.replicates) == [1, 2, 3, 4]
+    assert not np.array_equal(content.views[0].history.log_w, content.history.log_w, equal_nan=True)
+
+
 def test_an_added_model_is_tested_in_every_view(lived):
     first = lived.leaderboard(1)
     place = first.design.models.index("d")

@@ -206,7 +206,7 @@ def _texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[
     values = [value] * len(parts or (name,))
     if parts is not None and isinstance(value, dict):
         values = [value.get(part) for part in parts]
-    if not all(isinstance(each, str | int | float) and str(each) for each in values):
+    if not all(isinstance(each, str | int | float) and str(each) not in ("", "nan") for each in values):
         raise EvaluationError(
             f"sample {quoted(name)}: metadata has no text or number {quoted(key)}, which the design uses"
             + (", for each of its items" if parts is not None else "")
