@@ -243,10 +243,18 @@ class Reading:
         str | None,
         typer.Option(
             metavar="WHERE",
-            help="What identifies the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
-            "Default: number a model's runs by time.",
+            help="What identifies the replicate of a file: file, folder or path:REGEX; of a log also seed, or a field "
+            "such as metadata.run. Default: the replicate column; of logs, number a model's runs by time.",
             show_default=False,
-            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    model_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="What names the model of a file: file, folder or path:REGEX; of a log also a field of its header such "
+            "as task_args.prompt. Default: the model column, or what the log says.",
+            show_default=False,
         ),
     ] = None
     max_size: Annotated[
@@ -305,6 +313,7 @@ class Reading:
             filters=tuple(self.filter_ or ()),
             model_names=tuple(self.model_name or ()),
             replicate_from=self.replicate_from,
+            model_from=self.model_from,
         )
 
     @property
@@ -354,6 +363,7 @@ class Reading:
             ("--filter", self.filter_ or []),
             ("--model-name", self.model_name or []),
             ("--replicate-from", [self.replicate_from]),
+            ("--model-from", [self.model_from]),
             ("--blocks", [self.blocks]),
             ("--column", self.column or []),
             ("--max-size", [self.max_size]),
