@@ -19,7 +19,8 @@ from bbedge.cli.board_design import (
     start_files,
 )
 from bbedge.cli.board_words import announcement, claims, graph_csv, news, particulars
-from bbedge.cli.options import CopiesRule, Reading, Without, grouped
+from bbedge.cli.claim import CopiesRule
+from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
     AllRows,
     Page,

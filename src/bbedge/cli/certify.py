@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, grouped
+from bbedge.cli.claim import Claim
+from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
 from bbedge.cli.views import About, Suite
 from bbedge.errors import DomainError

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Claim, Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.claim import Claim
+from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, tracked, write_json
 from bbedge.errors import BbedgeError
 from bbedge.text import counted

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, get_type_hints
 import typer
 
 from bbedge.cli.output import spinner
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.errors import Argument, DomainError
 from bbedge.readers import Choices, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
-    from bbedge.core.scores import DesignOptions, Scores
+    from bbedge.core.scores import Scores
 
 ScoreFiles = Annotated[
     list[Path],
@@ -29,14 +28,6 @@ ScoreFiles = Annotated[
         "block), logs of evaluation tools, folders, patterns with *, or - for a table on standard input. All files "
         "are joined.",
         show_default=False,
-    ),
-]
-CopiesRule = Annotated[
-    Copies | None,
-    typer.Option(
-        help="Replicates with the same scores as another one: stop (refuse) or count them (allow). Decide before the "
-        "runs; the certificate records it.",
-        show_default="refuse",
     ),
 ]
 
@@ -96,72 +87,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = Signature(parameters)
     return run
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What to certify, at which level, and by which method."""
-
-    alpha: Annotated[
-        float,
-        typer.Option(
-            help="Error level: the largest probability of any false certificate, over all pairs and all looks."
-        ),
-    ] = 0.05
-    tau: Annotated[
-        float,
-        typer.Option(
-            help="Certify only differences above this margin, a fraction of the score range (0.02 is two points of "
-            "100)."
-        ),
-    ] = 0.0
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="bb-edge-x certifies sooner, and its comparisons and margins hold together; bb-edge is the published "
-            "method. Choose before you see results."
-        ),
-    ] = "bb-edge-x"
-    margin_share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="The part of alpha that the margins of bb-edge-x use. With 0, comparisons and margins use alpha each.",
-            show_default="0.2",
-        ),
-    ] = None
-    planned: Annotated[
-        int | None,
-        typer.Option(
-            metavar="R",
-            help="Number of runs that were planned before the first one; bb-edge-x then bets for that many. Never "
-            "count the runs in the file: how many there are may depend on their results, which voids the guarantee.",
-            show_default=False,
-        ),
-    ] = None
-    evidence: Annotated[
-        EvidenceKind | None, typer.Option(help="Override the method's evidence.", show_default=False)
-    ] = None
-    prediction: Annotated[
-        PredictionRule | None, typer.Option(help="Override the method's prediction rule.", show_default=False)
-    ] = None
-    stakes: Annotated[StakeRule | None, typer.Option(help="Override the method's stakes.", show_default=False)] = None
-    copies: CopiesRule = None
-
-    @property
-    def options(self) -> DesignOptions:
-        """The options of a design."""
-        return {
-            "alpha": self.alpha,
-            "tau": self.tau,
-            "method": self.method,
-            "evidence": self.evidence,
-            "prediction": self.prediction,
-            "stakes": self.stakes,
-            "copies": self.copies or "refuse",
-            "margin_share": self.margin_share,
-            "planned": self.planned,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,10 +168,18 @@ class Reading:
         str | None,
         typer.Option(
             metavar="WHERE",
-            help="What identifies the replicate: folder, file, seed, path:REGEX, or a field such as metadata.run. "
-            "Default: number a model's runs by time.",
+            help="What identifies the replicate of a file: file, folder or path:REGEX; of a log also seed, or a field "
+            "such as metadata.run. Default: the replicate column; of logs, number a model's runs by time.",
             show_default=False,
-            rich_help_panel=_LOGS,
+        ),
+    ] = None
+    model_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="What names the model of a file: file, folder or path:REGEX; of a log also a field of its header such "
+            "as task_args.prompt. Default: the model column, or what the log says.",
+            show_default=False,
         ),
     ] = None
     max_size: Annotated[
@@ -305,6 +238,7 @@ class Reading:
             filters=tuple(self.filter_ or ()),
             model_names=tuple(self.model_name or ()),
             replicate_from=self.replicate_from,
+            model_from=self.model_from,
         )
 
     @property
@@ -354,6 +288,7 @@ class Reading:
             ("--filter", self.filter_ or []),
             ("--model-name", self.model_name or []),
             ("--replicate-from", [self.replicate_from]),
+            ("--model-from", [self.model_from]),
             ("--blocks", [self.blocks]),
             ("--column", self.column or []),
             ("--max-size", [self.max_size]),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Claim, Reading, Without, grouped
+from bbedge.cli.claim import Claim
+from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
 from bbedge.text import quoted

@@ -1,16 +1,18 @@
-"""What a log cannot say and its reader does not guess."""
+"""What a file cannot say and its reader does not guess."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePath
+from typing import Literal
 
 from bbedge.errors import Argument, DomainError, FormatError, Part
-from bbedge.text import listed, quoted
+from bbedge.text import listed, quoted, shown_path
 
 
 class ChoiceNeededError(FormatError):
@@ -35,7 +37,73 @@ class Choice(Argument):
 
 Range = tuple[float, float]
 """Two ends of a scale of scores."""
-_FIXED = ("folder", "file", "seed")
+_ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx))?(\.gz)?$", re.IGNORECASE)
+"""The endings of a file's name that are not part of the name of a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where the name of a model or of a replicate is found, if not in a column or where a log has it.
+
+    >>> Origin.parse("path:runs/([^/]+)/", choice="model_from").in_path("logs/runs/gpt/a.jsonl")
+    'gpt'
+    >>> Origin.parse("task_args.prompt", choice="model_from")
+    Origin(kind='field', text='task_args.prompt')
+    """
+
+    kind: Literal["file", "folder", "path", "seed", "field"]
+    """The name of the file or of its folder, a part of the path, the seed of a log's run, or a field of a log."""
+    text: str = ""
+    """The regular expression of ``path``, or the name of the ``field``."""
+
+    @classmethod
+    def parse(cls, given: str, *, choice: Literal["model_from", "replicate_from"]) -> Origin:
+        """The origin that a text such as ``folder`` or ``path:REGEX`` names; ``choice`` is the field it is for."""
+        if given in ("file", "folder"):
+            return cls(kind="file" if given == "file" else "folder")
+        if given.startswith("path:"):
+            _check_one_group(given, choice)
+            return cls(kind="path", text=given[5:])
+        if choice == "replicate_from" and given == "seed":
+            return cls(kind="seed")
+        # A replicate's field is always one of the samples', inside an object: another word is misspelt.
+        if given.strip() and (choice == "model_from" or "." in given):
+            return cls(kind="field", text=given)
+        fixed, example = {
+            "model_from": ("file, folder", "a field of the log's header such as task_args.prompt"),
+            "replicate_from": ("folder, file, seed", "a field of the samples such as metadata.run"),
+        }[choice]
+        raise DomainError(
+            Choice(choice),
+            f" {quoted(given)} is not known; choose {fixed}, path:REGEX with one group, or {example}",
+        )
+
+    @property
+    def is_of_path(self) -> bool:
+        """Whether the path of a file says it, so that it works for every kind of file."""
+        return self.kind in ("file", "folder", "path")
+
+    def in_path(self, path: str) -> str | None:
+        """The part of a path that is the name; None if there is none, or if the path does not say it."""
+        if self.kind == "file":
+            return PurePath(path).name
+        if self.kind == "folder":
+            return PurePath(os.path.abspath(path)).parent.name or None  # noqa: PTH100 - links keep their names
+        match = re.search(self.text, PurePath(path).as_posix()) if self.kind == "path" else None
+        return (match.group(1) or None) if match else None
+
+
+def _check_one_group(given: str, choice: str) -> None:
+    part = choice.removesuffix("_from")
+    try:
+        groups = re.compile(given[5:]).groups
+    except re.error as error:
+        raise DomainError(Choice(choice), f" {quoted(given)}: not a regular expression ({error})") from None
+    if groups != 1:
+        raise DomainError(
+            Choice(choice),
+            f" {quoted(given)}: {groups} groups; put the part that names the {part}, and nothing else, in parentheses",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +126,11 @@ class Choices:
     """A name for the model of all files, or PATTERN=NAME for those whose path or model fits the pattern."""
     replicate_from: str | None = None
     """What distinguishes replicates: ``folder``, ``file``, ``seed``, ``path:REGEX`` or a field such as
-    ``metadata.run``; None counts the runs of a model in the order of their times."""
+    ``metadata.run``; None counts the runs of a model in the order of their times. Of tables: what names the replicate
+    of all rows of a file, by its path."""
+    model_from: str | None = None
+    """What names the model of all of a file: ``file`` (without its ending), ``folder``, ``path:REGEX``, or a field of
+    a log's header such as ``task_args.prompt``; None takes what the file says."""
     metric_ranges: Mapping[str, Range] = field(default_factory=dict, hash=False)
     """The worst and the best possible value of metrics that are not on the common scale: ``{"wer": (1, 0)}``."""
     without_metrics: tuple[str, ...] = ()
@@ -71,37 +143,60 @@ class Choices:
                     Choice("metric_ranges", {metric: (worst, best)}),
                     ": expected two different finite numbers, the worst and the best possible value",
                 )
-        given = self.replicate_from
-        if given is None or given in _FIXED or (not given.startswith("path:") and "." in given):
-            return
-        if not given.startswith("path:"):
-            raise DomainError(
-                Choice("replicate_from"),
-                f" {quoted(given)} is not known; choose {', '.join(_FIXED)}, path:REGEX with one group, "
-                "or a field of the samples such as metadata.run",
+        if self.replicate_from is not None:
+            Origin.parse(self.replicate_from, choice="replicate_from")
+        if self.model_from is not None:
+            Origin.parse(self.model_from, choice="model_from")
+
+    @property
+    def replicate_origin(self) -> Origin | None:
+        """``replicate_from``, parsed."""
+        return None if self.replicate_from is None else Origin.parse(self.replicate_from, choice="replicate_from")
+
+    @property
+    def model_origin(self) -> Origin | None:
+        """``model_from``, parsed."""
+        return None if self.model_from is None else Origin.parse(self.model_from, choice="model_from")
+
+    def model_in_path(self, path: str) -> str | None:
+        """The model that the path of a file names; None unless ``model_from`` is about paths."""
+        origin = self.model_origin
+        if origin is None or not origin.is_of_path:
+            return None
+        found = origin.in_path(path)
+        name = _ENDINGS.sub("", found) if found is not None and origin.kind == "file" else found
+        if not name:
+            raise FormatError(
+                f"{shown_path(path)}: nothing there for ",
+                Choice("model_from", self.model_from),
+                "; every file needs a model: correct the expression",
             )
-        try:
-            groups = re.compile(given[5:]).groups
-        except re.error as error:
-            raise DomainError(
-                Choice("replicate_from"), f" {quoted(given)}: not a regular expression ({error})"
-            ) from None
-        if groups != 1:
-            raise DomainError(
-                Choice("replicate_from"),
-                f" {quoted(given)}: {groups} groups; put the part that names the replicate, and nothing else, in "
-                "parentheses",
+        return name
+
+    def replicate_in_path(self, path: str) -> str | None:
+        """The replicate that the path of a file names; None unless ``replicate_from`` is about paths."""
+        origin = self.replicate_origin
+        if origin is None or not origin.is_of_path:
+            return None
+        found = origin.in_path(path)
+        if not found:
+            raise FormatError(
+                f"{shown_path(path)}: nothing there for ",
+                Choice("replicate_from", self.replicate_from),
+                "; every file needs a replicate: correct the expression",
             )
+        return found
 
     def model_of(self, path: str, model: str | None) -> str | None:
-        """What to call the model of a file."""
+        """What to call the model of a file, of which a log says ``model``, or the field that ``model_from`` names."""
+        named = self.model_in_path(path) or model
         for given in self.model_names:
             pattern, equals, name = given.partition("=")
             if not equals:
                 return given
             if fits(pattern, path, model):
                 return name
-        return model
+        return named
 
     def check_names(self, seen: Sequence[tuple[str, str | None]]) -> None:
         """Raise if a pattern fits none of the paths and models: it is a mistake."""

@@ -6,6 +6,7 @@ import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
+from bbedge.readers.choices import Origin
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 
@@ -280,3 +281,30 @@ def test_a_format_overrides_what_is_recognised(tmp_path):
     other = tmp_path / "b.zip"
     other.write_bytes(path.read_bytes())
     assert read(other, format="inspect").models == ("m",)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("file", "gpt-4.1"), ("folder", "small"), (r"path:runs/(\w+)/", "small"), (r"path:gpt-([\d.]+)\.jsonl", "4.1")],
+)
+def test_the_path_of_a_file_can_name_its_model(source, name):
+    choices = Choices(model_from=source)
+    assert choices.model_of("runs/small/gpt-4.1.jsonl.gz", "what the log says") == name
+    assert Choices(model_from=source, model_names=("*/small/*=s",)).model_of("runs/small/gpt-4.1.jsonl.gz", None) == "s"
+
+
+def test_a_model_from_a_field_is_not_looked_for_in_the_path():
+    choices = Choices(model_from="task_args.prompt")
+    assert choices.model_origin == Origin(kind="field", text="task_args.prompt")
+    assert choices.model_of("runs/small/a.eval", "old") == "old"
+
+
+@pytest.mark.parametrize("source", ["", "path:(", "path:runs", "path:(a)(b)"])
+def test_an_unknown_origin_of_the_model_is_refused(source):
+    with pytest.raises(DomainError, match="model_from"):
+        Choices(model_from=source)
+
+
+def test_a_path_without_the_name_of_its_model_is_refused():
+    with pytest.raises(FormatError, match=r"a\.jsonl: nothing there for choices=Choices\(model_from='path:"):
+        Choices(model_from="path:runs/(x+)").model_of("runs/a.jsonl", "m")
