@@ -321,6 +321,10 @@ class Design:
         """The same design for this number of planned replicates."""
         return self._changed(planned=replicates)
 
+    def with_share(self, share: float) -> Design:
+        """The same design as one of several that are tested together, with this part of alpha."""
+        return self._changed(share=share)
+
     def _changed(self, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
         """The design with other values, and with the stakes that follow from them."""
         if self.stakes.rule != "design":

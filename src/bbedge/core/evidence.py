@@ -200,6 +200,16 @@ class Evidence:
             return self.tested_only(joined(self._space, self.log_groups()))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
 
+    def log_e_above(self, difference: float) -> Array:
+        """Logarithm of the evidence that differences exceed this one, which may be below zero, on the [0, 1] scale.
+
+        **Guarantee:** where the true difference is at most that, ``exp`` of it never exceeds a nonnegative
+        supermartingale that starts at one. It orders no models if the difference is below zero.
+        """
+        if self._frozen:
+            raise DesignError("evidence above another difference is not kept of stopped models")
+        return self.tested_only(self._mixture.log_e(difference))
+
     def log_groups(self, bound: Bound = "lower") -> Array:
         """What each group of stakes adds to the evidence, as a logarithm: groups x (batch x) models x models.
 

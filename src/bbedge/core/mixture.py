@@ -103,11 +103,14 @@ class Mixture:
         self._totals += totals
         self._count += 1
 
-    def log_e(self) -> Array:
-        """Natural logarithm of the evidence: (batch x) rows x columns; any number for a model against itself."""
-        return joined(self._space, self.log_groups())
+    def log_e(self, at: float | None = None) -> Array:
+        """Natural logarithm of the evidence: (batch x) rows x columns; any number for a model against itself.
 
-    def log_groups(self, bound: Bound = "lower") -> Array:
+        That a difference exceeds the ``tau`` of the design, or ``at``.
+        """
+        return joined(self._space, self.log_groups(at=at))
+
+    def log_groups(self, bound: Bound = "lower", *, at: float | None = None) -> Array:
         """Natural logarithm of what each group of stakes adds to the evidence: groups x (batch x) rows x columns.
 
         A lower bound, or an upper one; any number for a model against itself.
@@ -116,7 +119,7 @@ class Mixture:
         if not self._count:
             return space.zeros(*shape) + space.column([math.log(group.weight) for group in self._groups], len(shape))
         out = space.empty(*shape)
-        reader, (height, width) = self._reader(is_sorted=self._is_sorted, bound=bound), self._tile_shape()
+        reader, (height, width) = self._reader(is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
         for rows in _steps(out.shape[-2], height):
             strip = reader.strip(rows, slice(0, out.shape[-1]), with_selves=not self._is_sorted)
             for cols in _steps(out.shape[-1], width):
@@ -226,7 +229,7 @@ class Mixture:
             column += coefficients.shape[1]
         return matrix, terms
 
-    def _reader(self, *, is_sorted: bool = False, bound: Bound = "lower") -> _Reader:
+    def _reader(self, *, is_sorted: bool = False, bound: Bound = "lower", at: float | None = None) -> _Reader:
         orders: tuple[Rows | None, Rows | None] = (None, None)
         if is_sorted:
             totals = to_numpy(self._totals)
@@ -238,7 +241,7 @@ class Mixture:
             n_features=self._matrix.shape[1],
             features=[part.penalty.features(self._terms, bound) for part in self._parts],
             totals=self._totals,
-            drift=self._count * self._design.tau,
+            drift=self._count * (self._design.tau if at is None else at),
             # Summation of the items, then one addition a replicate; and the roundings of the product.
             total_error=toward(bound) * (self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
         )
@@ -297,8 +300,9 @@ class _Reader:
     def advantage(self, rows: slice, cols: slice) -> Array:
         """``T`` of some directions, rounded down; up, for an upper bound."""
         some_rows, some_cols = self._places(rows, cols)
-        low = self.totals[..., self.pairs.rows] * ((1.0 - self.total_error) / 2)
-        high = (self.totals[..., self.pairs.cols] + self.drift) * ((1.0 + self.total_error) / 2)
+        # Each side is a sum of numbers that are not negative, so that scaling it moves it in the right direction.
+        low = (self.totals[..., self.pairs.rows] + max(0.0, -self.drift)) * ((1.0 - self.total_error) / 2)
+        high = (self.totals[..., self.pairs.cols] + max(0.0, self.drift)) * ((1.0 + self.total_error) / 2)
         return some(self.space, low, some_rows)[..., :, None] - some(self.space, high, some_cols)[..., None, :]
 
     def strip(self, rows: slice, cols: slice, *, with_selves: bool = False) -> Array:

@@ -1,0 +1,198 @@
+"""The result of a gate as one sentence, a table for the terminal, Markdown for a comment, and JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree import ElementTree
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from bbedge.core.views import HEADLINE
+from bbedge.gate.report import ClaimResult, GateReport, Release
+from bbedge.text import counted, harmless, shown
+
+_STYLES = {"PASS": "green", "FAIL": "bold red", "OPEN": "yellow"}
+_HEADS: dict[Release, str] = {"ship": "Ship", "stop": "Stop", "undecided": "Undecided"}
+_MOST = 3  # claims that a sentence lists
+
+
+def sentence(report: GateReport) -> str:
+    """The answer in one sentence, for instance what failed, or what holds at which risk."""
+    blocks = [each for each in report.results if each.claim.tier == "block"]
+    failed = [each for each in blocks if each.verdict == "FAIL"]
+    runs = counted(report.replicates, "run")
+    risk = f"at most {100 * report.policy.alpha:g} % risk"
+    head = _HEADS[report.release]
+    if failed:
+        return f"{head}: {_listed(_against(report, each) for each in failed)}; {risk}; {runs}."
+    if report.open_blocks:
+        count, decided = len(report.open_blocks), len(blocks) - len(report.open_blocks)
+        verb = "is" if count == 1 else "are"
+        rule = {"pass": "the policy ships open claims", "fail": "the policy stops open claims", "error": "no verdict"}
+        return (
+            f"{head}: {counted(count, 'blocking claim')} {verb} not decided yet, {decided} passed "
+            f"({rule[report.policy.when_open]}); {risk}; {runs}."
+        )
+    return f"{head}: {_listed(_for(report, each) for each in _grouped(blocks))}; {risk}; {runs}."
+
+
+def _grouped(results: list[ClaimResult]) -> list[ClaimResult]:
+    """One result for each kind of claim and candidate."""
+    return list({_kind(each): each for each in results}.values())
+
+
+def _kind(result: ClaimResult) -> tuple[object, ...]:
+    return result.candidate, result.claim.kind, result.claim.amount
+
+
+def _for(report: GateReport, result: ClaimResult) -> str:
+    """A claim that holds, with the number of views in which it does."""
+    same = [each for each in report.results if each.claim.tier == "block" and _kind(each) == _kind(result)]
+    views = [each.claim.view for each in same if each.claim.view != HEADLINE]
+    where = ""
+    if views:
+        where = f" in {shown(views[0])}" if len(views) == 1 else f" in each of {len(views)} views"
+        where = f" overall and{where}" if len(same) > len(views) else where
+    return _claim_words(report, result) + where
+
+
+def _claim_words(report: GateReport, result: ClaimResult) -> str:
+    name, base, amount = shown(result.candidate), shown(report.policy.baseline or ""), result.claim.amount
+    if result.claim.kind == "not_worse_by":
+        return f"{name} is not worse than {base}" + (f" by more than {amount:g}" if amount else "")
+    if result.claim.kind == "better_by":
+        return f"{name} is better than {base}" + (f" by more than {amount:g}" if amount else "")
+    if result.claim.kind == "at_least":
+        return f"{name} scores at least {amount:g}"
+    return f"{name} is at least {100 * amount:g} % cheaper than {base}"
+
+
+def _against(report: GateReport, result: ClaimResult) -> str:
+    """The certified opposite of a claim."""
+    name, base, amount = shown(result.candidate), shown(report.policy.baseline or ""), result.claim.amount
+    where = "" if result.claim.view == HEADLINE else f" in {shown(result.claim.view)}"
+    words = {
+        "not_worse_by": f"{name} is worse than {base}" + (f" by more than {amount:g}" if amount else ""),
+        "better_by": f"{name} is not better than {base}" + (f" by {amount:g}" if amount else ""),
+        "at_least": f"{name} scores less than {amount:g}",
+        "cheaper_by": f"{name} is not {100 * amount:g} % cheaper than {base}",
+    }
+    return words[result.claim.kind] + where
+
+
+def _listed(words: Iterable[str]) -> str:
+    found = list(words)
+    more = f", and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return "; ".join(found[:_MOST]) + more
+
+
+def interval(result: ClaimResult) -> str:
+    """The interval of a difference."""
+    return f"{result.lower:+.4f} to {result.upper:+.4f}"
+
+
+def advice(result: ClaimResult) -> str:
+    """What an open claim needs; empty if it is decided."""
+    if result.outlook is None:
+        return ""
+    words = []
+    if result.outlook.resolvable is not None:
+        words.append(f"these runs can show a distance of {result.outlook.resolvable:.3g} from the bar")
+    if result.outlook.more_runs is None:
+        words.append("no number of runs is likely to decide it at this difference")
+    else:
+        words.append(f"about {counted(result.outlook.more_runs, 'more run')} likely needed")
+    return "; ".join(words)
+
+
+def render(report: GateReport) -> RenderableType:
+    """What a terminal shows: the sentence, then a row for each claim."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name, justify in (("verdict", "left"), ("tier", "left"), ("candidate", "left"), ("claim", "left")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for name in ("difference", "interval", "since run"):
+        table.add_column(name, justify="right")
+    for each in report.results:
+        table.add_row(
+            Text(each.verdict, style=_STYLES[each.verdict]),
+            each.claim.tier,
+            Text(shown(each.candidate)),
+            Text(harmless(str(each.claim))),
+            f"{each.difference:+.4f}",
+            interval(each),
+            "" if each.since is None else str(each.since),
+        )
+    lines: list[RenderableType] = [Text(sentence(report), style="bold"), Text(""), table]
+    for each in report.results:
+        if words := advice(each):
+            lines.append(Text(f"Open: {shown(each.candidate)}, {harmless(str(each.claim))}: {words} (a forecast)."))
+        if each.is_contradicted:
+            lines.append(
+                Text(f"Contradiction: later runs certify the opposite of: {harmless(str(each.claim))}.", "red")
+            )
+    return Group(*lines)
+
+
+def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
+    """A summary for a pull request or a step of a pipeline."""
+    mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN"}
+    rows = [
+        f"| {mark[each.verdict]} | {each.claim.tier} | {_cell(shown(each.candidate))} | {_cell(str(each.claim))} | "
+        f"{each.difference:+.4f} | {interval(each)} | {each.since or ''} |"
+        for each in report.results
+    ]
+    notes = [f"- {_cell(str(each.claim))}: {words}" for each in report.results if (words := advice(each))]
+    lines = [
+        f"## {_cell(title)}",
+        "",
+        f"**{_cell(sentence(report))}**",
+        "",
+        "| verdict | tier | candidate | claim | difference | interval | since run |",
+        "|---|---|---|---|---:|---|---:|",
+        *rows,
+        "",
+        *([*notes, ""] if notes else []),
+        "PASS and FAIL are certified: all intervals hold together, however often you look. OPEN is neither.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    safe = harmless(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{c}" if c in "\\`*_[]|#!~@" else c for c in safe)
+
+
+def junit(report: GateReport, name: str = "bbedge gate") -> str:
+    """JUnit XML: a test case for each claim; failed blocking claims are failures, open ones are skipped or failures."""
+    when_open = report.policy.when_open
+    suite = ElementTree.Element("testsuite", name=name, tests=str(len(report.results)))
+    counts = {"failures": 0, "skipped": 0, "errors": 0}
+    for each in report.results:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=_xml(f"{name}.{each.candidate}"), name=_xml(str(each.claim))
+        )
+        words = _xml(f"{each.verdict}: difference {each.difference:+.4f}, interval {interval(each)}")
+        blocks = each.claim.tier == "block"
+        if (each.verdict == "FAIL" and blocks) or (each.verdict == "OPEN" and blocks and when_open == "fail"):
+            kind, key = "failure", "failures"
+        elif each.verdict == "OPEN" and blocks and when_open == "error":
+            kind, key = "error", "errors"
+        elif each.verdict == "PASS":
+            ElementTree.SubElement(case, "system-out").text = words
+            continue
+        else:
+            kind, key = "skipped", "skipped"
+        ElementTree.SubElement(case, kind, message=words)
+        counts[key] += 1
+    for key, count in counts.items():
+        suite.set(key, str(count))
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _xml(text: str) -> str:
+    return harmless(text)
