@@ -203,9 +203,12 @@ def test_score_range_scales_means_and_margins_but_not_evidence(bbedge, clear, tm
 
 def test_expectations_set_the_exit_code(bbedge, clear):
     assert bbedge("certify", clear, "--expect", "strong > weak", "--expect", "middle>weak").code == 0
-    outcome = bbedge("certify", clear, "--expect", "strong > weak", "--expect", "weak > strong")
+    outcome = bbedge("certify", clear, "--expect", "strong > weak", "--expect", "strong > middle", "--tau", "0.8")
     assert outcome.code == 3
     assert "not certified" in outcome.out
+    outcome = bbedge("certify", clear, "--expect", "strong > weak", "--expect", "weak > strong")
+    assert outcome.code == 4
+    assert "opposite certified" in outcome.out
 
 
 def test_expectations_know_names_with_the_sign_in_them(bbedge, tmp_path):

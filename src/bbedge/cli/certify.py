@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.claim import Claim
+from bbedge.cli.expectations import Expectations
 from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
 from bbedge.cli.views import About, Suite
 from bbedge.errors import DomainError
-from bbedge.text import listed, quoted, shown_path
+from bbedge.text import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
-
-
-NOT_CERTIFIED = 3
-"""Exit code when an expectation is not certified."""
 
 
 @grouped
@@ -72,14 +67,7 @@ def certify(
     view: Annotated[View, Without("epoch")],
     all_rows: AllRows = False,
     verbose: Verbose = False,
-    expect: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar='"A > B"',
-            help="Exit with code 3 unless A is certified better than B. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    expectations: Expectations,
 ) -> None:
     """Certify which models are better, from tables of scores or logs of evaluation tools.
 
@@ -112,11 +100,15 @@ def certify(
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
     Exit with code 3 unless new is certified better than old, for CI.
 
-    [bold]Exit codes[/bold]  0 success, 2 bad input, 3 an expectation is not certified, 141 standard output was closed
+    [cyan]bbedge certify scores.csv --expect "new > old - 0.02" --forbid "old > new"[/cyan]
+    Expect that new is certified not worse by 0.02 or more, and fail if old is certified better.
+
+    [bold]Exit codes[/bold]  0 success, 2 bad input, 3 an expectation is not certified, 4 the opposite of an expectation
+    or something forbidden is certified, 141 standard output was closed
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
     from bbedge.certificate.certificate import Certificate
-    from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
+    from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
@@ -129,7 +121,7 @@ def certify(
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
-    expectations = [_expectation(text, table.models) for text in expect or []]
+    statements = expectations.read(table.models, table.score_range)
     options: DesignOptions = {**claim.options, **suite.options(table, reading.metric)}
     leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
     certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))
@@ -139,11 +131,8 @@ def certify(
     out = write_certificate(certificate, json_out=json_out, page=page)
     show_leaderboard(out, certificate, top_k=top_k, most_rows=None if all_rows else MOST_ROWS, verbose=verbose)
     say_written(out, certificate=json_out, page=page.html_out, arrays=arrays_out)
-    if expectations:
-        results = [(better, worse, leaderboard.is_certified(better, worse)) for better, worse in expectations]
-        show_expectations(out, results)
-        if not all(certified for _, _, certified in results):
-            raise typer.Exit(NOT_CERTIFIED)
+    if code := statements.check(out, leaderboard):
+        raise typer.Exit(code)
 
 
 def _run(
@@ -163,14 +152,3 @@ def _run(
         device=device,
         watch=lambda panels: tracked(one_by_one(panels), total=len(panels), description="adding replicates"),
     )
-
-
-def _expectation(text: str, models: Sequence[str]) -> tuple[str, str]:
-    """Split ``A > B``; names may contain ``>`` themselves, so every split is tried against the known models."""
-    known = set(models)
-    parts = text.split(">")
-    for i in range(1, len(parts)):
-        better, worse = ">".join(parts[:i]).strip(), ">".join(parts[i:]).strip()
-        if better in known and worse in known and better != worse:
-            return better, worse
-    raise DomainError(f'--expect {quoted(text)} does not name two models as "A > B"; the models are {listed(models)}')

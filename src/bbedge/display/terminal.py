@@ -92,12 +92,20 @@ def show_leaderboard(
     console.print(statement(certificate, identity or Identity.of(certificate)))
 
 
-def show_expectations(console: Console, results: Sequence[tuple[str, str, bool]]) -> None:
-    """Print which expectations are certified."""
-    for better, worse, certified in results:
-        first, second = display_names([better, worse])
-        mark = ("certified      ", "bold green") if certified else ("not certified  ", "bold red")
-        console.print(Text.assemble(mark, f"{first} > {second}"))
+def show_expectations(
+    console: Console, expected: Sequence[tuple[str, str]], forbidden: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Print what is certified of what was expected and of what is forbidden: statements, each with a finding."""
+    styles = {"certified": "bold green", "not certified": "bold red", "opposite certified": "bold red"}
+    for text, found in expected:
+        _print_finding(console, found, styles[found], text)
+    for text, found in forbidden:
+        _print_finding(console, found, "bold red" if found == "certified" else "bold green", f"{text} (forbidden)")
+
+
+def _print_finding(console: Console, found: str, style: str, text: str) -> None:
+    width = 20 if found == "opposite certified" else 15
+    console.print(Text.assemble((found.ljust(width), style), text))
 
 
 def _print(console: Console, text: Text) -> None:
