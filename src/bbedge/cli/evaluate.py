@@ -55,11 +55,25 @@ def evaluate(
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
-    from bbedge.evaluate import evaluate as run
-    from bbedge.evaluate.engines import engine_for
     from bbedge.evaluate.spec import EvaluationSpec
 
     chosen = EvaluationSpec.read(study, engine=engine, drop="never" if no_drop else None)
+    ended = run_study(
+        chosen, again=f"bbedge evaluate {shown_path(study)}", quiet=quiet, json_lines=json_lines, replicates=replicates
+    )
+    if not json_lines:
+        _show(output(), chosen, ended)
+    if ended.reason not in ("answered", "asked"):
+        raise typer.Exit(_NOT_ANSWERED)
+
+
+def run_study(
+    study: EvaluationSpec, *, again: str, quiet: bool = False, json_lines: bool = False, replicates: int | None = None
+) -> Ended:
+    """Run a study with progress on standard error; exit if it is interrupted, naming the command that continues it."""
+    from bbedge.evaluate import evaluate as run
+    from bbedge.evaluate.engines import engine_for
+
     asked = threading.Event()
 
     def interrupt(_number: int, _frame: object) -> None:
@@ -72,19 +86,15 @@ def evaluate(
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # unless run with nohup
         signal.signal(signal.SIGHUP, interrupt)
     try:
-        with _watching(chosen, quiet=quiet, json_lines=json_lines) as watch:
-            ended = run(chosen, engine_for(chosen), watch=watch, at_most=replicates, interrupted=asked.is_set)
+        with _watching(study, quiet=quiet, json_lines=json_lines) as watch:
+            return run(study, engine_for(study), watch=watch, at_most=replicates, interrupted=asked.is_set)
     except KeyboardInterrupt:
         typer.echo(
-            f"Interrupted. Finished samples are saved. To continue, run: bbedge evaluate {shown_path(study)}\n"
+            f"Interrupted. Finished samples are saved. To continue, run: {again}\n"
             "Samples that were in flight will run again.",
             err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None
-    if not json_lines:
-        _show(output(), chosen, ended)
-    if ended.reason not in ("answered", "asked"):
-        raise typer.Exit(_NOT_ANSWERED)
 
 
 def _watching(

@@ -21,15 +21,11 @@ from bbedge.text import quoted
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
 
-ScoreFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        help="Score tables (CSV, JSONL or Parquet with columns model, item, score and optionally replicate and "
-        "block), logs of evaluation tools, folders, patterns with *, or - for a table on standard input. All files "
-        "are joined.",
-        show_default=False,
-    ),
-]
+SCORES_HELP = (
+    "Score tables (CSV, JSONL or Parquet with columns model, item, score and optionally replicate and block), logs of "
+    "evaluation tools, folders, patterns with *, or - for a table on standard input. All files are joined."
+)
+ScoreFiles = Annotated[list[Path], typer.Argument(help=SCORES_HELP, show_default=False)]
 
 # Options whose name is not that of the argument; those for several values are repeated.
 _NAMES = {

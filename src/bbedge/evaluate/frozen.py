@@ -11,7 +11,8 @@ from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Seeds
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.spec import EvaluationSpec, hash_of
-from bbedge.text import listed, quoted, shown_path
+from bbedge.gate.content import policy_content, policy_hash
+from bbedge.text import counted, listed, quoted, shown_path
 
 
 def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Seeds:
@@ -54,7 +55,22 @@ def open_board(study: EvaluationSpec, benchmark: Benchmark) -> Board:
         )
     _check_same(study, benchmark, board)
     _check_view(study, board)
+    _note_policy(study, board)
     return board
+
+
+def _note_policy(study: EvaluationSpec, board: Board) -> None:
+    """Record the policy of a gate on the board, once: it must not be chosen by the scores that it is applied to."""
+    policy = study.question.policy
+    if policy is None:
+        return
+    found = policy_hash(policy)
+    if any(note.about == "gate" and note.particulars.get("policy") == found for note in board.noted):
+        return
+    seen = board.state.epoch.replicates
+    when = f"when {counted(seen, 'replicate')} had been seen" if seen else "before the first replicate"
+    text = f"A gate with the policy {found[:16]} was applied, stated {when}."
+    board.note("gate", text, policy=found, content=policy_content(policy))
 
 
 def _check_view(study: EvaluationSpec, board: Board) -> None:

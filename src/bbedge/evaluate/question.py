@@ -1,14 +1,15 @@
 """The question of a study: whether it is answered, what stands in the way, and which models it still needs.
 
 Everything is read off the standing graph, whose certificates hold at all looks at once; so the moment at which a
-study stops may depend on the answer. One exception: a "no" to "A > B by tau" may also come from a margin.
+study stops may depend on the answer. Two exceptions: a "no" to "A > B by tau" may also come from a margin, and the
+question of a gate is answered by its own bounds, which hold at all looks at once, too.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.errors import FormatError
-from bbedge.text import listed, quoted, shown
+from bbedge.core.scores import Scores
+from bbedge.errors import DesignError, FormatError
+from bbedge.gate.gate import Gate, candidates_of
+from bbedge.gate.policy import Policy
+from bbedge.text import counted, listed, quoted, shown
 
-Kind = Literal["all-pairs", "top-k", "pair", "ranks"]
+Kind = Literal["all-pairs", "top-k", "pair", "ranks", "gate"]
 Drop = Literal["settled", "unneeded", "never"]
 """Which models stop: those with no open pair, those that the question no longer needs, or none."""
 
@@ -41,7 +45,8 @@ class Answer:
     text: str
     """The answer, or what is missing, in one line."""
     open_pairs: tuple[tuple[str, str], ...]
-    """Pairs that stand in the way, nearest to a decision first; at most 1,000 of them."""
+    """Pairs that stand in the way, nearest to a decision first; at most 1,000 of them. Of a gate: a candidate and a
+    claim about it."""
     n_open: int = 0
     """How many pairs stand in the way in all."""
 
@@ -66,13 +71,19 @@ class Question:
     """The margin of ``pair``, on the [0, 1] scale; ``None`` if none was named."""
     view: str | None = None
     """The view that it is about; ``None`` for the headline."""
+    policy: Policy | None = None
+    """The policy of ``gate``."""
+    systems: tuple[str, ...] = ()
+    """The models that the policy names."""
 
     def seen_in(self, leaderboard: Leaderboard) -> Leaderboard:
         """The part of a leaderboard that the question is about."""
         return leaderboard if self.view is None else leaderboard.view(self.view)
 
-    def answer(self, leaderboard: Leaderboard) -> Answer:
-        """How the question stands."""
+    def answer(self, leaderboard: Leaderboard, scores: Callable[[], Scores] | None = None) -> Answer:
+        """How the question stands; that of a gate needs the scores of its models."""
+        if self.policy is not None and scores is not None:
+            return _gated(self.policy, scores())
         leaderboard = self.seen_in(leaderboard)
         if self.kind == "pair":
             return self._pair(leaderboard)
@@ -91,6 +102,8 @@ class Question:
     def needed(self, leaderboard: Leaderboard, *, drop: Drop) -> frozenset[str]:
         """The models that must still be run."""
         names = leaderboard.design.models
+        if self.kind == "gate":  # which needs every run of its models, decided or not
+            return frozenset(self.systems if drop == "unneeded" and len(self.systems) >= 2 else names)
         if drop == "never":
             return frozenset(names)
         # Settled in every view: what is no longer run stops in all of them.
@@ -160,6 +173,35 @@ def parse_question(text: str, models: Sequence[str], *, view: str | None = None,
     """Read a question; the models that it names must be there. ``view`` is the view that it is about."""
     question = _parsed(" ".join(text.split()), models, source)
     return question if view is None else replace(question, view=view, text=f"{question.text}, view {view}")
+
+
+def gate_question(policy: Policy, models: Sequence[str]) -> Question:
+    """Whether every blocking claim of a policy is decided."""
+    baseline = () if policy.baseline is None else (policy.baseline,)
+    if not any(claim.tier == "block" for claim in policy.claims):
+        raise DesignError(
+            f"{policy.source}: no claim has the tier block, so there is nothing to decide; give one that tier"
+        )
+    systems = (*candidates_of(policy, models), *baseline)
+    return Question(kind="gate", text=f"the gate of {policy.source}", policy=policy, systems=systems)
+
+
+def _gated(policy: Policy, scores: Scores) -> Answer:
+    """How the blocking claims stand."""
+    gate = Gate(policy, scores)
+    if not len(scores.values):
+        return Answer(answered=False, text="no runs yet", open_pairs=())
+    for panel in scores.values:
+        gate.update(panel)
+    verdicts = [(each, each.verdict) for each in gate.results() if each.claim.tier == "block"]
+    counts = [f"{n} {word}" for word in ("PASS", "FAIL", "OPEN") if (n := sum(found == word for _, found in verdicts))]
+    waiting = tuple((each.candidate, str(each.claim)) for each, found in verdicts if found == "OPEN")
+    return Answer(
+        answered=not waiting,
+        text=f"{counted(len(verdicts), 'blocking claim')}: {', '.join(counts)}",
+        open_pairs=waiting[:MOST_PAIRS],
+        n_open=len(waiting),
+    )
 
 
 def _parsed(text: str, models: Sequence[str], source: str) -> Question:

@@ -15,8 +15,9 @@ from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.process import hashes, program_files
-from bbedge.evaluate.question import Drop, Question, parse_question
+from bbedge.evaluate.question import Drop, Question, gate_question, parse_question
 from bbedge.evaluate.table import Table
+from bbedge.gate.policy import Policy
 from bbedge.text import quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command"]
@@ -192,6 +193,13 @@ class EvaluationSpec:
         if design.family == "pilot-top-k" and question.view is not None:
             raise DesignError(f"{top.at('view')}: a pilot chooses by the headline; leave out view, or the pilot")
         return spec
+
+    def gated(self, policy: Policy) -> EvaluationSpec:
+        """The same study, run until the gate of a policy is decided, within the policy's budget if it has one."""
+        if self.design.family != "all":
+            raise DesignError(f"{shown_path(self.path)}: a gate needs all runs; leave out the pilot of the design")
+        question = gate_question(policy, self.names)
+        return replace(self, question=question, budget=self.budget if policy.budget is None else policy.budget)
 
     def changes_of(self, frozen: BoardDesign) -> list[str]:
         """The keys of the design in which the study contradicts a board.

@@ -63,7 +63,7 @@ class Gate:
 
     def __init__(self, policy: Policy, scores: Scores) -> None:
         self._policy, self._scores = policy, scores
-        self._candidates = _candidates(policy, scores.models)
+        self._candidates = candidates_of(policy, scores.models)
         self._weights = _weights(policy, scores)
         self._claims = [
             (candidate, claim) for candidate in self._candidates for claim in _spread(policy, tuple(self._weights))
@@ -136,16 +136,26 @@ class Gate:
         replicates = self._evidence[0].replicates
         if not replicates:
             raise DataError("the gate has no runs yet; add at least one")
-        results = tuple(
-            self._result(candidate, claim, place, looks)
-            for (candidate, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True)
-        )
+        results = self.results()
+        outlooks = zip(results, self._of_claims, strict=True)
         return GateReport(
             policy=self._policy,
             replicates=replicates,
             items=len(self._scores.items),
-            results=results,
+            results=tuple(
+                replace(result, outlook=self._outlook(result, self._evidence[place].design, place))
+                if result.since is None
+                else result
+                for result, place in outlooks
+            ),
             notes=tuple(note.text for note in self._scores.notes),
+        )
+
+    def results(self) -> tuple[ClaimResult, ...]:
+        """What is known of every claim, without forecasts, which take longer."""
+        return tuple(
+            self._result(candidate, claim, place, looks)
+            for (candidate, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True)
         )
 
     def _result(self, candidate: str, claim: Claim, place: int, looks: list[LookResult]) -> ClaimResult:
@@ -153,7 +163,7 @@ class Gate:
         design = evidence.design
         decided = next((look for look in looks if look.verdict != "OPEN"), None)
         means = evidence.means
-        found = ClaimResult(
+        return ClaimResult(
             claim=claim,
             candidate=candidate,
             verdict="OPEN" if decided is None else decided.verdict,
@@ -167,7 +177,6 @@ class Gate:
             log_threshold=math.log(design.n_directions / (design.share * design.alpha)),
             looks=tuple(looks),
         )
-        return found if decided is not None else replace(found, outlook=self._outlook(found, design, place))
 
     def _outlook(self, result: ClaimResult, design: Design, place: int) -> Outlook:
         panels = np.nan_to_num(np.stack(self._panels[place]), nan=0.5)
@@ -203,7 +212,7 @@ def _verdict(lower: float, upper: float, bar: float) -> Verdict:
     return "PASS" if lower > bar else "FAIL" if upper < bar else "OPEN"
 
 
-def _candidates(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
+def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
     """The candidates by name, all of them in the scores."""
     named = policy.candidates
     if named == (EVERY,):

@@ -1,0 +1,64 @@
+"""``bbedge gate --until-decided``: a team's own harness, run until the policy is decided."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVERS = Path(__file__).parents[1] / "servers"
+POLICY = """
+candidate = "h90"
+baseline = "h40"
+open = "error"
+[[claims]]
+better_by = 0.2
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "items.csv").write_text("item,block\n" + "".join(f"q{i},b{i}\n" for i in range(30)))
+    path = tmp_path / "study.toml"
+    path.write_text(
+        'engine = "command"\nbudget = 12\nmodels = ["h90", "h40"]\n'
+        f'command = ["{sys.executable}", "{SERVERS / "harness.py"}", "{{model}}", "{{seed}}", "{{items}}", "{{out}}"]\n'
+        '[benchmark]\nitems = "items.csv"\n[run]\npause = 0.1\nworkers = 2\n',
+        encoding="utf-8",
+    )
+    return path
+
+
+def policy(folder: Path, text: str) -> Path:
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_it_runs_both_systems_until_the_claim_is_decided(bbedge, study, tmp_path):
+    rules, out = policy(tmp_path, POLICY), tmp_path / "out.json"
+    outcome = bbedge("gate", rules, "--until-decided", study, "--json", out)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("Ship: h90 is better than h40 by more than 0.2")
+    found = json.loads(out.read_text())
+    assert 1 <= found["replicates"] < 12
+    assert found["claims"][0]["since"] == found["replicates"]
+    again = bbedge("gate", rules, "--until-decided", study)
+    assert (again.code, again.out.splitlines()[0]) == (0, outcome.out.splitlines()[0])
+
+
+def test_the_budget_of_the_policy_ends_it(bbedge, study, tmp_path):
+    rules = policy(tmp_path, POLICY.replace("0.2", "0.49").replace("open =", "budget = 2\nopen ="))
+    outcome = bbedge("gate", rules, "--until-decided", study)
+    assert outcome.code == 3
+    assert outcome.out.startswith("Undecided:")
+    assert "2 runs" in outcome.out.splitlines()[0] + outcome.out.splitlines()[1]
+
+
+@pytest.mark.parametrize("given", [[], ["scores.csv", "--until-decided", "study.toml"]])
+def test_it_takes_either_scores_or_a_study(bbedge, tmp_path, given):
+    outcome = bbedge("gate", policy(tmp_path, POLICY), *given)
+    assert outcome.code == 2
+    assert "--until-decided STUDY.toml" in outcome.err
