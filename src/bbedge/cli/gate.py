@@ -55,7 +55,7 @@ def gate(
         ),
     ] = None,
 ) -> None:
-    """Decide whether a new system may ship: not worse, better, or not decided yet.
+    r"""Decide whether a new system may ship: not worse, better, or not decided yet.
 
     The policy names a candidate, a baseline and claims. Every claim is PASS (certified), FAIL (its opposite is
     certified) or OPEN. With probability at least 1 - alpha every PASS and FAIL is right, however often you look.
@@ -75,7 +75,7 @@ def gate(
 
     candidate = "new"
     baseline = "old"
-    \\[\\[claims]]
+    \[\[claims]]
     not_worse_by = 0.02
 
     [bold]Exit codes[/bold]  0 ship, 1 stop, 2 bad input, 3 undecided (only where the policy says open = "error"), 130

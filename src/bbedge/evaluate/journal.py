@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from bbedge.chain import append, damaged, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.chain import append, damaged, read_chain
 from bbedge.evaluate.engine import Done, Failed, Sent
 from bbedge.evaluate.usage import Replicate, Usage
 from bbedge.files import LockedError, lock

@@ -200,6 +200,11 @@ def gate(policy: Policy, scores: Scores) -> GateReport:
     >>> gate(Policy(candidates=("new",), baseline="old", claims=(claim,)), scores).release
     'ship'
     """
+    if policy.spending == "ledger":
+        raise DesignError(
+            f"{policy.source}: spending = 'ledger' shares alpha among all uses of the gate, which must be recorded; "
+            "name the ledger"
+        )
     if scores.stops is not None:
         raise DataError("a gate needs every run of every system that it compares; one was stopped early")
     made = Gate(policy, scores)

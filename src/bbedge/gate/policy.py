@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from bbedge.core.kinds import EvidenceKind
+from bbedge.core.spending import Spending
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.text import listed, quoted
@@ -91,6 +92,8 @@ class Policy:
     """The number of runs that are planned for each system."""
     spending: Budget = "each-run"
     """Whether alpha is for each use of the gate or for all uses of a ledger."""
+    shares: int | None = None
+    """Of a ledger: how many uses have equal parts of alpha; ``None`` for any number, later ones with less."""
     evidence: EvidenceKind | None = None
     """Overrides the evidence of bb-edge-x."""
     macro: str | None = None
@@ -117,6 +120,10 @@ class Policy:
             raise DesignError(f"{self.source}: no baseline, but a claim compares with one; name it")
         if self.budget is not None and self.budget < 1:
             raise DomainError(f"{self.source}: a budget of {self.budget} runs is not possible")
+        if self.shares is not None and self.spending != "ledger":
+            raise DesignError(f"{self.source}: shares divide the alpha of a ledger; add spending = 'ledger'")
+        if self.spending == "ledger":
+            _ = self._spending
         if self.views is None and any(claim.view != HEADLINE for claim in self.claims):
             raise DesignError(
                 f"{self.source}: a claim names a view; say which item column has them: views = 'category'"
@@ -134,6 +141,17 @@ class Policy:
                     f"({seen[key].amount:g} and {claim.amount:g}); keep one"
                 )
             seen[key] = claim
+
+    @property
+    def _spending(self) -> Spending:
+        return Spending() if self.shares is None else Spending(rule="equal", shares=self.shares)
+
+    def level(self, use: int) -> float:
+        """The level of use 0, 1, 2, ... of the gate; 0 when nothing is left.
+
+        **Guarantee:** with ``spending = "ledger"`` the levels of any number of uses sum to at most ``alpha``.
+        """
+        return self.alpha if self.spending == "each-run" else self._spending.level(use, alpha=self.alpha)
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "the policy") -> Policy:
@@ -176,6 +194,7 @@ _KEYS = {
     "open": "when_open",
     "budget": "budget",
     "spending": "spending",
+    "shares": "shares",
     "evidence": "evidence",
     "macro": "macro",
     "weights": "weights",
@@ -211,9 +230,10 @@ def _typed(key: str, value: Any, source: str) -> Any:  # noqa: ANN401 - values o
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise FormatError(f"{source}: alpha = {value!r} is not a number")
         return float(value)
-    if key == "budget":
+    if key in ("budget", "shares"):
         if type(value) is not int:
-            raise FormatError(f"{source}: budget = {value!r} is not a whole number of runs")
+            what = "runs" if key == "budget" else "uses"
+            raise FormatError(f"{source}: {key} = {value!r} is not a whole number of {what}")
         return value
     if not isinstance(value, str) or not value:
         raise FormatError(f"{source}: {key} = {value!r} is not a text")

@@ -84,7 +84,7 @@ def test_a_crash_loses_nothing_and_the_next_call_continues(tmp_path):
     whole = fake_study(tmp_path / "whole", APART).gated(rules)
     run(whole, FakeEngine(APART))
 
-    class Crash(Exception):
+    class CrashError(Exception):
         pass
 
     calls = 0
@@ -93,7 +93,7 @@ def test_a_crash_loses_nothing_and_the_next_call_continues(tmp_path):
         nonlocal calls
         calls += 1
         if calls % 70 == 0:
-            raise Crash
+            raise CrashError
         return False
 
     broken = fake_study(tmp_path / "broken", APART).gated(rules)
@@ -101,7 +101,7 @@ def test_a_crash_loses_nothing_and_the_next_call_continues(tmp_path):
         try:
             run(broken, FakeEngine(APART, fails=crash))
             break
-        except Crash:
+        except CrashError:
             continue
     else:
         pytest.fail("it never ended")

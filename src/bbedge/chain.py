@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bbedge.errors import EvaluationError
+from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.text import shown_path
 
 _SUM = "sum"
@@ -35,28 +35,31 @@ class Chain:
     """Lines at the beginning that have no checksum: an earlier version of bbedge wrote them."""
 
 
-def read_chain(path: Path, *, unchained: bool, remedy: str) -> Chain:
-    """Read and check a file; one that does not exist is empty. ``unchained`` allows lines without checksums first."""
+def read_chain(path: Path, *, remedy: str, unchained: bool = False, kind: type[BbedgeError] = EvaluationError) -> Chain:
+    """Read and check a file; one that does not exist is empty. ``unchained`` allows lines without checksums first.
+
+    What is wrong with it is raised as an error of ``kind``.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         data = b""
     except OSError as error:
-        raise EvaluationError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+        raise kind(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
     end = data.rfind(b"\n") + 1
     head, lines, without = _FIRST, [], 0
     for place, text in enumerate(data[:end].split(b"\n")[:-1], start=1):
         content = _parsed(text)
         if content is None:
-            raise damaged(path, place, remedy)
+            raise damaged(path, place, remedy, kind)
         given = content.pop(_SUM, None)
         head = _next(head, content)
         if given is None and unchained and without == place - 1:
             without += 1
         elif given is None:
-            raise EvaluationError(f"{shown_path(path)}:{place}: the line has no checksum; {remedy}")
+            raise kind(f"{shown_path(path)}:{place}: the line has no checksum; {remedy}")
         elif given != head or text != _text(content | {_SUM: head}):
-            raise EvaluationError(
+            raise kind(
                 f"{shown_path(path)}:{place}: the checksum does not fit: this line was changed, or lines before it "
                 f"were inserted, removed or moved; {remedy}"
             )
@@ -64,7 +67,14 @@ def read_chain(path: Path, *, unchained: bool, remedy: str) -> Chain:
     return Chain(lines=tuple(lines), end=end, head=head, unchained=without)
 
 
-def append(file: IO[bytes], head: str, content: Mapping[str, Any], *, durable: bool) -> str:
+def append(
+    file: IO[bytes],
+    head: str,
+    content: Mapping[str, Any],
+    *,
+    durable: bool,
+    kind: type[BbedgeError] = EvaluationError,
+) -> str:
     """Write a line and return its checksum. It then survives the end of this process, if ``durable`` a power failure.
 
     A line that is not durable is for what only has to be counted.
@@ -76,15 +86,15 @@ def append(file: IO[bytes], head: str, content: Mapping[str, Any], *, durable: b
         if durable:
             os.fsync(file.fileno())
     except OSError as error:
-        raise EvaluationError(
+        raise kind(
             f"{shown_path(file.name)}: cannot be written ({error.strerror}); make room and run the same command again"
         ) from error
     return new
 
 
-def damaged(path: Path, place: int, remedy: str) -> EvaluationError:
+def damaged(path: Path, place: int, remedy: str, kind: type[BbedgeError] = EvaluationError) -> BbedgeError:
     """The error for a line that does not hold what it should."""
-    return EvaluationError(f"{shown_path(path)}:{place}: the line is damaged; {remedy}")
+    return kind(f"{shown_path(path)}:{place}: the line is damaged; {remedy}")
 
 
 def _parsed(text: bytes) -> dict[str, Any] | None:
