@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,25 +11,25 @@ import typer
 from bbedge.cli.board_design import read_text
 from bbedge.cli.evaluate import run_study
 from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
-from bbedge.cli.output import JsonOut, say_written, write_json
+from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
-from bbedge.errors import DomainError
+from bbedge.errors import DesignError, DomainError
 from bbedge.files import write_whole
 from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.gate import Policy
-
-MaybeScores = Annotated[list[Path] | None, typer.Argument(metavar="SCORES", help=SCORES_HELP, show_default=False)]
+    from bbedge.gate import GateReport, Policy
+    from bbedge.gate.ledger import Recorded
 
 
 @grouped
 def gate(
     policy: Annotated[
-        Path, typer.Argument(metavar="POLICY.toml", help="The policy: systems, claims and alpha.", show_default=False)
-    ],
-    scores: MaybeScores = None,
+        Path | None,
+        typer.Argument(metavar="POLICY.toml", help="The policy: systems, claims and alpha.", show_default=False),
+    ] = None,
+    scores: Annotated[list[Path] | None, typer.Argument(metavar="SCORES", help=SCORES_HELP, show_default=False)] = None,
     *,
     until_decided: Annotated[
         Path | None,
@@ -38,6 +39,19 @@ def gate(
             "policy (else of the study) is spent. Instead of SCORES.",
             show_default=False,
         ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Record this use of the gate, under one error budget for all uses if the policy says so. Without "
+            "SCORES: show the recorded uses.",
+            show_default=False,
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What to call this use in the ledger, such as a commit.", show_default=False),
     ] = None,
     reading: Reading,
     about: Annotated[About, Without("item_column")],
@@ -71,6 +85,9 @@ def gate(
     [cyan]bbedge gate policy.toml --until-decided study.toml[/cyan]
     Run both systems, run by run, until every blocking claim is decided.
 
+    [cyan]bbedge gate policy.toml runs/ --ledger gate.bbedge --label 1f3a2c9[/cyan]
+    Record this use; bbedge gate --ledger gate.bbedge shows all of them.
+
     A policy:
 
     candidate = "new"
@@ -82,37 +99,100 @@ def gate(
     --until-decided was interrupted
     """
     from bbedge.display.gate import junit, markdown, render
-    from bbedge.gate import gate as decide
+    from bbedge.display.gate_history import over_a_year, place
 
-    rules = read_policy(policy)
-    report = decide(rules, _scores(rules, policy, scores or [], until_decided, reading, about))
-    for path, make in ((markdown_out, markdown), (junit_out, junit)):
-        if path is not None:
-            write_whole(path, make(report))
-    out = write_json(json_out, report.to_values)
+    if ledger is None and label is not None:
+        raise DomainError("--label names a use in a ledger; add --ledger FILE")
+    if ledger is not None and not scores and until_decided is None:
+        _show_history(ledger, policy, json_out)
+        return
+    if policy is None or bool(scores) == (until_decided is not None):
+        raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
+    use = _Use(policy=policy, rules=read_policy(policy), ledger=ledger, label=label)
+    if until_decided is not None:
+        report, recorded = use.of_study(until_decided)
+    else:
+        report, recorded = use.of_files(scores or [], reading, about)
+    meaning = [over_a_year(use.rules, recorded)]
+    if recorded is not None:
+        meaning.insert(0, place(recorded))
+    if markdown_out is not None:
+        write_whole(markdown_out, markdown(report) + ("" if recorded is None else "\n" + "\n".join(meaning) + "\n"))
+    if junit_out is not None:
+        write_whole(junit_out, junit(report))
+    out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
     out.print(render(report))
+    say(*meaning, console=out)
     say_written(out, report=json_out, summary=markdown_out, JUnit=junit_out)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
 
-def _scores(
-    rules: Policy, policy: Path, files: list[Path], study: Path | None, reading: Reading, about: About
-) -> Scores:
-    """The scores that the policy is applied to: of files, or of a study that is run for it."""
-    if bool(files) == (study is not None):
-        raise DomainError("give either SCORES, files that hold the scores, or --until-decided STUDY.toml to run them")
-    if study is None:
-        columns = tuple(dict.fromkeys(name for name in (rules.macro, rules.weights, rules.views) if name is not None))
-        return about.table(reading, files, columns)
-    from bbedge.board import Board
-    from bbedge.board.scores import stored_scores
-    from bbedge.evaluate.spec import EvaluationSpec
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """One use of a policy, recorded if there is a ledger."""
 
-    chosen = EvaluationSpec.read(study).gated(rules)
-    run_study(chosen, again=f"bbedge gate {shown_path(policy)} --until-decided {shown_path(study)}")
-    with Board.open(chosen.board) as board:
-        return stored_scores(board, chosen.question.systems)
+    policy: Path
+    rules: Policy
+    ledger: Path | None
+    label: str | None
+
+    def __post_init__(self) -> None:
+        if self.rules.spending == "ledger" and self.ledger is None:
+            raise DesignError(
+                f'{self.rules.source}: spending = "ledger" shares alpha among all uses of the gate; add --ledger FILE'
+            )
+
+    def of_files(self, files: list[Path], reading: Reading, about: About) -> tuple[GateReport, Recorded | None]:
+        """Apply it to the scores in files."""
+        rules = self.rules
+        columns = tuple(dict.fromkeys(name for name in (rules.macro, rules.weights, rules.views) if name is not None))
+        return self._decide(about.table(reading, files, columns))
+
+    def of_study(self, study: Path) -> tuple[GateReport, Recorded | None]:
+        """Run a study until it is decided. Its level is reserved before the first look."""
+        from bbedge.board import Board
+        from bbedge.board.scores import stored_scores
+        from bbedge.evaluate.spec import EvaluationSpec
+
+        spec, rules, number = EvaluationSpec.read(study), self.rules, None
+        once = replace(rules, spending="each-run", shares=None)
+        chosen = spec.gated(once)
+        again = f"bbedge gate {shown_path(self.policy)} --until-decided {shown_path(study)}"
+        if self.ledger is not None:
+            from bbedge.evaluate.engines import engine_for
+            from bbedge.evaluate.frozen import open_board
+            from bbedge.gate.ledger import reserve
+
+            with open_board(spec, engine_for(spec).benchmark()) as board:
+                use = reserve(self.ledger, rules, board.events[0].hash, label=self.label)
+            chosen, number = spec.gated(replace(once, alpha=use.level)), use.number
+            again += f" --ledger {shown_path(self.ledger)}"
+        run_study(chosen, again=again)
+        with Board.open(chosen.board) as board:
+            return self._decide(stored_scores(board, chosen.question.systems), number)
+
+    def _decide(self, scores: Scores, number: int | None = None) -> tuple[GateReport, Recorded | None]:
+        from bbedge.gate import gate as decide
+        from bbedge.gate.ledger import record
+
+        if self.ledger is None:
+            return decide(self.rules, scores), None
+        recorded = record(self.ledger, self.rules, scores, label=self.label, use=number)
+        return recorded.report, recorded
+
+
+def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> None:
+    """Print the uses in a ledger; a policy that is named must be that of the ledger."""
+    from bbedge.display.gate_history import render_history
+    from bbedge.gate.ledger import check_policy, read_ledger
+
+    found = read_ledger(path)
+    if policy is not None:
+        check_policy(found, read_policy(policy), path)
+    out = write_json(json_out, found.to_values)
+    out.print(render_history(found))
+    say_written(out, history=json_out)
 
 
 def read_policy(path: Path) -> Policy:

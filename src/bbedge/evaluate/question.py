@@ -178,6 +178,10 @@ def parse_question(text: str, models: Sequence[str], *, view: str | None = None,
 def gate_question(policy: Policy, models: Sequence[str]) -> Question:
     """Whether every blocking claim of a policy is decided."""
     baseline = () if policy.baseline is None else (policy.baseline,)
+    if policy.spending == "ledger":
+        raise DesignError(
+            f"{policy.source}: spending = 'ledger' shares alpha among uses; give this use its level first"
+        )
     if not any(claim.tier == "block" for claim in policy.claims):
         raise DesignError(
             f"{policy.source}: no claim has the tier block, so there is nothing to decide; give one that tier"

@@ -1,0 +1,50 @@
+"""Reports of gates as a ledger keeps them: from plain values back to records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bbedge.gate.policy import Claim, Policy
+from bbedge.gate.report import ClaimResult, GateReport, LookResult, Outlook
+
+
+def policy_from(content: Mapping[str, Any], *, source: str) -> Policy:
+    """The policy whose content a ledger keeps; ``KeyError``, ``TypeError`` or ``ValueError`` if it is damaged."""
+    values = dict(content)
+    claims = tuple(Claim(**claim) for claim in values.pop("claims"))
+    return Policy(candidates=tuple(values.pop("candidates")), claims=claims, **values, source=source)
+
+
+def report_from(values: Mapping[str, Any], policy: Policy) -> GateReport:
+    """The report of a use of the policy; ``KeyError``, ``TypeError`` or ``ValueError`` if the values are damaged."""
+    return GateReport(
+        policy=replace(policy, alpha=float(values["alpha"])),
+        replicates=values["replicates"],
+        items=values["items"],
+        results=tuple(_result(each) for each in values["claims"]),
+        notes=tuple(values["notes"]),
+    )
+
+
+def _result(values: Mapping[str, Any]) -> ClaimResult:
+    lower, upper = values["bounds"]
+    is_open = values["since"] is None
+    outlook = Outlook(resolvable=values["resolvable"], more_runs=values["more_runs"]) if is_open else None
+    return ClaimResult(
+        claim=Claim(kind=values["kind"], amount=values["amount"], view=values["view"], tier=values["tier"]),
+        outlook=outlook,
+        lower=lower,
+        upper=upper,
+        looks=tuple(
+            LookResult(
+                replicate=look["replicate"], verdict=look["verdict"], lower=look["bounds"][0], upper=look["bounds"][1]
+            )
+            for look in values["looks"]
+        ),
+        **{key: values[key] for key in _SAME},
+    )
+
+
+_SAME = ("candidate", "verdict", "since", "difference", "bar", "log_e", "log_e_against", "log_threshold")

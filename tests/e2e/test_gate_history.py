@@ -1,0 +1,160 @@
+"""``bbedge gate --ledger``: uses of a gate over months, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bbedge.gate.ledger import read_ledger
+
+SERVERS = Path(__file__).parents[1] / "servers"
+POLICY = """
+candidate = "new"
+baseline = "old"
+spending = "ledger"
+[[claims]]
+not_worse_by = 0.1
+"""
+
+
+def write_scores(path: Path, seed: int, runs: int = 3, worse: float = 0.0) -> Path:
+    rng = np.random.default_rng(seed)
+    rows = ["model,item,replicate,score"]
+    for run in range(runs):
+        for model, less in (("new", worse), ("old", 0.0)):
+            draws = rng.random(80) < np.where(np.arange(80) < 60, 0.97 - less, 0.03)
+            rows += [f"{model},q{i},{run + 1},{int(draw)}" for i, draw in enumerate(draws)]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def policy(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY, encoding="utf-8")
+    return path
+
+
+def test_uses_are_recorded_and_shown(bbedge, policy, tmp_path):
+    ledger, out = tmp_path / "gate.bbedge", tmp_path / "out.json"
+    good, bad = write_scores(tmp_path / "a.csv", 1), write_scores(tmp_path / "b.csv", 2, worse=0.8)
+    first = bbedge("gate", policy, good, "--ledger", ledger, "--label", "abc", "--json", out)
+    assert first.code == 0, first.err
+    assert "Recorded as use 1 (abc)." in first.out
+    assert "the risk that any of them has a wrong verdict is at most 5 %" in first.out
+    values = json.loads(out.read_text())
+    assert values["ledger"]["level"] == values["alpha"] < 0.05 == values["ledger"]["alpha"]
+    markdown = tmp_path / "summary.md"
+    second = bbedge("gate", policy, bad, "--ledger", ledger, "--label", "def", "--markdown", markdown)
+    assert second.code == 1
+    assert "Recorded as use 2 (def)." in markdown.read_text()
+    before = ledger.read_bytes()
+    again = bbedge("gate", policy, bad, "--ledger", ledger)
+    assert again.code == 1, "what is recorded has its exit code"
+    assert "Recorded before, as use 2 (def)" in again.out
+    assert again.out.splitlines()[0] == second.out.splitlines()[0]
+    for command in (("gate", "--ledger", ledger), ("gate", policy, "--ledger", ledger)):
+        history = bbedge(*command)
+        assert history.code == 0
+        for words in ("2 uses of the gate", "abc", "def", "ship", "stop", "1 PASS", "1 FAIL"):
+            assert words in history.out
+    assert bbedge("gate", "--ledger", ledger, "--json", out).code == 0
+    history = json.loads(out.read_text())
+    assert [use["release"] for use in history["uses"]] == ["ship", "stop"]
+    assert history["head"] == read_ledger(ledger).head
+    assert ledger.read_bytes() == before
+
+
+def test_without_a_shared_budget_the_output_says_what_a_year_means(bbedge, policy, tmp_path):
+    policy.write_text(POLICY.replace('spending = "ledger"\n', ""))
+    scores = write_scores(tmp_path / "a.csv", 1)
+    outcome = bbedge("gate", policy, scores)
+    assert (
+        "Each use of this gate has its own 5 %: of 100 merges in a year, up to 5 may have a wrong verdict"
+        in outcome.out
+    )
+    kept = bbedge("gate", policy, scores, "--ledger", tmp_path / "gate.bbedge")
+    assert "Recorded as use 1." in kept.out
+    assert read_ledger(tmp_path / "gate.bbedge").uses[0].level == 0.05
+
+
+def test_bad_calls_are_refused(bbedge, policy, tmp_path):
+    scores, ledger = write_scores(tmp_path / "a.csv", 1), tmp_path / "gate.bbedge"
+    for command, words in (
+        (("gate", policy, scores), "add --ledger FILE"),
+        (("gate", policy, scores, "--label", "x"), "--label names a use in a ledger"),
+        (("gate", "--ledger", ledger), "no ledger here yet"),
+        (("gate",), "give POLICY.toml"),
+    ):
+        outcome = bbedge(*command)
+        assert outcome.code == 2
+        assert words in outcome.err
+    assert not ledger.exists()
+    assert bbedge("gate", policy, scores, "--ledger", ledger).code == 0
+    policy.write_text(POLICY.replace("0.1", "0.2"))
+    for command in (("gate", policy, scores, "--ledger", ledger), ("gate", policy, "--ledger", ledger)):
+        outcome = bbedge(*command)
+        assert outcome.code == 2
+        assert "not worse by more than 0.1" in outcome.err
+
+
+def command_study(folder: Path) -> Path:
+    (folder / "items.csv").write_text("item,block\n" + "".join(f"q{i},b{i}\n" for i in range(30)))
+    (folder / "policy.toml").write_text(
+        'candidate = "h85"\nbaseline = "h50"\nspending = "ledger"\n[[claims]]\nbetter_by = 0.15\n'
+    )
+    path = folder / "study.toml"
+    path.write_text(
+        'engine = "command"\nbudget = 25\nmodels = ["h85", "h50"]\n'
+        f'command = ["{sys.executable}", "{SERVERS / "harness.py"}", "{{model}}", "{{seed}}", "{{items}}", "{{out}}"]\n'
+        '[benchmark]\nitems = "items.csv"\n[run]\npause = 0.1\nworkers = 2\n',
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_study_that_is_killed_continues_under_the_level_that_it_reserved(bbedge, tmp_path):
+    study, ledger, rules = command_study(tmp_path), tmp_path / "gate.bbedge", tmp_path / "policy.toml"
+    words = ["gate", str(rules), "--until-decided", str(study), "--ledger", str(ledger), "--label", "first"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bbedge", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    while process.poll() is None and not (tmp_path / "study.run").exists():
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (use,) = read_ledger(ledger).uses
+    assert use.report is None
+    done = bbedge(*words)
+    assert done.code in (0, 1), done.err
+    assert "Recorded as use 1 (first)." in done.out
+    (use,) = read_ledger(ledger).uses
+    assert use.report is not None
+    again = bbedge(*words)
+    assert (again.code, again.out.splitlines()[0]) == (done.code, done.out.splitlines()[0])
+    assert "Recorded before, as use 1" in again.out
+
+
+def test_a_verdict_that_was_printed_survives_a_kill_at_any_moment(tmp_path, policy):
+    """Each command is killed as soon as it has printed its first line; the verdict is in the ledger then."""
+    ledger = tmp_path / "gate.bbedge"
+    for seed in range(3):
+        scores = write_scores(tmp_path / f"{seed}.csv", seed, runs=2)
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "bbedge", "gate", policy, scores, "--ledger", ledger],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert said
+        assert len(read_ledger(ledger).uses) == seed + 1
