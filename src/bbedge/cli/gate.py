@@ -15,7 +15,7 @@ from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
 from bbedge.errors import DesignError, DomainError
 from bbedge.files import write_whole
-from bbedge.text import shown_path
+from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -147,7 +147,8 @@ class _Use:
         """Apply it to the scores in files."""
         rules = self.rules
         columns = tuple(dict.fromkeys(name for name in (rules.macro, rules.weights, rules.views) if name is not None))
-        return self._decide(about.table(reading, files, columns))
+        chosen, described = _metrics(rules, reading, about)
+        return self._decide(described.table(chosen, files, columns))
 
     def of_study(self, study: Path) -> tuple[GateReport, Recorded | None]:
         """Run a study until it is decided. Its level is reserved before the first look."""
@@ -180,6 +181,20 @@ class _Use:
             return decide(self.rules, scores), None
         recorded = record(self.ledger, self.rules, scores, label=self.label, use=number)
         return recorded.report, recorded
+
+
+def _metrics(rules: Policy, reading: Reading, about: About) -> tuple[Reading, About]:
+    """How to read the metrics that the policy names; an option that says otherwise is refused."""
+    if rules.metric is not None:
+        if reading.metric not in (None, [], [rules.metric]):
+            raise DomainError(f"{rules.source} names the metric {quoted(rules.metric)}; leave out --metric")
+        reading = replace(reading, metric=[rules.metric])
+    if rules.metric_ranges:
+        if about.metric_range:
+            raise DomainError(f"{rules.source} declares the ranges of metrics; leave out --metric-range")
+        texts = [f"{name}={worst!r}:{best!r}" for name, (worst, best) in rules.metric_ranges.items()]
+        about = replace(about, metric_range=texts)
+    return reading, about
 
 
 def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> None:

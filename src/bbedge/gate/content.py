@@ -20,6 +20,8 @@ def policy_content(policy: Policy) -> dict[str, Any]:
     content = _changed(policy)
     content["claims"] = [_changed(claim) for claim in policy.claims]
     content["candidates"] = list(policy.candidates)
+    if "metric_ranges" in content:
+        content["metric_ranges"] = {name: list(ends) for name, ends in sorted(policy.metric_ranges.items())}
     return content
 
 
@@ -39,4 +41,4 @@ def _changed(record: Policy | Claim) -> dict[str, Any]:
 
 
 def _default(each: Field[Any]) -> object:
-    return each.default if each.default is not MISSING else MISSING
+    return each.default if each.default_factory is MISSING else each.default_factory()

@@ -13,7 +13,7 @@ from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.growth import Forecast, pilot_outlooks
 from bbedge.core.scores import Scores
-from bbedge.core.suite import suite_options
+from bbedge.core.suite import METRIC, suite_options
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.gate.policy import EVERY, Claim, Policy, nearest
@@ -230,7 +230,8 @@ def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
 
 def _weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | None]:
     """The item weights of the headline and of every view."""
-    options = suite_options(scores, macro=policy.macro, weights=policy.weights, views=policy.views)
+    metric = policy.metric if METRIC in scores.columns else None
+    options = suite_options(scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=metric)
     weights: dict[str, tuple[float, ...] | None] = {HEADLINE: options.get("weights")}
     return weights | dict(options.get("views", {}))
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.spending import Spending
+from bbedge.core.suite import METRIC
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.text import listed, quoted
@@ -26,6 +27,8 @@ Budget = Literal["each-run", "ledger"]
 
 EVERY = "*"
 """Stands for every view, or for every model but the baseline."""
+COST = "cost"
+"""What logs call what an answer cost."""
 _KINDS = get_args(ClaimKind)
 
 
@@ -102,6 +105,10 @@ class Policy:
     """The item column of the weights of items."""
     views: str | None = None
     """The item column whose values are the views that claims may name."""
+    metric: str | None = None
+    """The metric of logs that the headline is about, where there are several."""
+    metric_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    """The worst and the best possible value of metrics that are not on the common scale."""
     source: str = field(default="the policy", compare=False)
     """Where it comes from, for messages."""
 
@@ -128,7 +135,26 @@ class Policy:
             raise DesignError(
                 f"{self.source}: a claim names a view; say which item column has them: views = 'category'"
             )
+        if self.views == METRIC and self.metric is None and self.macro != METRIC:
+            raise DesignError(
+                f"{self.source}: views = '{METRIC}' needs the metric that the headline is about: metric = 'NAME', or "
+                f"macro = '{METRIC}' for the mean of all"
+            )
         self._check_contradictions()
+        self._check_costs()
+
+    def _check_costs(self) -> None:
+        """Refuse ``cheaper_by`` for a mean whose best value is not 0: only then is it a part of the baseline's cost."""
+        for claim in self.claims:
+            if claim.kind == "cheaper_by":
+                is_metric = self.views == METRIC and claim.view != HEADLINE
+                name = claim.view if is_metric else self.metric
+                if name is None or self.metric_ranges.get(name, (0.0, 1.0))[1] != 0.0:
+                    raise DesignError(
+                        f"{self.source}: cheaper_by needs a metric whose best value is 0; declare the most that is "
+                        f"possible and 0, for instance [metric_ranges] {name or 'cost'} = [1.0, 0.0]"
+                        + ("" if name else f', and name the metric: metric = "{COST}"')
+                    )
 
     def _check_contradictions(self) -> None:
         """Refuse claims that are there twice, or that differ in what they ask of one mean in one tier."""
@@ -199,6 +225,8 @@ _KEYS = {
     "macro": "macro",
     "weights": "weights",
     "views": "views",
+    "metric": "metric",
+    "metric_ranges": "metric_ranges",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
     "open": get_args(WhenOpen),
@@ -230,6 +258,8 @@ def _typed(key: str, value: Any, source: str) -> Any:  # noqa: ANN401 - values o
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise FormatError(f"{source}: alpha = {value!r} is not a number")
         return float(value)
+    if key == "metric_ranges":
+        return _ranges(value, source)
     if key in ("budget", "shares"):
         if type(value) is not int:
             what = "runs" if key == "budget" else "uses"
@@ -240,6 +270,22 @@ def _typed(key: str, value: Any, source: str) -> Any:  # noqa: ANN401 - values o
     if key in _CHOICES and value not in _CHOICES[key]:
         raise FormatError(f"{source}: {key} = {value!r} is not known; choose one of {', '.join(_CHOICES[key])}")
     return value
+
+
+def _ranges(value: object, source: str) -> dict[str, tuple[float, float]]:
+    ranges: dict[str, tuple[float, float]] = {}
+    for name, ends in (value if isinstance(value, dict) else {"": value}).items():
+        pair = ends if isinstance(ends, list) else []
+        numbers = [float(end) for end in pair if isinstance(end, int | float) and not isinstance(end, bool)]
+        if not name or len(pair) != 2 or len(numbers) != 2 or not math.isfinite(numbers[1] - numbers[0]):
+            raise FormatError(
+                f"{source}: metric_ranges are not pairs of a worst and a best value; write for instance "
+                "[metric_ranges] and cost = [1.0, 0.0]"
+            )
+        if numbers[0] == numbers[1]:
+            raise DomainError(f"{source}: the range of {quoted(name)} has one value; give the worst and the best one")
+        ranges[name] = (numbers[0], numbers[1])
+    return ranges
 
 
 def _texts(values: object, key: str, source: str) -> None:

@@ -220,6 +220,15 @@ def test_what_is_no_ledger_is_refused_and_left_alone(path):
     assert path.read_bytes() == before
 
 
+def test_metrics_and_their_ranges_are_part_of_the_policy(path):
+    policy = replace(SHARED, metric="match", metric_ranges={"tokens": (1000.0, 0.0)})
+    record(path, policy, made(1))
+    assert read_ledger(path).policy == policy
+    assert record(path, policy, made(1)).is_known
+    with pytest.raises(DesignError, match="metric_ranges is"):
+        record(path, replace(policy, metric_ranges={"tokens": (2000.0, 0.0)}), made(2))
+
+
 def test_uses_at_the_same_time_get_numbers_of_their_own(path):
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda seed: record(path, SHARED, made(seed, runs=1)).use.number, range(12)))

@@ -75,6 +75,8 @@ class Sample:
     log, an error is of an unknown kind, and where there is no error either, the scorer gave no number."""
     cached: bool = False
     """Whether the answer was taken from a cache."""
+    usage: Mapping[str, float] = field(default_factory=dict)
+    """What the answer took, by name (tokens, seconds, cost), as far as the log says: metrics only where named."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """What else is known, by name and key: ``{"metadata": {"dialogue_id": 7}}``."""
     label: str | None = None

@@ -15,6 +15,7 @@ from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample,
 from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
 from bbedge.readers.logs.files import Archive, JsonStream
+from bbedge.readers.logs.usage import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
@@ -175,6 +176,7 @@ def _samples(found: Iterator[Any], run: Run, path: str) -> Iterator[Sample]:
             repeat=text(sample.get("epoch")),
             error=message,
             failure=_failure(sample, message),
+            usage=_usage(sample),
             fields={"metadata": mapping(sample.get("metadata"))},
             content=digest(sample.get("input"), sample.get("target")),
         )
@@ -189,6 +191,20 @@ def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None
         return kind_of_error(message)
     limit = text(sample.get("limit")) or text(mapping(sample.get("limit")).get("type"))
     return None if limit is None else "infrastructure" if limit in _TIMED else "unknown"
+
+
+def _usage(sample: Mapping[str, Any]) -> dict[str, float]:
+    """The tokens of all models that the sample used, judges included, and its time with and without waiting."""
+    of_models = mapping(sample.get("model_usage")).values()
+    parts = [amounts({"total": mapping(each).get("total_tokens")}) for each in of_models]
+    known = bool(parts) and all(parts)
+    return amounts(
+        {
+            "tokens": sum(part["total"] for part in parts) if known else None,
+            "seconds": sample.get("total_time"),
+            "working_seconds": sample.get("working_time"),
+        }
+    )
 
 
 def _scores(found: object, place: str) -> dict[str, Value]:

@@ -15,6 +15,7 @@ from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample,
 from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
 from bbedge.readers.logs.files import JsonStream, objects
+from bbedge.readers.logs.usage import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import shown_path
 
@@ -129,8 +130,19 @@ def _samples(rows: _Rows, runs: Mapping[_Key, Run], indices: _Indices, path: str
             error=error,
             failure=None if error is None else _failure(row, error),
             cached=mapping(row.get("response")).get("cached") is True,
+            usage=_usage(row),
             fields={"vars": _variables(row), "metadata": mapping(mapping(row.get("testCase")).get("metadata"))},
         )
+
+
+def _usage(row: Mapping[str, Any]) -> dict[str, float]:
+    """Tokens, seconds and cost; of an answer from a cache nothing is known, because it was not made."""
+    response = mapping(row.get("response"))
+    if response.get("cached") is True:
+        return {}
+    tokens = mapping(response.get("tokenUsage")) or mapping(row.get("tokenUsage"))
+    took = amounts({"tokens": tokens.get("total"), "seconds": row.get("latencyMs"), "cost": row.get("cost")})
+    return {name: value / 1000.0 if name == "seconds" else value for name, value in took.items()}
 
 
 def _error(row: Mapping[str, Any]) -> str | None:

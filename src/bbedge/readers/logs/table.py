@@ -20,6 +20,7 @@ from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.metrics import EveryMetric, check_direction
 from bbedge.readers.logs.registry import open_log
 from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.logs.usage import with_usage
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.tables.columns import Role, names_from_objects
 from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, metric_item
@@ -50,7 +51,7 @@ class LogTable:
         self.path, self.reader, self.choices = path, reader, choices
         self.name = shown_path(path)
         self.blocks = None if blocks in _OWN_BLOCKS else blocks
-        self.log: Log = open_log(reader, path)
+        self.log: Log = with_usage(open_log(reader, path), choices, name=self.name)
         self._unit = score_range == (0.0, 1.0)
         self._passes, self._watch = passes, watch
         self._places = array("Q")
