@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bbedge.cli.board_design import read_text
+from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import JsonOut, say_written, write_json
 from bbedge.cli.views import About
+from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.text import shown_path
+from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.gate import Policy
@@ -27,6 +30,7 @@ def gate(
     *,
     reading: Reading,
     about: Annotated[About, Without("item_column")],
+    copies: CopiesRule = None,
     json_out: JsonOut = None,
     markdown_out: Annotated[
         Path | None,
@@ -67,8 +71,10 @@ def gate(
     from bbedge.gate import gate as decide
 
     rules = read_policy(policy)
-    columns = tuple(dict.fromkeys(name for name in (rules.macro, rules.weights, rules.views) if name is not None))
-    report = decide(rules, about.table(reading, scores, columns))
+    if copies is not None:
+        rules = replace(rules, copies=copies)
+    rules, reading = _with_metric(rules, reading)
+    report = decide(rules, about.table(reading, scores, rules.columns))
     for path, make in ((markdown_out, markdown), (junit_out, junit)):
         if path is not None:
             write_whole(path, make(report))
@@ -77,6 +83,17 @@ def gate(
     say_written(out, report=json_out, summary=markdown_out, JUnit=junit_out)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
+
+
+def _with_metric(rules: Policy, reading: Reading) -> tuple[Policy, Reading]:
+    """The metric of the headline, as the policy or ``--metric`` names it, where it is needed: reading, or weighing."""
+    named = (rules.metric,) if isinstance(rules.metric, str) else rules.metric or ()
+    given = tuple(reading.metric or ())
+    if named and given and named != given:
+        raise DomainError(f"{rules.source}: metric = {quoted(named[0])} is not --metric {shown(given[0])}; drop one")
+    chosen = named or given
+    reading = replace(reading, metric=list(chosen) or None)
+    return replace(rules, metric=chosen if chosen and "metric" in rules.columns else None), reading
 
 
 def read_policy(path: Path) -> Policy:

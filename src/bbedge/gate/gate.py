@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.growth import Forecast, pilot_outlooks
+from bbedge.core.leaderboard import COUNTED
 from bbedge.core.scores import Scores
 from bbedge.core.suite import suite_options
 from bbedge.core.views import HEADLINE
@@ -77,11 +78,10 @@ class Gate:
         self._panels: list[list[Matrix]] = [[] for _ in comparisons]
 
     def _comparison(self, candidate: str, claim: Claim) -> Comparison:
+        _check_range(claim, self._scores.score_range, self._policy.source)
         if claim.kind == "at_least":
             low, high = self._scores.score_range
             floor = (claim.amount - low) / (high - low)
-            if not 0.0 <= floor <= 1.0:
-                raise DomainError(f"at_least = {claim.amount:g} is not in the score range {low:g} to {high:g}")
             return Comparison(candidate=candidate, view=claim.view, baseline=None, floor=floor)
         cheaper = claim.amount if claim.kind == "cheaper_by" else 0.0
         return Comparison(candidate=candidate, view=claim.view, baseline=self._policy.baseline, cheaper=cheaper)
@@ -193,6 +193,9 @@ def gate(policy: Policy, scores: Scores) -> GateReport:
     """
     if scores.stops is not None:
         raise DataError("a gate needs every run of every system that it compares; one was stopped early")
+    scores.check_copies(policy.copies)
+    if policy.copies == "allow" and scores.copies:
+        scores = replace(scores, notes=(*scores.notes, COUNTED))
     made = Gate(policy, scores)
     for panel in scores.values:
         made.update(panel)
@@ -203,6 +206,21 @@ def _verdict(lower: float, upper: float, bar: float) -> Verdict:
     return "PASS" if lower > bar else "FAIL" if upper < bar else "OPEN"
 
 
+def _check_range(claim: Claim, score_range: tuple[float, float], source: str) -> None:
+    """Refuse what is true or false of all scores in the range, whatever the systems do."""
+    low, high = score_range
+    if claim.kind == "at_least" and not low < claim.amount < high:
+        raise DomainError(
+            f"{source}: at_least = {claim.amount:g} is not inside the score range {low:g} to {high:g}; every mean is "
+            f"at least {low:g}, and none can be shown to reach {high:g}"
+        )
+    if claim.kind in ("not_worse_by", "better_by") and not claim.amount < high - low:
+        raise DomainError(
+            f"{source}: {claim.kind} = {claim.amount:g} is not below the width of the score range {low:g} to {high:g}, "
+            "which no difference exceeds; margins are in score units"
+        )
+
+
 def _candidates(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
     """The candidates by name, all of them in the scores."""
     named = policy.candidates
@@ -211,12 +229,16 @@ def _candidates(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
     for name in (*named, *(() if policy.baseline is None else (policy.baseline,))):
         if name not in models:
             raise DesignError(f"{policy.source}: {quoted(name)} is not a model of the scores{nearest(name, models)}")
+    if not named:
+        raise DesignError(f"{policy.source}: the scores have no model but the baseline {quoted(models[0])}")
     return named
 
 
 def _weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | None]:
     """The item weights of the headline and of every view."""
-    options = suite_options(scores, macro=policy.macro, weights=policy.weights, views=policy.views)
+    options = suite_options(
+        scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=policy.metric
+    )
     weights: dict[str, tuple[float, ...] | None] = {HEADLINE: options.get("weights")}
     return weights | dict(options.get("views", {}))
 
@@ -224,10 +246,11 @@ def _weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | No
 def _spread(policy: Policy, views: Sequence[str]) -> list[Claim]:
     """The claims, those about every view as one for each."""
     claims = []
-    for claim in policy.claims:
+    for place, claim in enumerate(policy.claims, 1):
         if claim.view != EVERY and claim.view not in views:
             raise DesignError(
-                f"{policy.source}: {quoted(claim.view)} is not a view of the scores{nearest(claim.view, views)}"
+                f"{policy.source}, claim {place}: {quoted(claim.view)} is not a view of the scores"
+                f"{nearest(claim.view, views)}"
             )
         names = [name for name in views if name != HEADLINE] if claim.view == EVERY else [claim.view]
         claims += [replace(claim, view=name) for name in names]

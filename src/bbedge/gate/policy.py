@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from bbedge.core.kinds import EvidenceKind
+from bbedge.core.checks import check_choice
+from bbedge.core.kinds import Copies, EvidenceKind
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.text import listed, quoted
@@ -46,7 +47,9 @@ class Claim:
     """What its failure does."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.amount, float) and math.isfinite(self.amount)):
+        check_choice("kind of claim", self.kind, _KINDS)
+        check_choice("tier", self.tier, get_args(Tier))
+        if isinstance(self.amount, bool) or not (isinstance(self.amount, int | float) and math.isfinite(self.amount)):
             raise DomainError(f"{self.kind} = {self.amount} is not a number")
         if self.kind in ("not_worse_by", "better_by") and self.amount < 0.0:
             other = "better_by" if self.kind == "not_worse_by" else "not_worse_by"
@@ -99,6 +102,10 @@ class Policy:
     """The item column of the weights of items."""
     views: str | None = None
     """The item column whose values are the views that claims may name."""
+    metric: str | tuple[str, ...] | None = None
+    """Where each metric of an item is an item of its own: the metric that the headline is about."""
+    copies: Copies = "refuse"
+    """Whether runs that repeat earlier ones score by score count."""
     source: str = field(default="the policy", compare=False)
     """Where it comes from, for messages."""
 
@@ -123,8 +130,13 @@ class Policy:
             )
         self._check_contradictions()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The item columns that it needs."""
+        return tuple(dict.fromkeys(name for name in (self.macro, self.weights, self.views) if name is not None))
+
     def _check_contradictions(self) -> None:
-        """Refuse claims that are there twice, or that differ in what they ask of one mean in one tier."""
+        """Refuse claims that are there twice, that differ in what they ask of one mean, or that have no effect."""
         seen: dict[tuple[object, ...], Claim] = {}
         for claim in self.claims:
             key = (claim.kind, claim.view, claim.tier)
@@ -134,6 +146,16 @@ class Policy:
                     f"({seen[key].amount:g} and {claim.amount:g}); keep one"
                 )
             seen[key] = claim
+        for claim in self.claims:
+            general = seen.get((claim.kind, EVERY, claim.tier))
+            if general is None or claim.view in (EVERY, HEADLINE):
+                continue
+            stricter = claim.amount < general.amount if claim.kind == "not_worse_by" else claim.amount > general.amount
+            if not stricter:
+                raise DesignError(
+                    f"{self.source}: {claim.kind} = {claim.amount:g} in {quoted(claim.view)} has no effect, because "
+                    f"{claim.kind} = {general.amount:g} in every view asks for as much; remove one of them"
+                )
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "the policy") -> Policy:
@@ -180,12 +202,15 @@ _KEYS = {
     "macro": "macro",
     "weights": "weights",
     "views": "views",
+    "metric": "metric",
+    "copies": "copies",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
     "open": get_args(WhenOpen),
     "spending": get_args(Budget),
     "evidence": get_args(EvidenceKind),
     "tier": get_args(Tier),
+    "copies": get_args(Copies),
 }
 
 

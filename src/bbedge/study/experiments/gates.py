@@ -51,9 +51,7 @@ def mcnemar(panels: Array, margin: float, alpha: float) -> Verdicts:
 
     **Repeated looks:** not covered.
     """
-    gained, lost = (
-        np.cumsum((panels[:, one] > panels[:, other]).sum(axis=1)) for one, other in ((0, 1), (1, 0))
-    )
+    gained, lost = (np.cumsum((panels[:, one] > panels[:, other]).sum(axis=1)) for one, other in ((0, 1), (1, 0)))
     p = np.minimum(1.0, 2.0 * bdtr(np.minimum(gained, lost), gained + lost, 0.5))
     return np.where((p < alpha) & (lost > gained), -1, 1)
 
@@ -191,7 +189,7 @@ STUDY = Study(
     notes=(
         "At the margin exactly neither PASS nor FAIL is right, so that a gate that always says one of them is always "
         "wrong there. A gate that may say OPEN is not.",
-        "McNemar's test asks whether the systems differ at all: where the new system is worse by 0.01, which the policy "
-        "allows, more runs only make it more likely to stop the release.",
+        "McNemar's test asks whether the systems differ at all: where the new system is worse by 0.01, which the "
+        "policy allows, more runs only make it more likely to stop the release.",
     ),
 )
