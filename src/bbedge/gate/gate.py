@@ -75,7 +75,7 @@ class Gate:
         self._comparisons = comparisons
         self._evidence = [Evidence(self._design(each, len(comparisons))) for each in comparisons]
         self._looks: list[list[LookResult]] = [[] for _ in self._claims]
-        self._panels: list[list[Matrix]] = [[] for _ in comparisons]
+        self._panels: list[Matrix] = []
 
     def _comparison(self, candidate: str, claim: Claim) -> Comparison:
         _check_range(claim, self._scores.score_range, self._policy.source)
@@ -102,11 +102,9 @@ class Gate:
 
     def update(self, panel: Matrix) -> None:
         """Take in the next run: one row per model of the scores, one column per item."""
-        models = self._scores.models
-        for comparison, evidence, seen in zip(self._comparisons, self._evidence, self._panels, strict=True):
-            pair = np.stack([panel[models.index(comparison.candidate)], comparison.reference(panel, models)])
-            evidence.update(pair)
-            seen.append(pair)
+        for comparison, evidence in zip(self._comparisons, self._evidence, strict=True):
+            evidence.update(self._pair(comparison, panel))
+        self._panels.append(panel)
         bounds = [evidence.lower_bounds() for evidence in self._evidence]
         for (_, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True):
             lower, upper = float(bounds[place][0, 1]), -float(bounds[place][1, 0])
@@ -119,6 +117,11 @@ class Gate:
                     upper=upper * width,
                 )
             )
+
+    def _pair(self, comparison: Comparison, panel: Matrix) -> Matrix:
+        """The scores of the candidate and those that it is compared with."""
+        models = self._scores.models
+        return np.stack([panel[models.index(comparison.candidate)], comparison.reference(panel, models)])
 
     @property
     def _width(self) -> float:
@@ -170,7 +173,8 @@ class Gate:
         return found if decided is not None else replace(found, outlook=self._outlook(found, design, place))
 
     def _outlook(self, result: ClaimResult, design: Design, place: int) -> Outlook:
-        panels = np.nan_to_num(np.stack(self._panels[place]), nan=0.5)
+        pairs = [self._pair(self._comparisons[place], panel) for panel in self._panels]
+        panels = np.nan_to_num(np.stack(pairs), nan=0.5)
         forecast = Forecast(design=design, outlook=pilot_outlooks(panels, design)[0])
         done = len(panels)
         resolvable = forecast.smallest_gap(done, power=_POWER)
