@@ -93,7 +93,7 @@ class CommandEngine:
                         job = left.pop()
                         report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
                         waiting.add(pool.submit(self._call, replicate, job, seeds(job, 0)))
-                    # Polars has system calls restarted after a signal, so that a wait without an end would not notice one.
+                    # Polars has system calls restarted after a signal: a wait without an end would not notice one.
                     done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
                     for future in done:
                         report(future.result())
