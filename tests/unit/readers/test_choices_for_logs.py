@@ -226,9 +226,13 @@ def test_a_text_that_changed_between_runs_is_noticed(tmp_path):
     assert "2.eval: sample 2" in note.text
 
 
-def test_a_document_that_changed_is_told_where_cells_are_missing(tmp_path):
+def test_a_document_that_changed_between_runs_of_one_model_is_named_where_cells_are_missing(tmp_path):
     one = lm_eval_run(tmp_path / "1", rows=[lm_eval_row(0), lm_eval_row(1)])
-    two = lm_eval_run(tmp_path / "2", rows=[lm_eval_row(0), lm_eval_row(1, doc={"question": "new"})], model="n")
+    two = lm_eval_run(
+        tmp_path / "2",
+        rows=[lm_eval_row(0), lm_eval_row(1, doc={"question": "new"})],
+        time="2026-01-02T00-00-00.000001",
+    )
     message = refusal(one, two)
     assert "2 of 6 cells" in message
     assert "1 item with another text in some runs than in others: 't/1'" in message

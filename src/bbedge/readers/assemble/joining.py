@@ -17,6 +17,7 @@ from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabular
 from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
+from bbedge.readers.logs.contents import check_same_questions
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
@@ -93,6 +94,8 @@ def join_rows(
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
     check_copies(passes)
+    if watch.changed:
+        check_same_questions((each for log in logs for each in log.asked()), watch.changed)
     if scales is not None:
         scales.check_used()
     check_headline(coder, choices.metrics)

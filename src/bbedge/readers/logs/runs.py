@@ -127,6 +127,8 @@ class Watch:
     """The place of the first of them."""
     filtered: Counter[str] = field(default_factory=Counter)
     """Rows left out because they were scored under another filter."""
+    stated: dict[str, list[Note]] = field(default_factory=dict)
+    """By path: where the samples differ from what their log states."""
     _contents: dict[str, str] = field(default_factory=dict)
     _prompts: dict[tuple[str, str], str] = field(default_factory=dict)
     _changed: dict[str, str] = field(default_factory=dict)
@@ -149,6 +151,11 @@ class Watch:
             if known != sample.prompt:
                 self._varying.setdefault(model, set()).add(sample.item)
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """What the logs call the items that have several texts."""
+        return frozenset(self._changed)
+
     def notes(self) -> Iterator[Note]:
         """What was noticed."""
         if self._changed:
@@ -170,6 +177,8 @@ class Watch:
                 "when few-shot examples are drawn for each run. Such runs are replicates only if that draw is part of "
                 "what is evaluated.",
             )
+        for of_log in self.stated.values():
+            yield from of_log
         for name, count in self.filtered.items():
             yield Note(kind="log", text=f"Left out: {counted(count, 'row')} scored as {quoted(name)}.")
 
@@ -228,6 +237,7 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
                     text=f"Runs of {quoted(model)}{_on(task)} differ in {name}: {listed(values)}. If these are "
                     "different systems, name them apart with --model-name PATTERN=NAME.",
                 )
+    yield from _graded(by_model)
     everything = [each for runs in by_model.values() for each in runs]
     for task in sorted({each.run.task for each in everything}):
         of_task = [each for each in everything if each.run.task == task]
@@ -237,6 +247,20 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
                 text=f"Runs{_on(task)} differ in {name}: {listed(values)}. Models can only be compared, and runs are "
                 "only replicates, under one protocol.",
             )
+
+
+def _graded(by_model: Mapping[str, Sequence[Pass]]) -> Iterator[Note]:
+    judged = [model for model, runs in by_model.items() if any(each.run.model in each.run.graders for each in runs)]
+    if judged:
+        who = f"{quoted(judged[0])} graded its own answers" if len(judged) == 1 else "Each model graded its own answers"
+        if 1 < len(judged) < len(by_model):
+            who = f"{listed(judged)} graded their own answers"
+        yield Note(
+            kind="protocol",
+            subject=tuple(judged),
+            text=f"{who}. Scores by different graders cannot be compared, and models tend to favour themselves: grade "
+            "all models with one other model, in Inspect with --model-role grader=MODEL.",
+        )
 
 
 def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
 from bbedge.readers.incomplete import ERROR_KINDS
+from bbedge.readers.logs.aggregates import Tally
+from bbedge.readers.logs.contents import Asked
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.metrics import EveryMetric, check_direction
@@ -95,7 +97,9 @@ class LogTable:
         self._places = array("Q")
         self._failed, self._kinds = array("Q"), array("B")
         columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
+        tally = Tally()
         for sample in self.log.samples():
+            tally.add(sample)
             if not self._counts(sample):
                 continue
             self._watch.add(sample, self._model(sample.run), self._at)
@@ -109,10 +113,21 @@ class LogTable:
             if len(columns["item"]) >= _ROWS:
                 yield self._frame(columns)
                 columns = {role: [] for role in roles}
+        self._watch.stated[self.path] = list(tally.check(self.log, self.path, self._read_metrics()))
         if columns["item"]:
             yield self._frame(columns)
         elif not self._places:
             raise self._no_samples()
+
+    def asked(self) -> Iterator[Asked]:
+        """The questions of the samples, for comparing them with those of other logs."""
+        for sample in self.log.samples():
+            yield Asked(path=self.path, model=self._model(sample.run), place=self._at(sample), sample=sample)
+
+    def _read_metrics(self) -> tuple[str, ...]:
+        if self._every is not None:
+            return self._every.names()
+        return () if self._metric is None else (self._metric,)
 
     def place(self, row: int) -> str:
         """Where row ``row`` (from 0) stands."""
