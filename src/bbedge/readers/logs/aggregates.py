@@ -66,12 +66,15 @@ class Tally:
 
     def _check_count(self, stated: Stated, key: _Key, path: str) -> None:
         found = self._samples.get(key, 0)
-        if stated.count is None or found == stated.count:
+        expected = found if stated.count is None else stated.count
+        if stated.least is not None and found < stated.least:
+            expected = stated.least
+        if found == expected:
             return
         said = "itself" if stated.where == path else shown_path(stated.where)
         under = f" under the filter {quoted(key[1])}" if key[1] is not None else ""
         raise DataError(
-            f"{shown_path(path)}: {counted(found, 'sample')}{under}, but {said} states {stated.count:,}: the log is "
+            f"{shown_path(path)}: {counted(found, 'sample')}{under}, but {said} states {expected:,}: the log is "
             "not complete, or not the one that the numbers were made from; restore the whole log, or repeat the run"
         )
 

@@ -105,6 +105,8 @@ class Stated:
     """The mean over all samples that have a number for the metric."""
     count: int | None = None
     """How many samples there are, scored or not."""
+    least: int | None = None
+    """How many samples there are at least, where only those that did not fail are counted."""
     run: Run | None = None
     """The run that it is about; None if it is about all runs of the log."""
     filter: str | None = None
