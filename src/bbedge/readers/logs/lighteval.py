@@ -193,7 +193,7 @@ def _old_samples(path: str, run: Run) -> Iterator[Sample]:
     for rows in file.slices(columns, _ROWS):
         for row in rows.iter_rows(named=True):
             place += 1
-            question = next((found for name in _OLD_QUESTION if (found := text(row.get(name)))), "")
+            question = next(filter(None, (text(row.get(name)) for name in _OLD_QUESTION)), "")
             choices = row.get("choices")
             words = [text(each) for each in (choices if isinstance(choices, list) else [])]
             item = question_digest(question, *words)
