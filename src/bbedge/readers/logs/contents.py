@@ -64,8 +64,11 @@ class _Texts:
     """For every model its texts."""
     items: set[str] = field(default_factory=set)
     """The names of the items here."""
+    as_sent: bool = True
+    """Whether the texts are what was sent, which may be worded otherwise for some models."""
 
     def add(self, asked: Asked, content: str) -> None:
+        self.as_sent = self.as_sent and asked.sample.as_sent
         self.files.setdefault(content, {}).setdefault(asked.path, asked.place)
         self.models.setdefault(asked.model, set()).add(content)
         self.items.add(asked.sample.item)
@@ -96,10 +99,13 @@ def check_same_questions(asked: Iterable[Asked], changed: Collection[str]) -> No
     texts: dict[str, _Texts] = {}
     holders: dict[str, set[str]] = {}
     files: dict[str, set[str]] = {}
+    same: set[str] = set()
     for each in asked:
         sample = each.sample
         label = sample.label or sample.item
         files.setdefault(sample.run.task, set()).add(each.path)
+        if label not in changed and sample.content is not None:
+            same.add(each.path)
         if label in changed and sample.content is not None:
             texts.setdefault(label, _Texts()).add(each, sample.content)
             if sample.label is not None:
@@ -108,7 +114,11 @@ def check_same_questions(asked: Iterable[Asked], changed: Collection[str]) -> No
     other = {
         label: found
         for label, found in texts.items()
-        if found.differ() and not found.is_drawn() and not _reordered(found, holders, tasks)
+        if found.differ()
+        and not found.is_drawn()
+        and not _reordered(found, holders, tasks)
+        # A model that is sent every question in other words has a wrapper; one that is sent some has other questions.
+        and not (found.as_sent and same.isdisjoint(found.odd_files()))
     }
     if other:
         raise _refusal(other)

@@ -84,6 +84,8 @@ class Sample:
     content: str | None = None
     """A hash of the question, to see whether it changed between runs. What may differ although the question is the
     same, such as drawn examples or the order of choices, must not enter it."""
+    as_sent: bool = False
+    """Whether the content is a hash of what was sent, which a wrapper of a model may change in every question."""
     prompt: str | None = None
     """A hash of all that was sent, to see whether the examples in it changed between runs."""
 
