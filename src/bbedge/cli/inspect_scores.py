@@ -13,7 +13,7 @@ import typer
 from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
 from bbedge.readers.incomplete import ERROR_KINDS
-from bbedge.text import counted, shown
+from bbedge.text import counted, listed, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -198,6 +198,10 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "items": len(scores.items) if scores is not None else None,
         "blocks": len(set(scores.blocks)) if scores is not None else None,
         "replicates": list(scores.replicates) if scores is not None else None,
+        "differing": [
+            {"model": each.model, "task": each.task, "field": each.field, "values": list(each.values)}
+            for each in found.differing
+        ],
         "refused": _refused(found),
         "suspicious": _suspicions(found),
         "command": command,
@@ -271,15 +275,39 @@ def _suspicions(found: Survey) -> list[str]:
     constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
     if constant:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")
+    notes += _same_names(found)
     if found.scores is not None:
         notes += [note.text for note in found.scores.notes]
     return notes
+
+
+def _same_names(found: Survey) -> list[str]:
+    """What to do about logs of one model that were made with different arguments."""
+    option = _model_from(found)
+    return [
+        f"Logs of {shown(each.model)!r} differ in {shown(each.field)}: {listed(each.values)}. They are read as "
+        f"replicates of one model. If these are different systems, name them apart with --model-from {option}."
+        for each in found.differing
+    ]
+
+
+def _model_from(found: Survey) -> str | None:
+    """The fields that name apart what the logs call by one name, as an option; None if nothing differs."""
+    if not found.differing:
+        return None
+    fields = "+".join(dict.fromkeys(each.field for each in found.differing))
+    several = len({model for file in found.files for model in file.models}) > 1
+    return shlex.quote(f"model+{fields}" if several else fields)
 
 
 def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
     """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
     options = list(given)
     command = "inspect-scores"
+    fields = _model_from(found)
+    if found.scores is not None and fields is not None and len(found.scores.models) == 1:
+        # As it is there is nothing to compare; what the arguments name apart may be.
+        return " ".join(["bbedge", command, *map(shlex.quote, (*sources, *options)), "--model-from", fields])
     if found.scores is not None:
         command = "certify" if len(found.scores.models) > 1 else "diagnose"
     elif found.remedy is not None:

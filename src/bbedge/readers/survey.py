@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from bbedge.core.scores import Scores
     from bbedge.readers.assemble.refusal import MissingOf
-    from bbedge.readers.logs.contract import Sample
+    from bbedge.readers.logs.contract import Run, Sample
+    from bbedge.readers.logs.naming import Differing
     from bbedge.readers.sources import Source
 
 # Fields of samples that are looked at, and values of each that are counted; more are prompts, not blocks.
@@ -105,6 +106,8 @@ class Survey:
     """What ``incomplete`` would have to be, if they cannot because cells are missing."""
     missing: tuple[MissingOf, ...]
     """The missing scores by model, if they cannot because of these."""
+    differing: tuple[Differing, ...]
+    """Arguments in which logs of one model differ, if no field was chosen to name models."""
 
     @property
     def refused(self) -> str:
@@ -139,6 +142,7 @@ class _Count:
     errors: int = 0
     first_error: str = ""
     cached: int = 0
+    runs: list[Run] = field(default_factory=list)
 
     def add(self, sample: Sample, path: str) -> None:
         from bbedge.readers.logs.fields import field_paths
@@ -220,7 +224,16 @@ def survey(
         to_choose=to_choose,
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
+        differing=() if chosen.model_from is not None else _differing(count.runs),
     )
+
+
+def _differing(runs: Sequence[Run]) -> tuple[Differing, ...]:
+    if not runs:
+        return ()
+    from bbedge.readers.logs.naming import differing_arguments
+
+    return differing_arguments(runs)
 
 
 def _item_columns(
@@ -251,6 +264,7 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
             repeats=1,
             errors=0,
         )
+    from bbedge.readers.logs.naming import model_in
     from bbedge.readers.logs.registry import open_log
 
     log = open_log(source.reader, source.path)
@@ -259,7 +273,8 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
         samples += 1
         repeats.add(sample.repeat)
         count.add(sample, source.path)
-    models = (choices.model_of(source.path, run.model) for run in log.runs)
+    count.runs += log.runs
+    models = (model_in(source.path, run, choices) for run in log.runs)
     return FileFacts(
         path=source.path,
         kind=source.kind,

@@ -18,6 +18,7 @@ from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
 from bbedge.readers.logs.contents import check_same_questions
+from bbedge.readers.logs.naming import check_apart
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
@@ -94,6 +95,7 @@ def join_rows(
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
     check_copies(passes)
+    check_apart(passes, choices)
     if watch.changed:
         check_same_questions((each for log in logs for each in log.asked()), watch.changed)
     if scales is not None:

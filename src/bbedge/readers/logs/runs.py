@@ -41,12 +41,12 @@ class PassBook:
 
     passes: list[Pass] = field(default_factory=list)
     """The passes in the order in which they were met."""
-    _codes: dict[tuple[str, int, str | None, str | None], str] = field(default_factory=dict)
+    _codes: dict[tuple[str, str, int, str | None, str | None], str] = field(default_factory=dict)
 
     def code(self, model: str, path: str, run: Run, repeat: str | None, label: str | None) -> str:
         """The code of a pass."""
         # A run is one object for as long as its log is open.
-        key = (path, id(run), repeat, label)
+        key = (model, path, id(run), repeat, label)
         code = self._codes.get(key)
         if code is None:
             code = self._codes[key] = f"pass {len(self.passes)}"
@@ -215,7 +215,8 @@ def check_copies(passes: PassBook) -> None:
             if not each.run.identity:
                 continue
             first = seen.setdefault(each.run.identity, each)
-            if first is not each:
+            # Of a run whose samples name several models there is a pass for each of them.
+            if first.run is not each.run:
                 raise DataError(
                     f"{shown_path(each.path)}: the same run of {quoted(model)} as in {shown_path(first.path)} "
                     f"({shown(each.run.identity)}); a run counts once: leave one of them out"

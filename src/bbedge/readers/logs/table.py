@@ -20,6 +20,7 @@ from bbedge.readers.logs.contents import Asked
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.metrics import EveryMetric, check_direction
+from bbedge.readers.logs.naming import check_found, model_in
 from bbedge.readers.logs.registry import open_log
 from bbedge.readers.logs.runs import PassBook, Watch
 from bbedge.readers.scales import MetricScales
@@ -102,7 +103,7 @@ class LogTable:
             tally.add(sample)
             if not self._counts(sample):
                 continue
-            self._watch.add(sample, self._model(sample.run), self._at)
+            self._watch.add(sample, self._model(sample), self._at)
             for row in self._rows(sample):
                 self._places.append(sample.place)
                 for role, values in columns.items():
@@ -122,7 +123,7 @@ class LogTable:
     def asked(self) -> Iterator[Asked]:
         """The questions of the samples, for comparing them with those of other logs."""
         for sample in self.log.samples():
-            yield Asked(path=self.path, model=self._model(sample.run), place=self._at(sample), sample=sample)
+            yield Asked(path=self.path, model=self._model(sample), place=self._at(sample), sample=sample)
 
     def _read_metrics(self) -> tuple[str, ...]:
         if self._every is not None:
@@ -155,7 +156,7 @@ class LogTable:
 
     def _rows(self, sample: Sample) -> Iterator[dict[Role, str | float | None]]:
         """The row of a sample, or a row for each of its metrics."""
-        model = self._model(sample.run)
+        model = self._model(sample)
         row: dict[Role, str | float | None] = {
             "model": model,
             "item": sample.item,
@@ -269,19 +270,16 @@ class LogTable:
         check_direction(metric, sample.run, self._scales, name=self.name)
         return metric
 
-    def _model(self, run: Run) -> str:
-        model = self._models.get(id(run))
+    def _model(self, sample: Sample) -> str:
+        model = self._models.get(id(sample.run))
         if model is None:
-            model = self.choices.model_of(self.path, run.model)
-            if model is None:
-                raise FormatError(
-                    f"{self.name}: the log does not name its model; say it with ",
-                    Choice("model_names", (Blank("NAME"),)),
-                    ", or with ",
-                    Choice("model_names", (Blank("PATTERN=NAME"),)),
-                    " for files that fit a pattern",
-                )
-            self._models[id(run)] = model
+            model = model_in(self.path, sample.run, self.choices)
+            if model is not None:
+                self._models[id(sample.run)] = model
+            else:
+                # Only the sample may know, and the next one may know another.
+                found = model_in(self.path, sample.run, self.choices, sample)
+                model = check_found(found, self.path, sample.run, self.choices)
         return model
 
     def _replicate(self, sample: Sample, model: str) -> str:
