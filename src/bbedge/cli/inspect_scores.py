@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from operator import itemgetter
@@ -25,6 +26,10 @@ UNCLEAR = 3
 
 _MOST_FIELDS, _MOST_FILES, _MOST_METRICS, _MOST_CATEGORIES = 12, 20, 40, 50
 _WIDTH = 72
+_BOOKKEEPING = re.compile(
+    r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
+    r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
+)
 _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 
@@ -327,7 +332,7 @@ def _metrics(found: Survey) -> list[str]:
         return []
     chosen: list[MetricFacts] = []
     open_tasks = {task for metric in found.metrics for task in metric.tasks}
-    for metric in sorted(_ranked(found), key=lambda each: -len(each.tasks)):
+    for metric in sorted(_ranked(found), key=lambda each: (_is_bookkeeping(each.name), -len(each.tasks))):
         if metric.on_unit_scale and not metric.lower_is_better and open_tasks.issuperset(metric.tasks):
             chosen.append(metric)
             open_tasks.difference_update(metric.tasks)
@@ -341,12 +346,16 @@ def _filters(found: Survey) -> list[str]:
 
 
 def _ranked(found: Survey) -> list[MetricFacts]:
-    # Names such as num_prompt_tokens are on the unit scale only by accident.
-    def key(metric: MetricFacts) -> tuple[bool, bool, bool]:
+    def key(metric: MetricFacts) -> tuple[bool, bool, bool, bool]:
         varied = metric.low < metric.high
-        return metric.lower_is_better, not metric.on_unit_scale, not varied
+        return metric.lower_is_better, not metric.on_unit_scale, _is_bookkeeping(metric.name), not varied
 
     return sorted(found.metrics, key=key)
+
+
+def _is_bookkeeping(name: str) -> bool:
+    """Whether a metric counts or times something, and is on the unit scale only by accident: num_prompt_tokens."""
+    return _BOOKKEEPING.search(name) is not None
 
 
 def _tasks(tasks: Sequence[str]) -> str:

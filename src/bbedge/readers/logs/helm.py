@@ -21,7 +21,8 @@ from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
 _SAMPLES, _SPEC, _SUMMARY = "per_instance_stats.json", "run_spec.json", "stats.json"
-_BESIDE = frozenset([_SPEC, "scenario.json", "scenario_state.json", _SUMMARY, "instances.json"])
+_INSTANCE_FILE = "instances.json"
+_BESIDE = frozenset([_SPEC, "scenario.json", "scenario_state.json", _SUMMARY, _INSTANCE_FILE])
 _USUAL_SPLIT = "test"
 _UNPERTURBED = "unperturbed"
 _INSTANCES = "num_instances"
@@ -29,7 +30,7 @@ _MODEL = re.compile(r"(?<=[:,])model(?:_deployment)?=[^,]*,?")
 
 
 class Helm:
-    """Reads statistics of HELM since 0.2."""
+    """Reads statistics of HELM since 0.1."""
 
     name = "helm"
     title = "HELM"
@@ -52,16 +53,16 @@ class Helm:
                 f"{shown_path(path)}: a summary of HELM without {_SAMPLES}; copy the whole folder of the "
                 "run, or leave it out"
             )
-        spec, summary, instances = folder / _SPEC, folder / _SUMMARY, folder / "instances.json"
+        spec, summary = folder / _SPEC, folder / _SUMMARY
         found = spec.is_file()
         run = _run(document(str(spec)) if found else {})
         notes = () if found else (f"{shown_path(path)} has no run_spec.json beside it, which would name the model.",)
-        questions = _questions(str(instances)) if instances.is_file() else {}
+        questions = dict(_questions(folder))
         return Log(
             runs=(run,),
             samples=lambda: _samples(path, run, questions),
             usual_filter=_usual_filter(path),
-            beside=tuple(str(each) for each in (spec, summary, instances) if each.is_file()),
+            beside=tuple(str(each) for each in (spec, summary, folder / _INSTANCE_FILE) if each.is_file()),
             notes=notes,
             stated=lambda: _stated(str(summary), run) if summary.is_file() else (),
         )
@@ -142,22 +143,30 @@ def _usual_filter(path: str) -> str | None:
     return _filter(next(iter(splits)), None) if len(splits) == 1 else None
 
 
-def _questions(path: str) -> dict[str, str]:
-    """A hash of every instance's question by its name; none if the file is not as expected."""
-    found: dict[str, str] = {}
-    with opened(path) as file:
-        for instance in JsonStream(file, shown_path(path)).elements():
-            described = mapping(instance)
-            name = text(described.get("id"))
-            if name is None or described.get("perturbation"):
-                continue
+def _questions(folder: Path) -> Iterator[tuple[str, str]]:
+    """The name of every instance with a hash of its question, from the file of the instances or of the requests."""
+    for described in _instances(folder):
+        name = text(described.get("id"))
+        if name is not None and not described.get("perturbation"):
             references = described.get("references")
             outputs = [
                 text(mapping(mapping(each).get("output")).get("text"))
                 for each in (references if isinstance(references, list) else [])
             ]
-            found[name] = question_digest(text(mapping(described.get("input")).get("text")), *outputs)
-    return found
+            yield name, question_digest(text(mapping(described.get("input")).get("text")), *outputs)
+
+
+def _instances(folder: Path) -> Iterator[dict[str, Any]]:
+    instances, state = folder / _INSTANCE_FILE, folder / "scenario_state.json"
+    if instances.is_file():
+        with opened(str(instances)) as file:
+            yield from map(mapping, JsonStream(file, shown_path(str(instances))).elements())
+    elif state.is_file():
+        with opened(str(state)) as file:
+            stream = JsonStream(file, shown_path(str(state)))
+            for key in stream.entries():
+                if key == "request_states" and stream.opens() == "[":
+                    yield from (mapping(mapping(request).get("instance")) for request in stream.elements())
 
 
 def _stated(path: str, run: Run) -> Iterator[Stated]:

@@ -24,6 +24,7 @@ from bbedge.text import quoted, shown_path
 _LETTERS: Mapping[str, Value] = {"C": True, "I": False, "P": 0.5, "N": 0.0}
 # Limits that say something about the machinery; others, on tokens or messages, are about what the model did.
 _TIMED = ("time", "working", "operator")
+_WHOLE = frozenset(["status", "eval", "plan", "results"])
 _HEADER = ("version", "status", "eval", "plan", "results", "error", "invalidated")
 
 
@@ -78,11 +79,10 @@ def _json_header(path: str) -> dict[str, Any]:
     with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
-            if key == "samples":
+            if key == "samples" and header.keys() >= _WHOLE:
                 break
-            value = stream.value()
             if key in _HEADER:
-                header[key] = value
+                header[key] = stream.value()
     return _checked(header, path)
 
 

@@ -29,7 +29,7 @@ _ROWS = 4096
 
 
 class Lighteval:
-    """Reads details of lighteval since 0.3."""
+    """Reads details of lighteval since 0.6."""
 
     name = "lighteval"
     title = "lighteval"

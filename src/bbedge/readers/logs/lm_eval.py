@@ -126,7 +126,8 @@ def _samples(path: str, run: Run, filters: set[str | None]) -> Iterator[Sample]:
         if "doc_id" not in row or "doc" not in row:
             where = f"{shown_path(path)}: sample {line}" if array else f"{shown_path(path)}:{line}"
             raise FormatError(f"{where}: no doc_id and doc in this row; expected a sample of lm_eval")
-        content = text(row.get("doc_hash")) or digest(row["doc"])
+        hashed = text(row.get("doc_hash"))
+        content = hashed or digest(row["doc"])
         chosen = text(row.get("filter"))
         filters.add(chosen)
         # Two documents with the same content are two items: the second gets a number.
@@ -141,7 +142,8 @@ def _samples(path: str, run: Run, filters: set[str | None]) -> Iterator[Sample]:
             filter=chosen,
             failure=None if _answered(row.get("resps")) else "unknown",
             fields={"doc": row["doc"]},
-            label=f"{prefix}{text(row['doc_id'])}",
+            # Hashes of the tool and of this reader are not compared with each other.
+            label=f"{prefix}{'' if hashed else 'document '}{text(row['doc_id'])}",
             content=content,
             prompt=text(row.get("prompt_hash")),
         )

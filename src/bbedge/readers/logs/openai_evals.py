@@ -30,13 +30,13 @@ class OpenAiEvals:
 
     def open(self, path: str) -> Log:
         """Open a log and read its specification."""
-        _, first = next(objects(path), (1, {}))
-        if not isinstance(first.get("spec"), dict):
+        spec = next((row["spec"] for _, row in objects(path) if isinstance(row.get("spec"), dict)), None)
+        if spec is None:
             raise FormatError(
                 f"{shown_path(path)}:1: no spec in the first line, so that model and run are not known; expected a log "
                 "of oaieval"
             )
-        run = _run(first["spec"])
+        run = _run(spec)
         report: dict[str, Any] = {}
         return Log(
             runs=(run,),
@@ -86,7 +86,7 @@ def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
     places: dict[str, int] = {}
     errors: dict[str, str] = {}
     asked: dict[str, str] = {}
-    sent: dict[str, str] = {}
+    sent: dict[str, tuple[float, str]] = {}
     for line, row in objects(path):
         name = text(row.get("sample_id"))
         if name is None:
@@ -102,8 +102,9 @@ def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
         else:
             if kind == "raw_sample":
                 asked[name] = digest(data)
-            if kind == "sampling" and name not in sent:
-                sent[name] = digest(data.get("prompt"))
+            if kind == "sampling":
+                first = (float(number(row.get("event_id")) or 0), digest(data.get("prompt")))
+                sent[name] = min(first, sent.get(name, first))
             if kind == "error":
                 errors[name] = text(data.get("message")) or text(data.get("type")) or "error"
             continue
@@ -125,6 +126,6 @@ def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
             error=error,
             # A sample without a score is one whose events are not all there.
             failure="unknown" if error is None else kind_of_error(error),
-            content=asked.get(name) or sent.get(name),
+            content=asked[name] if name in asked else sent[name][1] if name in sent else None,
             as_sent=name not in asked,
         )

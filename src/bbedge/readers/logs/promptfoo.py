@@ -113,6 +113,8 @@ class _Plan:
     """The repetitions of every test by a contestant, in order."""
     variants: dict[str, set[str]] = field(default_factory=dict)
     """The tests that share variables and assertions."""
+    described: dict[str, set[str]] = field(default_factory=dict)
+    """The tests that share a description."""
     counted: bool = True
     """Whether the rows have the number of their test, as they do since October 2024."""
 
@@ -120,6 +122,11 @@ class _Plan:
         """The name of the item: from variables and assertions, and from the rest of the test if these are shared."""
         plain, rest = _test(row)
         return plain if len(self.variants[plain]) == 1 else digest(plain, rest)
+
+    def label(self, row: Mapping[str, Any]) -> str | None:
+        """The description of the test, if no other test has it."""
+        name = _description(row)
+        return name if name is not None and len(self.described[name]) == 1 else None
 
     def repeat(self, key: _Key, row: Mapping[str, Any], place: int) -> str:
         """Which repetition a row is."""
@@ -152,6 +159,9 @@ def _plan(rows: _Rows, path: str) -> _Plan:
             )
         plain, rest = _test(row)
         plan.variants.setdefault(plain, set()).add(rest)
+        name = _description(row)
+        if name is not None:
+            plan.described.setdefault(name, set()).add(plain)
         plan.indices.setdefault((key, plain, rest), []).append(_index(row, place))
         plan.counted = plan.counted and isinstance(row.get("testIdx"), int)
     if not plan.contestants:
@@ -201,6 +211,8 @@ def _samples(rows: _Rows, runs: Mapping[_Key, Run], plan: _Plan, path: str) -> I
         yield Sample(
             run=runs[key],
             item=plan.item(row),
+            label=plan.label(row),
+            content=_test(row)[0],
             scores=_scores(row),
             place=place,
             repeat=plan.repeat(key, row, place),
@@ -237,6 +249,10 @@ def _failure(row: Mapping[str, Any], error: str) -> ErrorKind:
     # With an answer in hand, what failed came after it.
     answered = response.get("output") is not None and not response.get("error")
     return "judge" if answered or _grader_failed(row) else kind_of_error(error)
+
+
+def _description(row: Mapping[str, Any]) -> str | None:
+    return text(mapping(row.get("testCase")).get("description")) or None
 
 
 def _index(row: Mapping[str, Any], place: int) -> int:
