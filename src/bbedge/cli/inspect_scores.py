@@ -19,6 +19,7 @@ from bbedge.text import counted, listed, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bbedge.core.notes import Note
     from bbedge.readers.survey import MetricFacts, Survey
 
 UNCLEAR = 3
@@ -282,8 +283,15 @@ def _suspicions(found: Survey) -> list[str]:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")
     notes += _same_names(found)
     if found.scores is not None:
-        notes += [note.text for note in found.scores.notes]
+        notes += [_blind(note) for note in found.scores.notes]
     return notes
+
+
+def _blind(note: Note) -> str:
+    """The sentence of a note, without the scores in it."""
+    from bbedge.readers.logs.aggregates import StatedNote
+
+    return note.without_means if isinstance(note, StatedNote) else note.text
 
 
 def _same_names(found: Survey) -> list[str]:

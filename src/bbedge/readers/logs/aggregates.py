@@ -23,6 +23,14 @@ _ROUNDED = range(3, 7)
 _Key = tuple[int | None, str | None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedNote(Note):
+    """A mean that is not the one that the log states."""
+
+    without_means: str
+    """The sentence for those who still choose what to read, and must not see scores."""
+
+
 @dataclass(slots=True)
 class _Sum:
     samples: int = 0
@@ -50,12 +58,15 @@ class Tally:
                     of_metric.numbers += 1
                     of_metric.total += float(value)
 
-    def check(self, log: Log, path: str, metrics: Collection[str]) -> Iterator[Note]:
-        """Raise if samples are missing that the log counts; note a mean of the metrics that is not the stated one."""
+    def check(self, log: Log, path: str, *, metrics: Collection[str], chosen: str | None) -> Iterator[Note]:
+        """Raise if samples are missing that the log counts; note a mean that is not the stated one.
+
+        Means matter of the metrics that are read, under the filter ``chosen``.
+        """
         for stated in log.stated():
             for key in self._keys(stated):
                 self._check_count(stated, key, path)
-                if stated.metric in metrics:
+                if stated.metric in metrics and key[1] == chosen:
                     yield from self._compared(stated, key, path)
 
     def _keys(self, stated: Stated) -> list[_Key]:
@@ -89,13 +100,15 @@ class Tally:
         if abs(mean - stated.mean) <= tolerance(stated.mean):
             return
         under = f" under {quoted(key[1])}" if key[1] is not None else ""
-        yield Note(
+        what = f"{shown_path(path)}: the mean of {quoted(stated.metric or '')}{under} over its "
+        what += counted(of_metric.numbers, "score")
+        where = "it" if stated.where == path else shown_path(stated.where)
+        remedy = "Check that the file is complete, and that both numbers are of the same run."
+        yield StatedNote(
             kind="log",
             subject=(path,),
-            text=f"{shown_path(path)}: the mean of {quoted(stated.metric or '')}{under} over its "
-            f"{counted(of_metric.numbers, 'score')} is {mean:.6g}, but "
-            f"{'it' if stated.where == path else shown_path(stated.where)} states {stated.mean:.6g}. Check that the "
-            "file is complete, and that both numbers are of the same run.",
+            text=f"{what} is {mean:.6g}, but {where} states {stated.mean:.6g}. {remedy}",
+            without_means=f"{what} is not the one that {where} states. {remedy}",
         )
 
 

@@ -99,6 +99,10 @@ def _has_details(path: Path) -> bool:
     near = (path.parent, path.parent / named["time"])
     if any(_any_file(folder, wanted) for folder in near):
         return True
+    for folder in path.parents[:6]:
+        if folder.name == "results" and (folder.parent / "details").is_dir():
+            model = path.parent.relative_to(folder)
+            return _any_file(folder.parent / "details" / model / named["time"], wanted)
     return any(_any_file(parent / "details", f"**/{wanted}") for parent in path.parents[:6])
 
 

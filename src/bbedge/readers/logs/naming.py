@@ -38,10 +38,15 @@ class Differing:
 
 def model_in(path: str, run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What to call the model of a run; the sample is asked for a field that the header does not have."""
+    return choices.model_of(path, said_model(run, choices, sample))
+
+
+def said_model(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
+    """What the log calls the model, or what the field says that was chosen for it."""
     origin = choices.model_origin
     if origin is None or origin.kind != "field":
-        return choices.model_of(path, run.model)
-    return choices.model_of(path, _named(run, sample, origin.text))
+        return run.model
+    return _named(run, sample, origin.text)
 
 
 def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str:

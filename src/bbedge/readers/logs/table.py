@@ -20,7 +20,7 @@ from bbedge.readers.logs.contents import Asked
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.metrics import EveryMetric, check_direction
-from bbedge.readers.logs.naming import check_found, model_in
+from bbedge.readers.logs.naming import check_found, model_in, said_model
 from bbedge.readers.logs.registry import open_log
 from bbedge.readers.logs.runs import PassBook, Watch
 from bbedge.readers.scales import MetricScales
@@ -91,7 +91,7 @@ class LogTable:
 
     def models(self) -> list[tuple[str, str | None]]:
         """The path with what the log calls each of its models."""
-        return [(self.path, run.model) for run in self.log.runs]
+        return [(self.path, said_model(run, self.choices)) for run in self.log.runs]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The samples, some at a time."""
@@ -114,7 +114,9 @@ class LogTable:
             if len(columns["item"]) >= _ROWS:
                 yield self._frame(columns)
                 columns = {role: [] for role in roles}
-        self._watch.stated[self.path] = list(tally.check(self.log, self.path, self._read_metrics()))
+        self._watch.stated[self.path] = list(
+            tally.check(self.log, self.path, metrics=self._read_metrics(), chosen=self._filter)
+        )
         if columns["item"]:
             yield self._frame(columns)
         elif not self._places:
