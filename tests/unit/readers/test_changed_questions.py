@@ -79,6 +79,18 @@ def test_the_same_question_may_be_logged_otherwise(tmp_path, one, other):
     assert not any(note.kind == "content" for note in read(tmp_path).notes)
 
 
+def test_a_prompt_that_names_the_model_may_be_part_of_every_question(tmp_path):
+    for prompt in ("old", "new"):
+        samples = [inspect_sample(name, input=f"{prompt} prompt: {name}") for name in ("q1", "q2")]
+        inspect_log(tmp_path / f"{prompt}.eval", samples=samples, model=prompt, task_args={"prompt": prompt})
+    assert "other texts for 2 items" in refusal(tmp_path)
+    scores = read(tmp_path, model_from="task_args.prompt")
+    assert scores.models == ("new", "old")
+    assert any(note.kind == "content" for note in scores.notes)
+    inspect_files(tmp_path, {"old": "What is 2?", "new": "What is three?"})
+    assert "other texts for 1 item" in refusal(tmp_path, model_from="model")
+
+
 def test_another_answer_is_another_question(tmp_path):
     for model, target in (("a", "Paris"), ("b", "Lyon")):
         inspect_log(tmp_path / f"{model}.eval", model=model, samples=[inspect_sample("q1", target=target)])

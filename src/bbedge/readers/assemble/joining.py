@@ -97,7 +97,9 @@ def join_rows(
     check_copies(passes)
     check_apart(passes, choices)
     if watch.changed:
-        check_same_questions((each for log in logs for each in log.asked()), watch.changed)
+        origin = choices.model_origin
+        reworded = origin is not None and origin.kind == "field"
+        check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:
         scales.check_used()
     check_headline(coder, choices.metrics)

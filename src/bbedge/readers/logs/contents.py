@@ -90,11 +90,12 @@ class _Texts:
         return {path: place for of_text in ranked[0 if tied else 1 :] for path, place in of_text.items()}
 
 
-def check_same_questions(asked: Iterable[Asked], changed: Collection[str]) -> None:
+def check_same_questions(asked: Iterable[Asked], changed: Collection[str], *, reworded: bool = False) -> None:
     """Raise if some models were asked other questions than others under the same names.
 
     ``changed`` are the names that were seen with several texts. Documents that are known by their content may have
-    changed their order only: they are the same questions if every file has all of them.
+    changed their order only: they are the same questions if every file has all of them. ``reworded`` says that models
+    are named by an argument such as the prompt, which may be part of the text of every question.
     """
     texts: dict[str, _Texts] = {}
     holders: dict[str, set[str]] = {}
@@ -118,7 +119,7 @@ def check_same_questions(asked: Iterable[Asked], changed: Collection[str]) -> No
         and not found.is_drawn()
         and not _reordered(found, holders, tasks)
         # A model that is sent every question in other words has a wrapper; one that is sent some has other questions.
-        and not (found.as_sent and same.isdisjoint(found.odd_files()))
+        and not ((found.as_sent or reworded) and same.isdisjoint(found.odd_files()))
     }
     if other:
         raise _refusal(other)
