@@ -63,7 +63,8 @@ class Tally:
 
         Means matter of the metrics that are read, under the filter ``chosen``.
         """
-        for stated in log.stated():
+        # Without any sample there is nothing to compare; that has a message of its own.
+        for stated in log.stated() if self._samples else ():
             for key in self._keys(stated):
                 self._check_count(stated, key, path)
                 if stated.metric in metrics and key[1] == chosen:
