@@ -5,7 +5,8 @@ import pytest
 from bbedge.errors import DataError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.survey import survey
-from log_makers import inspect_log, inspect_sample
+from log_makers import inspect_log, inspect_sample, lm_eval_run
+from older_logs import first_promptfoo
 
 
 def read(*sources, **choices):
@@ -43,6 +44,19 @@ def test_a_field_of_the_samples_names_the_model(tmp_path):
     samples = [inspect_sample(f"q{n}", epoch=e, metadata={"arm": "xy"[e - 1]}) for n in (1, 2) for e in (1, 2)]
     scores = read(inspect_log(tmp_path / "a.eval", samples=samples), model_from="metadata.arm")
     assert (scores.models, scores.values.shape) == (("x", "y"), (1, 2, 2))
+
+
+@pytest.mark.parametrize("field", ["system_instruction", "run.system_instruction", "config.metadata.arm"])
+def test_headers_of_other_tools_name_models_too(tmp_path, field):
+    for said in ("short", "long"):
+        about = {"system_instruction": said, "configs": {"t": {"metadata": {"arm": said}}}}
+        lm_eval_run(tmp_path / said, **about, date=said)
+    assert read(tmp_path, model_from=field).models == ("long", "short")
+
+
+def test_promptfoo_prompts_name_models(tmp_path):
+    rows = [("a", prompt, {"v": v}, 1) for prompt in ("x", "y") for v in "12"]
+    assert read(first_promptfoo(tmp_path / "out.json", rows=rows), model_from="prompt").models == ("x", "y")
 
 
 def test_names_that_are_given_go_before(logs):

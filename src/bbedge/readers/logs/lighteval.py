@@ -144,7 +144,7 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
             }
         ),
         lower_is_better=frozenset(name for name, higher, _ in _metrics(of_task) if not higher),
-        fields={"config": of_task},
+        fields={"config": of_task, "general": general},
     )
 
 

@@ -25,6 +25,7 @@ from bbedge.text import shown_path
 
 _OF_DOCUMENT = ("doc_id", "doc", "target", "doc_hash", "prompt_hash", "target_hash")
 _OF_ANSWER = ("arguments", "resps", "filtered_resps", "filter", "metrics")
+_OF_RUN = ("system_instruction", "chat_template_sha", "lm_eval_version", "git_hash")
 _NOT_METRICS = frozenset((*_OF_DOCUMENT, *_OF_ANSWER))
 
 
@@ -114,7 +115,7 @@ def _run(found: Results) -> Run:
             }
         ),
         lower_is_better=frozenset(metric for metric, higher in better.items() if higher is False),
-        fields={"config": of_task},
+        fields={"config": of_task, "run": {**config, **{name: results.get(name) for name in _OF_RUN}}},
     )
 
 

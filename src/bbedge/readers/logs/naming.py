@@ -124,4 +124,5 @@ def _header(run: Run, only: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """The fields of a header with their values, by the shortest name that is understood."""
     for part in run.fields.values():
         fields = mapping(part)
-        yield from field_paths({key: fields[key] for key in only if key in fields} if only else fields)
+        # Arguments in one text are rather a whole command line, with seeds and devices.
+        yield from field_paths({key: fields[key] for key in only if mapping(fields.get(key))} if only else fields)

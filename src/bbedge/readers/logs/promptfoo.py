@@ -59,6 +59,7 @@ class Promptfoo:
                 identity=first,
                 when=text(head.get("timestamp")) or "",
                 protocol=settings({"promptfoo version": mapping(head.get("metadata")).get("promptfooVersion")}),
+                fields={"provider": key[0], "prompt": prompt},
             )
             for key, (prompt, first) in plan.contestants.items()
         }
