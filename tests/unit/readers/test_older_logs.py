@@ -37,6 +37,13 @@ def test_lm_eval_results_of_another_model_in_the_same_folder_do_not_name_it(tmp_
     assert "results.json: results of lm-evaluation-harness without samples" in refusal(tmp_path / "results.json")
 
 
+def test_lm_eval_results_that_are_broken_say_so(tmp_path):
+    first_lm_eval(tmp_path)
+    results = tmp_path / "results.json"
+    results.write_text(results.read_text()[:-20])
+    assert f"{results}: not valid JSON" in refusal(tmp_path)
+
+
 def test_lm_eval_a_row_of_an_array_that_is_none_is_named(tmp_path):
     path = first_lm_eval(tmp_path)
     path.write_text(json.dumps([*json.loads(path.read_text()), {"note": "resumed"}], indent=2))

@@ -11,7 +11,7 @@ from typing import NoReturn
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import digest, mapping, numbers, settings, text
-from bbedge.readers.logs.files import elements, is_array, objects
+from bbedge.readers.logs.files import document, elements, is_array, objects
 from bbedge.readers.logs.lm_eval_results import (
     Results,
     has_samples,
@@ -67,6 +67,8 @@ def _is_samples(glimpse: Glimpse) -> bool:
 
 
 def _refuse_results(path: str) -> NoReturn:
+    # Broken results say so themselves.
+    document(path)
     raise FormatError(
         f"{shown_path(path)}: results of lm-evaluation-harness without samples; run lm_eval again with --log_samples, "
         "or leave the file out"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.limits import LimitError
 from bbedge.readers.logs.contract import Glimpse, Run, Stated
 from bbedge.readers.logs.fields import mapping, number, text
 from bbedge.readers.logs.files import document
@@ -141,20 +142,20 @@ def _plain_means(config: Mapping[str, Any]) -> set[str]:
 
 
 def _sample_names(folder: Path) -> Iterator[re.Match[str]]:
-    return (match for each in folder.iterdir() if (match := _SAMPLES.fullmatch(each.name)))
+    return (match for each in _files(folder) if (match := _SAMPLES.fullmatch(each.name)))
 
 
 def _of_time(folder: Path, time: str) -> list[Path]:
     return sorted(
         each
-        for each in folder.iterdir()
+        for each in _files(folder)
         if (match := _RESULTS.fullmatch(each.name)) and match["time"] == time and not _SAMPLES.fullmatch(each.name)
     )
 
 
 def _untimed(folder: Path) -> list[Path]:
     """Files that may be results without a time in their name; the usual name first."""
-    names = (each for each in folder.iterdir() if each.suffix == ".json" and not _RESULTS.fullmatch(each.name))
+    names = (each for each in _files(folder) if each.suffix == ".json" and not _RESULTS.fullmatch(each.name))
     return sorted(names, key=lambda each: (each.name != "results.json", each.name))
 
 
@@ -164,7 +165,7 @@ def _content(path: Path) -> dict[str, Any]:
         return {}
     try:
         return document(str(path))
-    except FormatError:
+    except (FormatError, LimitError):
         # Broken results are refused by name when they are read for their own sake.
         return {}
 
@@ -186,6 +187,14 @@ def _plain(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z]+", "_", name)
 
 
+def _files(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        # A folder that cannot be listed is reported by whoever searches it.
+        return []
+
+
 def _stems(folder: Path) -> Iterator[str]:
     """The names of files that may be samples, without their endings, as they are compared."""
-    return (_plain(_ENDING.sub("", each.name)) for each in folder.iterdir() if _ENDING.search(each.name))
+    return (_plain(_ENDING.sub("", each.name)) for each in _files(folder) if _ENDING.search(each.name))
