@@ -31,7 +31,7 @@ def test_with_several_models_the_model_stays_in_the_name(bbedge, tmp_path):
     assert bbedge("certify", tmp_path / "logs", "--model-from", "model+task_args.prompt").code == 0
 
 
-def test_a_mean_that_is_not_the_stated_one_is_told_without_the_means(bbedge, tmp_path):
+def test_a_mean_that_is_not_the_stated_one_is_reported_without_the_means(bbedge, tmp_path):
     first_lm_eval(tmp_path / "a", model="a", stated=0.912)
     first_lm_eval(tmp_path / "b", model="b")
     printed = " ".join(bbedge("inspect-scores", tmp_path).out.split())
