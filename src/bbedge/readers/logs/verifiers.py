@@ -116,8 +116,15 @@ def _samples(path: str, run: Run, orders: Mapping[str, list[_Order]]) -> Iterato
             error=error,
             failure=None if error is None else kind_of_error(error),
             fields={"info": mapping(row.get("info"))},
-            content=digest(row.get("prompt"), row.get("answer")),
+            content=digest(_asked(row.get("prompt")), row.get("answer")),
         )
+
+
+def _asked(prompt: object) -> object:
+    """What the user says: what the system is told is part of what is compared."""
+    if not isinstance(prompt, list):
+        return prompt
+    return [mapping(each).get("content") for each in prompt if mapping(each).get("role") == "user"]
 
 
 def _error(found: object) -> str | None:

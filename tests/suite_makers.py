@@ -1,6 +1,6 @@
 """Logs of the shapes that tools document, written by hand, of tools that do not run without a network or a container.
 
-``python tests/shape_makers.py`` writes those in ``tests/logs``. Every maker takes a folder and makes the logs of two
+``python tests/suite_makers.py`` writes those in ``tests/logs``. Every maker takes a folder and makes the logs of two
 models, with three passes over four tasks; what it returns are the files that a reader opens.
 """
 
