@@ -278,7 +278,7 @@ def test_a_trial_of_terminal_bench_alone_is_refused_and_beside_its_run_is_passed
     trial = write(tmp_path / "run" / "a" / "a.1-of-1.run" / "results.json", terminal_trial("a", of=1))
     assert "the result of one trial" in refusal(trial)
     terminal_run(tmp_path / "run", "m", [terminal_trial("a", of=1)])
-    assert read(tmp_path).items == ("core/a",)
+    assert read(tmp_path).items == ("a",)
 
 
 def test_terminal_bench_without_metadata_has_no_model(tmp_path):
@@ -559,6 +559,29 @@ def test_rollouts_without_times_are_numbered_by_their_text(tmp_path):
     assert {4 - sample.place: sample.repeat for sample in samples(path)} == before
     same = [verifiers_row(0, timing={})] * 3
     assert [each.repeat for each in samples(verifiers_run(tmp_path, "m", same, num_examples=1))] == ["1", "2", "3"]
+
+
+def test_the_first_versions_of_verifiers_are_read(tmp_path):
+    rows = [verifiers_row(0), verifiers_row(1)]
+    for row in rows:
+        row |= {"id": row.pop("example_id"), "judge_reward": 0.5, "total_ms": 12.0}
+        for key in ("metrics", "timing", "info", "error"):
+            row.pop(key)
+    about = {"env": "bench", "model": "m", "num_examples": 2, "rollouts_per_example": 1, "avg_reward": 1.0}
+    path = write(tmp_path / "results.jsonl", rows)
+    assert recognised(str(path))[0] is None
+    write(tmp_path / "metadata.json", about | {"avg_judge_reward": 0.5})
+    assert read(tmp_path).items == ("bench/0", "bench/1")
+    assert [dict(each.scores) for each in samples(path)] == [{"reward": 1.0, "judge_reward": 0.5}] * 2
+    write(tmp_path / "metadata.json", about | {"avg_metrics": {"judge_reward": 0.5}})
+    assert read(path, metrics=("judge_reward",)).values.tolist() == [[[0.5, 0.5]]]
+
+
+def test_terminal_bench_with_and_without_metadata_has_the_same_items(tmp_path):
+    terminal_run(tmp_path / "a", "a")
+    terminal_run(tmp_path / "b", "b")
+    (tmp_path / "b" / "run_metadata.json").unlink()
+    assert read(tmp_path, model_names=("b/*=b",)).values.shape == (3, 2, 4)
 
 
 def test_another_instruction_of_the_system_is_not_another_question(tmp_path):

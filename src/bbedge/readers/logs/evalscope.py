@@ -108,7 +108,7 @@ def _samples(path: str, run: Run, groups: Mapping[str, list[int]]) -> Iterator[S
         score = mapping(scored.get("score"))
         status = text(score.get("status"))
         failed = status not in _USABLE
-        of_item = groups[item]
+        of_item, target = groups[item], row.get("target")
         yield Sample(
             run=run,
             item=f"{run.task}/{item}",
@@ -118,7 +118,9 @@ def _samples(path: str, run: Run, groups: Mapping[str, list[int]]) -> Iterator[S
             error=f"the scorer ended with {status}" if failed else None,
             failure="judge" if failed else None,
             fields={"sample_metadata": mapping(scored.get("sample_metadata"))},
-            content=_content(row),
+            # The template of the prompt may be what is compared.
+            content=digest(target if isinstance(target, list) else [target]) if target else None,
+            prompt=digest(_asked(row)),
         )
 
 
@@ -132,14 +134,12 @@ def _old_scores(row: Mapping[str, Any]) -> dict[str, Value]:
     return numbers(result) if isinstance(result, dict) else {"result": number(result)}
 
 
-def _content(row: Mapping[str, Any]) -> str | None:
-    """A hash of what was asked, which is as text in some versions and the first messages in others."""
-    asked: object = row.get("input") or row.get("raw_input")
+def _asked(row: Mapping[str, Any]) -> object:
+    """What was asked, which is as text in some versions and the first messages in others."""
     messages = row.get("messages")
-    if not asked and isinstance(messages, list):
-        asked = [mapping(each).get("content") for each in messages if mapping(each).get("role") == "user"][:1]
-    target = row.get("target")
-    return digest(asked, target if isinstance(target, list) or target is None else [target]) if asked else None
+    if row.get("input") or not isinstance(messages, list):
+        return row.get("input") or row.get("raw_input")
+    return [mapping(each).get("content") for each in messages if mapping(each).get("role") == "user"][:1]
 
 
 def _compared(samples: Iterator[Sample], stated: Sequence[tuple[str, object, int | None]], place: str) -> Iterator[str]:

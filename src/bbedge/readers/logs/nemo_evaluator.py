@@ -94,7 +94,7 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             )
         details = mapping(row.get("scoring_details"))
         error, failure = _failed(details)
-        asked = row.get("prompt"), row.get("expected_answer")
+        answer, asked = row.get("expected_answer"), row.get("prompt")
         yield Sample(
             run=run,
             item=f"{prefix}{problem}",
@@ -105,7 +105,9 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             error=error,
             failure=failure,
             fields={"metadata": mapping(row.get("metadata")), "scoring_details": _category(details)},
-            content=digest(*asked) if any(part is not None for part in asked) else None,
+            # The template of the prompt may be what is compared.
+            content=None if answer is None else digest(answer),
+            prompt=None if asked is None else digest(asked),
         )
 
 

@@ -148,7 +148,8 @@ def _trial(row: object, run: Run, where: str, place: int) -> tuple[Sample, tuple
     failure = _failure(mode, resolved is None)
     sample = Sample(
         run=run,
-        item=f"{run.task}/{name}" if run.task else name,
+        # Without the dataset, which only the metadata name: published results often lack them.
+        item=name,
         scores={"is_resolved": resolved},
         place=place,
         repeat=str(int(attempt["index"])),

@@ -6,12 +6,12 @@ times in the order of a hash of what the model wrote, which no order of rows can
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
 from bbedge.readers.logs.files import document, objects
@@ -24,16 +24,18 @@ _Order = tuple[float, str]
 
 
 class Verifiers:
-    """Reads results of verifiers 0.1 to 0.3, as prime-rl writes them too."""
+    """Reads results of verifiers 0.1, as prime-rl writes them too."""
 
     name = "verifiers"
     title = "verifiers"
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
         """By the keys of the first rollout, or of the metadata."""
-        if glimpse.has("example_id", "prompt", "completion", "reward"):
-            return "samples"
-        return "beside" if glimpse.has("env_id", "model", "rollouts_per_example") else "no"
+        if glimpse.has("prompt", "completion", "reward"):
+            # The first versions call the example id, as other tables do too.
+            described = glimpse.has("id") and _is_metadata(_beside(glimpse.path))
+            return "samples" if glimpse.has("example_id") or described else "no"
+        return "beside" if _is_metadata(glimpse) else "no"
 
     def open(self, path: str) -> Log:
         """Open rollouts and the metadata; the rollouts are read once to number those of an example."""
@@ -41,7 +43,7 @@ class Verifiers:
         beside = Path(path).parent / _METADATA
         found = beside.is_file()
         said = document(str(beside)) if found else {}
-        run = _run(said)
+        run, metrics = _run(said), _old_metrics(said)
         orders: dict[str, list[_Order]] = {}
         for line, row in objects(path):
             orders.setdefault(_name(row, f"{place}:{line}"), []).append(_order(row))
@@ -50,7 +52,7 @@ class Verifiers:
             of_example.sort()
 
         def samples() -> Iterator[Sample]:
-            return _samples(path, run, orders)
+            return _samples(path, run, orders, metrics)
 
         missing = f"{place} has no {_METADATA} beside it, which would name the model and the environment."
         return Log(
@@ -63,11 +65,32 @@ class Verifiers:
         )
 
 
+def _is_metadata(glimpse: Glimpse | None) -> bool:
+    return glimpse is not None and glimpse.has("model", "rollouts_per_example") and _environment(glimpse.first) != ""
+
+
+def _beside(path: str) -> Glimpse | None:
+    beside = Path(path).parent / _METADATA
+    return Glimpse.of(str(beside)) if beside.is_file() else None
+
+
+def _environment(said: Mapping[str, Any]) -> str:
+    return text(said.get("env_id")) or text(said.get("env")) or ""
+
+
+def _old_metrics(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """The metrics that older versions write beside the reward, by the means that the metadata state."""
+    stated = {key.removeprefix("avg_"): mean for key, mean in said.items() if key.startswith("avg_")}
+    return tuple(
+        name for name, mean in {**stated, **mapping(said.get("avg_metrics"))}.items() if number(mean) is not None
+    )
+
+
 def _run(said: Mapping[str, Any]) -> Run:
-    model, environment, date = (text(said.get(key)) for key in ("model", "env_id", "date"))
+    model, environment, date = text(said.get("model")), _environment(said), text(said.get("date"))
     return Run(
         model=model,
-        task=environment or "",
+        task=environment,
         identity=f"{model} {environment} {date}" if date else "",
         when=date or "",
         protocol=settings(
@@ -79,7 +102,7 @@ def _run(said: Mapping[str, Any]) -> Run:
 
 
 def _name(row: Mapping[str, Any], where: str) -> str:
-    name = text(row.get("example_id"))
+    name = text(row.get("example_id", row.get("id")))
     if not name or "reward" not in row:
         raise FormatError(f"{where}: no example_id and reward in this row; expected a rollout of verifiers")
     return name
@@ -98,7 +121,7 @@ def _check_counts(orders: Mapping[str, list[_Order]], said: Mapping[str, Any], p
         check_count(len(of_example), rollouts, place=place, what=f"rollouts of example {quoted(name)}")
 
 
-def _samples(path: str, run: Run, orders: Mapping[str, list[_Order]]) -> Iterator[Sample]:
+def _samples(path: str, run: Run, orders: Mapping[str, list[_Order]], metrics: Sequence[str]) -> Iterator[Sample]:
     prefix = f"{run.task}/" if run.task else ""
     # Rollouts with the same text at the same time take the numbers after each other.
     taken: dict[tuple[str, _Order], int] = {}
@@ -110,18 +133,24 @@ def _samples(path: str, run: Run, orders: Mapping[str, list[_Order]]) -> Iterato
         yield Sample(
             run=run,
             item=f"{prefix}{name}",
-            scores={"reward": number(row["reward"]), **numbers(mapping(row.get("metrics")))},
+            scores=_scores(row, metrics),
             place=line,
             repeat=str(orders[name].index(order) + copy + 1),
             error=error,
             failure=None if error is None else kind_of_error(error),
             fields={"info": mapping(row.get("info"))},
-            content=digest(_asked(row.get("prompt")), row.get("answer")),
+            content=digest(row.get("answer") or _asked(row.get("prompt"))),
+            prompt=digest(row.get("prompt")),
         )
 
 
+def _scores(row: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Value]:
+    found = mapping(row.get("metrics")) or {name: row[name] for name in metrics if name in row}
+    return {"reward": number(row["reward"]), **numbers(found)}
+
+
 def _asked(prompt: object) -> object:
-    """What the user says: what the system is told is part of what is compared."""
+    """What the user says; the instructions of the system may be what is compared."""
     if not isinstance(prompt, list):
         return prompt
     return [mapping(each).get("content") for each in prompt if mapping(each).get("role") == "user"]
