@@ -577,6 +577,15 @@ def test_the_first_versions_of_verifiers_are_read(tmp_path):
     assert read(path, metrics=("judge_reward",)).values.tolist() == [[[0.5, 0.5]]]
 
 
+def test_episodes_of_verifiers_are_refused_by_name(tmp_path):
+    trace = {"rewards": {"exact": {"score": 1.0, "weight": 1.0}}}
+    row = {"id": "e", "env": {"id": "bench"}, "task": {"type": "T", "data": {}}, "ok": True, "traces": [trace]}
+    path = write(tmp_path / "traces.jsonl", [row])
+    assert f"{path}:1: a trace or an episode of a later version" in refusal(tmp_path)
+    write(path, [{"id": "t", "task": {}, "nodes": [], "rewards": {"exact": 1.0}}])
+    assert f"{path}:1: a trace or an episode of a later version" in refusal(tmp_path)
+
+
 def test_terminal_bench_with_and_without_metadata_has_the_same_items(tmp_path):
     terminal_run(tmp_path / "a", "a")
     terminal_run(tmp_path / "b", "b")

@@ -31,6 +31,9 @@ class Verifiers:
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
         """By the keys of the first rollout, or of the metadata."""
+        if glimpse.has("env", "task", "traces") or glimpse.has("task", "nodes", "rewards"):
+            # Of later versions: refused by name when it is opened.
+            return "samples"
         if glimpse.has("prompt", "completion", "reward"):
             # The first versions call the example id, as other tables do too.
             described = glimpse.has("id") and _is_metadata(_beside(glimpse.path))
@@ -102,6 +105,11 @@ def _run(said: Mapping[str, Any]) -> Run:
 
 
 def _name(row: Mapping[str, Any], where: str) -> str:
+    if "traces" in row or "nodes" in row:
+        raise FormatError(
+            f"{where}: a trace or an episode of a later version of verifiers, which has several rewards with weights; "
+            "write a table with a row for each score, or leave the file out"
+        )
     name = text(row.get("example_id", row.get("id")))
     if not name or "reward" not in row:
         raise FormatError(f"{where}: no example_id and reward in this row; expected a rollout of verifiers")
