@@ -100,6 +100,6 @@ def _sample(row: Mapping[str, Any], item: str, run: Run, place: int) -> Sample:
         repeat=text(row.get("trial")),
         error=error,
         failure=None if error is None else kind_of_error(error),
-        fields={"task": task} if task else {},
+        fields={"task": {"user_id": task["user_id"]}} if "user_id" in task else {},
         content=digest(task) if task else None,
     )
