@@ -577,6 +577,23 @@ def test_the_first_versions_of_verifiers_are_read(tmp_path):
     assert read(path, metrics=("judge_reward",)).values.tolist() == [[[0.5, 0.5]]]
 
 
+def test_what_tools_write_beside_their_results_is_passed_over(tmp_path):
+    results = nemo_run(tmp_path / "nemo", "m")
+    row = {"problem_idx": 0, "repeat": 0, "reward": 1.0, "response": "42"}
+    beside = [write(tmp_path / "nemo" / "verified_log.jsonl", [row])]
+    path = evalplus_results(tmp_path / "plus" / "m_hf_temp_0.8_eval_results.json", "m")
+    beside.append(write(tmp_path / "plus" / "m_hf_temp_0.8.jsonl", [{"task_id": "HumanEval/0", "solution": "x"}]))
+    trial = harbor_trial(tmp_path / "job", "m", "t")
+    harbor_job(tmp_path / "job", 1)
+    beside.append(write(trial.parent / "verifier" / "ctrf.json", {"results": {"tests": [{"name": "a"}]}}))
+    beside.append(write(trial.parent / "config.json", {"agent": {"name": "a"}}))
+    assert [recognised(str(each))[1] for each in beside] == ["beside"] * 4
+    results.unlink()
+    assert recognised(str(beside[0]))[1] == "samples"
+    path.unlink()
+    assert recognised(str(beside[1]))[1] == "no"
+
+
 def test_episodes_of_verifiers_are_refused_by_name(tmp_path):
     trace = {"rewards": {"exact": {"score": 1.0, "weight": 1.0}}}
     row = {"id": "e", "env": {"id": "bench"}, "task": {"type": "T", "data": {}}, "ok": True, "traces": [trace]}

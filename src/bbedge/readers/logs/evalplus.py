@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from bbedge.errors import FormatError
@@ -34,7 +34,10 @@ class EvalPlus:
     title = "EvalPlus"
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the results of tasks, of this form or of the one before."""
+        """By the results of tasks, of this form or of the one before; the solutions stand beside them."""
+        if glimpse.has("task_id", "solution"):
+            results = Path(glimpse.path).with_name(f"{Path(glimpse.path).stem}_eval_results.json")
+            return "beside" if results.is_file() else "no"
         if not glimpse.has("eval") or glimpse.has("version", "status"):
             return "no"
         return "samples" if b'"base_status"' in glimpse.head or _is_old(glimpse.first.get("eval")) else "no"

@@ -20,6 +20,7 @@ from bbedge.readers.logs.stated import Tally, check_count, compared_mean, counte
 from bbedge.text import shown_path
 
 _RESULT = "result.json"
+_OF_TRIAL = ("agent", "verifier")
 _BESIDE = frozenset(["config.json", "lock.json"])
 # The agent used up its time, its context or its output; the tests were run on what it left.
 _LIMITS = frozenset(["AgentTimeoutError", "ContextLengthExceededError", "OutputLengthExceededError"])
@@ -41,7 +42,9 @@ class Harbor:
         if glimpse.has("trial_name", "task_name") and (glimpse.has("agent_info") or glimpse.has("verifier_result")):
             return "beside" if (folder.parent / _RESULT).is_file() else "samples"
         described = glimpse.name in _BESIDE and (glimpse.has("agent") or glimpse.has("agents"))
-        return "beside" if described and (folder / _RESULT).is_file() else "no"
+        if described and (folder / _RESULT).is_file():
+            return "beside"
+        return "beside" if folder.name in _OF_TRIAL and _is_trial(folder.parent) else "no"
 
     def open(self, path: str) -> Log:
         """Open a job and the results of its trials."""
@@ -81,6 +84,10 @@ class Harbor:
             beside=tuple(files),
             notes=_notes(samples(), job, place),
         )
+
+
+def _is_trial(folder: Path) -> bool:
+    return (folder / _RESULT).is_file() and (folder.parent / _RESULT).is_file()
 
 
 def _trial(path: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from bbedge.readers.logs.files import document, objects
 from bbedge.readers.logs.stated import Tally, check_count, compared_mean
 from bbedge.text import shown_path
 
+_RESULTS = "results.jsonl"
 _SAMPLING = ("temperature", "top_p", "max_tokens", "system_prompt")
 
 
@@ -30,8 +31,11 @@ class NemoEvaluator:
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
         """By the keys of the first row, or of the bundle."""
-        if glimpse.has("problem_idx", "reward"):
-            return "samples"
+        if glimpse.has("problem_idx"):
+            # What was done step by step has the same rows, without what describes the problems.
+            if glimpse.name != _RESULTS and (Path(glimpse.path).parent / _RESULTS).is_file():
+                return "beside"
+            return "samples" if glimpse.has("reward") else "no"
         benchmark = mapping(glimpse.first.get("benchmark"))
         return "beside" if glimpse.has("config") and "name" in benchmark and "scores" in benchmark else "no"
 
