@@ -454,6 +454,15 @@ def test_solutions_of_evalplus_are_replicates_with_a_note(tmp_path):
     assert "independently" not in notes(read(path, metrics=("base",), model_names=("m",)))
 
 
+def test_evalplus_compares_with_the_rates_that_it_states(tmp_path):
+    path = evalplus_results(tmp_path / "m_hf_temp_0.0_eval_results.json", "m", {"HumanEval/0": [evalplus_solution()]})
+    said = json.loads(path.read_text())
+    write(path, said | {"pass_at_k": {"base": {"pass@1": 1.0}, "plus": {"pass@1": 0.5}}})
+    said = notes(read(path, metrics=("plus",)))
+    assert "the mean of plus of the samples is 1, but the log states 0.5" in said
+    assert "of base" not in said
+
+
 def test_the_form_of_evalplus_before(tmp_path):
     old = {"nfiles": 2, "base": [["pass", [True]], ["fail", []]], "plus": [["fail", []], ["fail", []]]}
     path = write(tmp_path / "eval_results.json", {"date": "2023-06-01", "hash": "0f", "eval": {"HumanEval/0": old}})

@@ -16,6 +16,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import mapping, settings, text
 from bbedge.readers.logs.files import JsonStream
+from bbedge.readers.logs.stated import Tally, compared_mean
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
@@ -53,11 +54,12 @@ class EvalPlus:
             protocol=settings({"hash of the benchmark": head.get("hash")}),
             sampling=settings({"backend": named["backend"], "temperature": named["temperature"]} if named else {}),
         )
-        notes = (
+        drawn = (
             f"{shown_path(path)}: {most:,} solutions of a task are {most:,} replicates, which is right only if they "
             "were drawn independently of each other.",
         )
-        return Log(runs=(run,), samples=lambda: _samples(path, run), notes=notes if most > 1 else ())
+        compared = _compared(path, run, mapping(head.get("pass_at_k")))
+        return Log(runs=(run,), samples=lambda: _samples(path, run), notes=(*(drawn if most > 1 else ()), *compared))
 
 
 def _is_old(results: object) -> bool:
@@ -72,7 +74,7 @@ def _head(path: str) -> tuple[dict[str, Any], str, int]:
     with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
-            if key in ("date", "hash"):
+            if key in ("date", "hash", "pass_at_k"):
                 head[key] = stream.value()
             elif key == "eval" and stream.opens() == "{":
                 for task in stream.entries():
@@ -83,7 +85,7 @@ def _head(path: str) -> tuple[dict[str, Any], str, int]:
 
 
 def _solutions(stream: JsonStream) -> Iterator[Any]:
-    """The solutions of a task; those of versions before 0.2 as an object each, like the others."""
+    """The solutions of a task; those of the older form as an object each, like the others."""
     if stream.opens() == "[":
         yield from stream.elements()
         return
@@ -95,8 +97,19 @@ def _solutions(stream: JsonStream) -> Iterator[Any]:
 
 
 def _first(status: object) -> object:
-    """Versions before 0.2 write the status with the result of every test."""
+    """The older form has the status with the result of every test."""
     return status[0] if isinstance(status, list) and status else status
+
+
+def _compared(path: str, run: Run, stated: Mapping[str, Any]) -> Iterator[str]:
+    """Compare with pass@1, which is the mean over all solutions if every task has as many."""
+    tallies = {metric: Tally() for metric in ("base", "plus") if metric in stated}
+    for sample in _samples(path, run) if tallies else ():
+        for metric, tally in tallies.items():
+            tally.add(sample, metric)
+    for metric, tally in tallies.items():
+        mean = mapping(stated[metric]).get("pass@1")
+        yield from compared_mean(tally.mean, mean, place=shown_path(path), what=f"of {metric}")
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
