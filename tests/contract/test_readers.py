@@ -23,6 +23,15 @@ SAMPLES = {
     "lighteval": sorted((LOGS / "lighteval").rglob("*.parquet")),
     "promptfoo": sorted((LOGS / "promptfoo").rglob("out.*")),
     "openai-evals": sorted((LOGS / "openai_evals").rglob("*.jsonl")),
+    "tau-bench": sorted((LOGS / "tau_bench").rglob("*.json")),
+    "tau2-bench": sorted((LOGS / "tau2_bench").rglob("results.json")),
+    "terminal-bench": sorted((LOGS / "terminal_bench").rglob("results.json")),
+    "harbor": [LOGS / "harbor" / "result.json"],
+    "nemo-evaluator": sorted((LOGS / "nemo_evaluator").rglob("results.jsonl")),
+    "every-eval-ever": sorted((LOGS / "every_eval_ever").rglob("*_samples.jsonl")),
+    "evalplus": sorted((LOGS / "evalplus").rglob("*.json")),
+    "evalscope": sorted((LOGS / "evalscope").rglob("*.jsonl")),
+    "verifiers": sorted((LOGS / "verifiers").rglob("results.jsonl")),
 }
 
 

@@ -324,14 +324,22 @@ def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> 
     if found.scores is not None:
         command = "certify" if len(found.scores.models) > 1 else "diagnose"
     elif found.remedy is not None:
-        command = "certify"
-        options += ["--incomplete", found.remedy]
+        # One model cannot be certified, and its diagnosis needs a number for every score.
+        command, policy = ("diagnose", "zero") if _has_one_model(found) else ("certify", found.remedy)
+        options += ["--incomplete", policy]
     elif found.to_choose:
         if "--metric" not in options:
             options += [part for name in _metrics(found) for part in ("--metric", name)]
         if "--filter" not in options:
             options += [part for name in _filters(found) for part in ("--filter", name)]
     return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
+
+
+def _has_one_model(found: Survey) -> bool:
+    """Whether all files are logs of the same model; the models of tables are not known here."""
+    return len({model for file in found.files for model in file.models}) == 1 and all(
+        file.models for file in found.files
+    )
 
 
 def _metrics(found: Survey) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.choices import Origin
+from bbedge.readers.logs.registry import readers
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 
@@ -274,8 +275,10 @@ def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
-    message = refusal(inspect_log(tmp_path / "a.eval"), format="mlflow")
-    assert "choose lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, table, wide" in message
+    message = refusal(inspect_log(tmp_path / "a.eval"), format="unheard-of")
+    assert "choose lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, " in message
+    assert all(f"{name}, " in message for name in readers())
+    assert message.endswith("table, wide")
 
 
 def test_a_format_overrides_what_is_recognised(tmp_path):
