@@ -8,7 +8,7 @@ import pytest
 
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.logs.registry import open_log, recognised
-from suite_makers import MAKERS, terminal_run, terminal_trial
+from suite_makers import MAKERS, MODELS, terminal_run, terminal_trial
 
 EXAMPLES = Path(os.environ.get("BBEDGE_LOGS", ""))
 with_examples = pytest.mark.skipif(
@@ -44,13 +44,30 @@ def test_one_model_with_a_missing_score_is_proposed_to_be_diagnosed(bbedge, tmp_
     assert outcome.code == 0, outcome.err
 
 
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [(("aster.json", "birch.json"), "file"), (("aster/results.json", "birch/results.json"), "folder")],
+)
+def test_models_that_logs_do_not_name_are_proposed_from_the_paths(names, place, bbedge, tmp_path):
+    for model, name in zip(MODELS, names, strict=True):
+        terminal_run(tmp_path / model, model)
+        (tmp_path / model / "run_metadata.json").unlink()
+        path = tmp_path / "logs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / model / "results.json").rename(path)
+    command, outcome = follow(bbedge, tmp_path / "logs")
+    assert command[-2:] == ["--model-from", place]
+    assert outcome.code == 0, outcome.err
+    assert all(model in outcome.out for model in MODELS)
+
+
 @with_examples
 def test_example_of_tau_bench(bbedge):
     folder = EXAMPLES / "tab-tau"
     scores = read_scores(folder, least_models=1, choices=Choices(model_names=("gpt-4o",)))
     assert scores.values.shape == (4, 1, 50)
     assert scores.values.mean() == pytest.approx(0.42)
-    _, outcome = follow(bbedge, folder, "--model-name", "gpt-4o")
+    _, outcome = follow(bbedge, folder)
     assert outcome.code == 0, outcome.err
 
 
@@ -64,7 +81,7 @@ def test_example_of_terminal_bench(bbedge):
     assert sum(each.scores["is_resolved"] is True for each in samples if each.error is None) == 144
     kinds = [each.failure for each in samples if each.error is not None]
     assert (kinds.count("judge"), kinds.count("infrastructure"), len(kinds)) == (19, 10, 29)
-    _, outcome = follow(bbedge, folder, "--model-from", "folder")
+    _, outcome = follow(bbedge, folder)
     assert outcome.code == 0, outcome.err
 
 
@@ -75,5 +92,5 @@ def test_example_of_evalplus(bbedge):
     scores = read_scores(folder, choices=choices)
     assert scores.models == ("70B-instruct-base", "8b-instruct-base", "8b-instruct-repeatlots")
     assert (scores.values.mean(axis=(0, 2)) * 164).round().tolist() == [116, 90, 62]
-    _, outcome = follow(bbedge, folder, "--model-from", "folder")
+    _, outcome = follow(bbedge, folder)
     assert outcome.code == 0, outcome.err

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from operator import itemgetter
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +32,7 @@ _BOOKKEEPING = re.compile(
     r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
     r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
 )
+_USUAL_NAME = re.compile(r"(eval_|samples_eval_)?results?\.json")
 _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 
@@ -156,7 +158,7 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         say("Not readable yet", console=console, style="bold yellow")
         sentence = _refused(found)
         following = "Fix this, then run the command again"
-        if found.to_choose:
+        if found.to_choose or _lacks_names(found):
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
             following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"
@@ -324,9 +326,10 @@ def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> 
     if found.scores is not None:
         command = "certify" if len(found.scores.models) > 1 else "diagnose"
     elif found.remedy is not None:
-        # One model cannot be certified, and its diagnosis needs a number for every score.
-        command, policy = ("diagnose", "zero") if _has_one_model(found) else ("certify", found.remedy)
-        options += ["--incomplete", policy]
+        command = "diagnose" if _has_one_model(found) else "certify"
+        options += ["--incomplete", "zero" if command == "diagnose" else found.remedy]
+    elif _lacks_names(found) and not {"--model-name", "--model-from"} & set(options):
+        options += ["--model-from", _place_of_names(found)]
     elif found.to_choose:
         if "--metric" not in options:
             options += [part for name in _metrics(found) for part in ("--metric", name)]
@@ -335,11 +338,20 @@ def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> 
     return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
 
 
+def _lacks_names(found: Survey) -> bool:
+    """Whether there are logs that do not name their models."""
+    return any(file.samples is not None and not file.models for file in found.files)
+
+
+def _place_of_names(found: Survey) -> str:
+    """Where the paths rather name the models: in the folder if the files have the names that tools give."""
+    names = {PurePath(file.path).name for file in found.files}
+    return "folder" if any(map(_USUAL_NAME.match, names)) or len(names) < len(found.files) else "file"
+
+
 def _has_one_model(found: Survey) -> bool:
-    """Whether all files are logs of the same model; the models of tables are not known here."""
-    return len({model for file in found.files for model in file.models}) == 1 and all(
-        file.models for file in found.files
-    )
+    """Whether all files are logs of one model, which cannot be certified; the models of tables are not known here."""
+    return len({file.models for file in found.files}) == 1 and len(found.files[0].models) == 1
 
 
 def _metrics(found: Survey) -> list[str]:
