@@ -281,4 +281,5 @@ def _libraries() -> tuple[Any, tuple[type[Exception], ...]]:
     else:
         # The standard library before 3.14 does not know the compression that Inspect uses.
         from backports.zstd import ZstdError, zipfile
-    return zipfile, (zipfile.BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError)
+    # A damaged directory can name a place before the beginning of the file, which is an OSError.
+    return zipfile, (zipfile.BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError, OSError)

@@ -15,7 +15,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contents import question_digest
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
-from bbedge.readers.logs.fields import mapping, number, settings, text
+from bbedge.readers.logs.fields import mapping, number, settings, text, whole
 from bbedge.readers.logs.files import JsonStream, document
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
@@ -173,13 +173,14 @@ def _stated(path: str, run: Run) -> Iterator[Stated]:
     """The means over instances and their number; statistics of perturbed instances are left alone."""
     with opened(path) as file:
         for stat in JsonStream(file, shown_path(path)).elements():
-            name = mapping(mapping(stat).get("name"))
-            metric, mean, trials = text(name.get("name")), number(mapping(stat).get("mean")), number(stat.get("count"))
+            described = mapping(stat)
+            name = mapping(described.get("name"))
+            metric, mean, trials = text(name.get("name")), number(described.get("mean")), whole(described.get("count"))
             if metric is None or mean is None or not trials or not name.keys() <= {"name", "split"}:
                 continue
             chosen = text(name.get("split")) or _UNPERTURBED
             if metric == _INSTANCES:
-                yield Stated(where=path, run=run, filter=chosen, count=round(float(mean) * float(trials)))
+                yield Stated(where=path, run=run, filter=chosen, count=whole(float(mean) * trials))
             else:
                 yield Stated(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.readers.logs.contract import Run, Stated
-from bbedge.readers.logs.fields import mapping, number, text
+from bbedge.readers.logs.fields import mapping, number, text, whole
 
 # Metrics that are a plain mean of the values of the samples.
 _MEANS = ("accuracy", "mean")
@@ -18,13 +18,11 @@ _ROLE = "grader"
 def stated_by(header: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
     """The number of samples and the means that the results state."""
     results = mapping(header.get("results"))
-    total, completed = number(results.get("total_samples")), number(results.get("completed_samples"))
+    total, completed = whole(results.get("total_samples")), whole(results.get("completed_samples"))
     if completed is not None:
         # Samples that failed or were never begun are in the total; of these the log has some, or none.
         exact = total == completed
-        yield Stated(
-            where=path, run=run, count=int(completed) if exact else None, least=None if exact else int(completed)
-        )
+        yield Stated(where=path, run=run, count=completed if exact else None, least=None if exact else completed)
     scores = results.get("scores")
     if scores is None and "scorer" in results:
         scores = [{**mapping(results["scorer"]), "metrics": results.get("metrics")}]

@@ -15,7 +15,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contents import answer_text, question_digest
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
-from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
+from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text, whole
 from bbedge.readers.logs.files import document
 from bbedge.text import shown_path
 
@@ -173,11 +173,11 @@ def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
 def _stated(results: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
     """The number of documents and the plain means that the results state."""
     config = _config(results, run.task)
-    count = number(config.get("effective_num_docs"))
+    count = whole(config.get("effective_num_docs"))
     # Every document is asked once for each seed of the examples; -1 stands for a number that was not kept.
-    seeds = number(mapping(results.get("config_general")).get("num_fewshot_seeds"))
-    if count is not None and count > 0 and (seeds or 1) <= 1:
-        yield Stated(where=path, run=run, count=int(count))
+    seeds = whole(mapping(results.get("config_general")).get("num_fewshot_seeds"))
+    if count and (seeds or 1) <= 1:
+        yield Stated(where=path, run=run, count=count)
     of_task = mapping(mapping(results.get("results")).get(run.task))
     for name, _, summary in _metrics(config):
         mean = number(of_task.get(name))

@@ -16,7 +16,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.limits import LimitError
 from bbedge.readers.logs.contract import Glimpse, Run, Stated
-from bbedge.readers.logs.fields import mapping, number, text
+from bbedge.readers.logs.fields import mapping, number, text, whole
 from bbedge.readers.logs.files import document
 from bbedge.text import counted, listed, shown_path
 
@@ -97,9 +97,9 @@ def stated_by(found: Results, run: Run, filters: frozenset[str | None]) -> Itera
     """The number of samples and the means that the results state for the task."""
     if found.path is None:
         return
-    count = number(mapping(mapping(found.content.get("n-samples")).get(found.task)).get("effective"))
+    count = whole(mapping(mapping(found.content.get("n-samples")).get(found.task)).get("effective"))
     if count is not None:
-        yield Stated(where=found.path, run=run, count=int(count))
+        yield Stated(where=found.path, run=run, count=count)
     means = _plain_means(mapping(mapping(found.content.get("configs")).get(found.task)))
     for key, value in mapping(mapping(found.content.get("results")).get(found.task)).items():
         metric, _, chosen = key.partition(",")

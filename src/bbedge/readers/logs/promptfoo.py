@@ -16,7 +16,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
 from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import digest, mapping, number, settings, text
+from bbedge.readers.logs.fields import digest, mapping, number, settings, text, whole
 from bbedge.readers.logs.files import JsonStream, objects
 from bbedge.readers.opening import opened
 from bbedge.text import shown_path
@@ -175,14 +175,14 @@ def _plan(rows: _Rows, path: str) -> _Plan:
 def _stated(head: Mapping[str, Any], path: str) -> Iterator[Stated]:
     """The number of results, how many passed, and the sum of the scores."""
     stats = mapping(head.get("stats"))
-    counts = [number(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
+    counts = [whole(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
     if "successes" not in stats or None in counts:
         return
-    total = round(sum(float(count or 0) for count in counts))
+    passed, total = counts[0] or 0, sum(count or 0 for count in counts)
     yield Stated(where=path, count=total)
     if not total:
         return
-    yield Stated(where=path, metric="success", mean=float(counts[0] or 0) / total)
+    yield Stated(where=path, metric="success", mean=passed / total)
     sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in _list(head.get("prompts"))]
     if sums and None not in sums:
         yield Stated(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
