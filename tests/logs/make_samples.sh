@@ -35,6 +35,8 @@ environment evalscope evalscope==1.14.1
 environment evalplus wget tempdir multipledispatch appdirs numpy tqdm termcolor fire psutil rich tree-sitter \
   tree-sitter-python datasets
 "$tools/evalplus/bin/pip" install -q --no-deps evalplus==0.3.1
+environment deepeval deepeval==4.3.1
+environment mlflow mlflow==2.22.0
 if [ ! -x "$tools/evals/bin/oaieval" ]; then
   # Some of its requirements do not build any more; these are the ones that a run needs.
   environment evals 'openai<2' backoff blobfile pyyaml tqdm pydantic zstandard lz4 filelock numpy pandas tiktoken \
@@ -127,5 +129,9 @@ done
 mkdir -p "$here/evalscope"
 cp -r "$tools/evalscope-out/reviews" "$tools/evalscope-out/reports" "$here/evalscope/"
 rm -rf "$tools/evalscope-out" "$here/evalscope/reports/report.html"
+
+"$tools/deepeval/bin/python" "$making/deepeval/run.py" "$here/deepeval/aster" aster >/dev/null 2>&1
+"$tools/deepeval/bin/python" "$making/deepeval/run.py" "$here/deepeval/birch" birch 'Capital of Peru?' >/dev/null 2>&1
+"$tools/mlflow/bin/python" "$making/mlflow/run.py" "$here/mlflow" >/dev/null 2>&1
 
 "$python" "$making/strip.py" "$here" "$tools"

@@ -134,6 +134,9 @@ class Log:
     """The metric that the tool itself calls the score, if there is one such."""
     usual_filter: str | None = None
     """The filter that counts if there are several and none is asked for; what the others scored is noted."""
+    usual_blocks: str | None = None
+    """The field that names the blocks unless others are chosen, where items depend on each other by construction, such
+    as the turns of one question."""
     beside: tuple[str, ...] = ()
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()

@@ -29,6 +29,7 @@ def readers() -> Mapping[str, Reader]:
 
     ours: list[Reader] = [LmEval(), InspectAi(), Helm(), Lighteval(), Promptfoo(), OpenAiEvals()]
     ours += _of_agents_and_suites()
+    ours += _more_readers()
     found = {reader.name: reader for reader in ours}
     for point in entry_points(group=GROUP):
         loaded = point.load()
@@ -56,6 +57,20 @@ def _of_agents_and_suites() -> list[Reader]:
 
     agents: list[Reader] = [TauBench(), Tau2Bench(), TerminalBench(), Harbor()]
     return [*agents, NemoEvaluator(), EveryEvalEver(), EvalPlus(), EvalScope(), Verifiers()]
+
+
+def _more_readers() -> list[Reader]:
+    """Test runs, tables and judgments."""
+    from bbedge.readers.logs.alpaca_eval import AlpacaEval
+    from bbedge.readers.logs.arena_hard import ArenaHard
+    from bbedge.readers.logs.deepeval import DeepEval
+    from bbedge.readers.logs.livebench import LiveBench
+    from bbedge.readers.logs.mlflow import MlFlow
+    from bbedge.readers.logs.mt_bench import MtBench
+    from bbedge.readers.logs.openai_api import OpenAiApi
+    from bbedge.readers.logs.swe_bench import SweBench
+
+    return [DeepEval(), MlFlow(), OpenAiApi(), SweBench(), LiveBench(), ArenaHard(), MtBench(), AlpacaEval()]
 
 
 def recognised(path: str) -> tuple[Reader | None, Recognition]:

@@ -52,8 +52,9 @@ class LogTable:
     ) -> None:
         self.path, self.reader, self.choices = path, reader, choices
         self.name = shown_path(path)
-        self.blocks = None if blocks in _OWN_BLOCKS else blocks
         self.log: Log = open_log(reader, path)
+        own = self.log.usual_blocks if blocks is None else None
+        self.blocks = own if blocks in _OWN_BLOCKS else blocks
         self._unit = score_range == (0.0, 1.0)
         self._passes, self._watch = passes, watch
         self._places = array("Q")
