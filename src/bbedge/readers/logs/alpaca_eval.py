@@ -27,8 +27,10 @@ class AlpacaEval:
     title = "AlpacaEval"
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of an annotation."""
-        return "samples" if glimpse.has(*_KEYS) else "no"
+        """By the keys of an annotation; the answers that are compared stand beside."""
+        if glimpse.has(*_KEYS):
+            return "samples"
+        return "beside" if glimpse.has("instruction", "output", "generator") and not glimpse.has("score") else "no"
 
     def open(self, path: str) -> Log:
         """Open annotations; they are read once to see which models and references there are."""

@@ -29,9 +29,13 @@ class ArenaHard:
     title = "Arena-Hard"
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of a judgment."""
+        """By the keys of a judgment; questions and answers stand beside."""
         named = any(glimpse.has(key) for key in _QUESTION)
-        return "samples" if named and glimpse.has("model", "judge", "games") else "no"
+        if named and glimpse.has("model", "judge", "games"):
+            return "samples"
+        asked = glimpse.has("uid", "category", "prompt") and not glimpse.has("model")
+        answered = glimpse.has("uid", "ans_id", "messages")
+        return "beside" if (asked or answered) and not glimpse.has("score") else "no"
 
     def open(self, path: str) -> Log:
         """Open judgments; they are read once to see which models and baselines there are."""
@@ -105,7 +109,7 @@ def _scores(game: object, *, model_is_a: bool, where: str) -> dict[str, Value]:
     """
     verdict = game.get("score") if isinstance(game, dict) else None
     if game is not None and not isinstance(game, dict):
-        raise FormatError(f"{where}: {quoted(repr(game))} is no game; expected an object with a score")
+        raise FormatError(f"{where}: {quoted(str(game))} is no game; expected an object with a score")
     if verdict is None:
         return {"win": None, "degree": None}
     if not isinstance(verdict, str) or verdict not in _TO_A:

@@ -72,7 +72,7 @@ def _cases(path: str, header: dict[str, Any]) -> Iterator[tuple[int, Mapping[str
                 for case in stream.elements():
                     place += 1
                     if not isinstance(case, dict):
-                        raise FormatError(f"{_at(path, place)}: {quoted(repr(case))} is no test case of DeepEval")
+                        raise FormatError(f"{_at(path, place)}: {quoted(str(case))} is no test case of DeepEval")
                     yield place, case
             elif key in ("hyperparameters", "configurations", "metricsScores", "runDuration"):
                 header[key] = stream.value()

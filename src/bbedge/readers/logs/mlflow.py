@@ -92,7 +92,7 @@ def _samples(path: str, run: Run, columns: Sequence[str], asked: Sequence[int]) 
 def _score(value: object, name: str, path: str, place: int) -> float | bool | None:
     if value is not None and not isinstance(value, bool | int | float):
         raise FormatError(
-            f"{shown_path(path)}: sample {place}: {quoted(name)} is {quoted(repr(value))}; expected a number or null"
+            f"{shown_path(path)}: sample {place}: {quoted(name)} is {quoted(str(value))}; expected a number or null"
         )
     return number(value)
 

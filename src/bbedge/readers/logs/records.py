@@ -67,7 +67,7 @@ class Records:
     def _elements(self, stream: JsonStream) -> Iterator[tuple[int, dict[str, Any]]]:
         for place, row in enumerate(stream.elements(), start=1):
             if not isinstance(row, dict):
-                raise FormatError(f"{self.at(place)}: {quoted(repr(row))} is no object; expected {self.expected}")
+                raise FormatError(f"{self.at(place)}: {quoted(str(row))} is no object; expected {self.expected}")
             yield place, row
 
     def name(self, row: Mapping[str, Any], place: int, *keys: str) -> str:
