@@ -243,6 +243,13 @@ def test_alpaca_eval_annotators_are_chosen_from(tmp_path):
         ({"model": "m", "games": [], "score": 1}, "no"),
         ({"instruction": "i", "model": "m", "preference": 1}, "no"),
         ({"uid": "u", "category": "c", "prompt": "p", "model": "m", "score": 1}, "no"),
+        # Tables of scores with the keys of questions and answers are not passed over.
+        ({"question_id": 1, "model_id": "m", "choices": [], "passed": True}, "no"),
+        ({"question_id": 1, "category": "c", "turns": [], "evaluation": {"score": 1}}, "no"),
+        ({"uid": "u", "category": "c", "prompt": "p", "acc": 0.5}, "no"),
+        ({"instruction": "i", "output": "o", "generator": "m", "correct": 1}, "no"),
+        ({"instance_id": "i", "model_patch": "p", "model": "m", "resolved": True}, "no"),
+        ({"instance_id": "i", "model_patch": "p", "model_name_or_path": "m"}, "beside"),
     ],
 )
 def test_other_files_are_left_alone(row, what, tmp_path):

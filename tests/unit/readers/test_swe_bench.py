@@ -156,6 +156,20 @@ def test_an_instance_that_was_resolved_without_a_prediction_is_refused(tmp_path)
         read(path)
 
 
+def test_the_counts_per_repository_are_compared(tmp_path):
+    path = swe_bench_system(tmp_path, "a", resolved=[1, 2])
+    summary = path.parent / "resolved_by_repo.json"
+    write_document(summary, {"django/django": {"resolved": 1, "total": 4}, "sympy/sympy": {"resolved": 1, "total": 4}})
+    assert not read(path).notes
+    write_document(summary, {"django/django": {"resolved": 2, "total": 500}})
+    assert any("8 instances attempted, and resolved_by_repo.json counts 500" in note.text for note in read(path).notes)
+    write_document(summary, {"django/django": {"resolved": 3, "total": 8}})
+    with pytest.raises(
+        FormatError, match=r"results\.json: 2 instances resolved, but resolved_by_repo\.json .* counts 3"
+    ):
+        read(path)
+
+
 def test_predictions_without_an_instance_are_refused(tmp_path):
     path = swe_bench_system(tmp_path, "a", resolved=[1])
     (path.parent.parent / "all_preds.jsonl").write_text('{"model_patch": "diff"}\n')
@@ -190,6 +204,9 @@ def test_what_lies_in_the_folder_of_a_system_stands_beside(tmp_path):
     repositories = write_document(system / "results" / "resolved_by_repo.json", {"django": {"resolved": 1, "total": 4}})
     for beside in (report, repositories, system / "metadata.yaml", system / "all_preds.jsonl"):
         assert recognised(str(beside))[1] == "beside", beside
+    table = system / "logs" / "scores.csv"
+    table.write_text("model,item,score\na,q,1\n")
+    assert recognised(str(table))[1] == "no"
     # The results of another tool make no folder of SWE-bench.
     write_document(path, {"results": {}})
     for other in (report, repositories, system / "metadata.yaml"):

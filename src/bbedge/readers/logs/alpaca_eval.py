@@ -13,7 +13,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import digest, number, text
-from bbedge.readers.logs.records import Key, Records, RunBook
+from bbedge.readers.logs.records import Key, Records, RunBook, holds_no_score
 from bbedge.text import quoted
 
 _KEYS = ("instruction", "generator_1", "generator_2", "preference")
@@ -30,7 +30,10 @@ class AlpacaEval:
         """By the keys of an annotation; the answers that are compared stand beside."""
         if glimpse.has(*_KEYS):
             return "samples"
-        return "beside" if glimpse.has("instruction", "output", "generator") and not glimpse.has("score") else "no"
+        answered = glimpse.has("instruction", "output", "generator")
+        return (
+            "beside" if answered and holds_no_score(glimpse, "index", "time_per_example", "price_per_example") else "no"
+        )
 
     def open(self, path: str) -> Log:
         """Open annotations; they are read once to see which models and references there are."""
@@ -59,7 +62,7 @@ class AlpacaEval:
             samples=lambda: _samples(records, runs, answers),
             counts=records.counts,
             usual_metric="win",
-            # Some instructions of the benchmark come twice.
+            # An instruction may come twice; its copies are not independent.
             usual_blocks="instruction.hash",
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, text
-from bbedge.readers.logs.records import Key, Records, RunBook, graded_by_itself
+from bbedge.readers.logs.records import Key, Records, RunBook, graded_by_itself, holds_no_score
 from bbedge.text import listed, quoted
 
 # What a verdict is worth to A, on five steps.
@@ -35,7 +35,7 @@ class ArenaHard:
             return "samples"
         asked = glimpse.has("uid", "category", "prompt") and not glimpse.has("model")
         answered = glimpse.has("uid", "ans_id", "messages")
-        return "beside" if (asked or answered) and not glimpse.has("score") else "no"
+        return "beside" if (asked or answered) and holds_no_score(glimpse, "tstamp", "metadata") else "no"
 
     def open(self, path: str) -> Log:
         """Open judgments; they are read once to see which models and baselines there are."""

@@ -22,7 +22,7 @@ _SCORE = "/score"
 _QUESTION = ("inputs", "input", "request", "question", "questions", "query", "prompt")
 _TARGET = ("ground_truth", "targets", "target", "expected_response")
 # Of which MLflow itself says that more is not better.
-_LOWER = ("toxicity/", "flesch_kincaid_grade_level/", "ari_grade_level/", "perplexity/")
+_LOWER = ("toxicity/", "flesch_kincaid_grade_level/", "ari_grade_level/")
 
 
 class MlFlow:

@@ -12,7 +12,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import number, text
-from bbedge.readers.logs.records import Key, Records, RunBook, graded_by_itself
+from bbedge.readers.logs.records import Key, Records, RunBook, graded_by_itself, holds_no_score
 
 _NO_RATING = -1.0
 _PAIRS = ("model_1", "model_2", "g1_winner", "g2_winner")
@@ -30,8 +30,10 @@ class MtBench:
             return "samples"
         if glimpse.has("question_id", *_PAIRS):
             return "samples"
-        answers = glimpse.has("question_id", "model_id", "choices") or glimpse.has("question_id", "category", "turns")
-        return "beside" if answers and not glimpse.has("score") else "no"
+        asked = glimpse.has("question_id", "category", "turns")
+        answered = glimpse.has("question_id", "model_id", "choices")
+        known = ("question_id", "tstamp", "total_output_tokens", "api_info")
+        return "beside" if (asked or answered) and holds_no_score(glimpse, *known) else "no"
 
     def open(self, path: str) -> Log:
         """Open judgments; they are read once to see which models there are."""

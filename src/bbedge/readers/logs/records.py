@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Run
+from bbedge.readers.logs.contract import Glimpse, Run
 from bbedge.readers.logs.fields import digest, number, settings, text
 from bbedge.readers.logs.files import JsonStream, objects
 from bbedge.readers.opening import opened
@@ -80,6 +80,16 @@ class Records:
     def none(self) -> FormatError:
         """The error of a file without records."""
         return FormatError(f"{shown_path(self.path)}: no records in the file; expected {self.expected}")
+
+
+def holds_no_score(glimpse: Glimpse, *known: str) -> bool:
+    """Whether nothing in the first record could be a score; ``known`` are keys that are not, whatever they hold.
+
+    A file that stands beside logs is passed over, so that a table of scores with the same keys must not look like one.
+    """
+    return all(
+        value is None or isinstance(value, str | list) for key, value in glimpse.first.items() if key not in known
+    )
 
 
 Key = tuple[str | None, str]

@@ -21,6 +21,7 @@ from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import mapping
 from bbedge.readers.logs.files import document, objects
+from bbedge.readers.logs.records import holds_no_score
 from bbedge.readers.opening import naming_errors
 from bbedge.text import listed, shown_path
 
@@ -44,7 +45,9 @@ _WHOLE = ({"generated", "no_generation"}, {"resolved_ids", "unresolved_ids"})
 _DETAILS = "per_instance_details.json"
 _PREDICTIONS = ("all_preds.jsonl", "preds.jsonl")
 _FOLDERS = ("logs", "trajs")
-_BESIDE = frozenset(["resolved_by_repo.json", "resolved_by_time.json", "metadata.yaml", "metadata.yml", *_PREDICTIONS])
+_OF_INSTANCE = (".json", ".log", ".txt", ".traj", ".diff", ".patch", ".sh", ".md")
+_SUMMARY = "resolved_by_repo.json"
+_BESIDE = frozenset([_SUMMARY, "resolved_by_time.json", "metadata.yaml", "metadata.yml", *_PREDICTIONS])
 _NAME = re.compile(r"^(?:info:\s*\n(?:[ \t]+.*\n)*?[ \t]+)?name:[ \t]*(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
 _REPOSITORY = re.compile(r"-\d+$")
@@ -81,11 +84,14 @@ class SweBench:
         lists = _lists(content, path)
         _check_counts(content, lists, path)
         attempted = _attempted(lists, system, path)
+        summary = Path(path).parent / _SUMMARY
+        compared = summary.is_file() and system is not None
+        notes = _compared(summary, len(_resolved(lists)), len(attempted.instances), path) if compared else ()
         return Log(
             runs=(run,),
             samples=lambda: _samples(run, lists, attempted.instances),
-            beside=attempted.beside,
-            notes=attempted.notes,
+            beside=(*attempted.beside, *((str(summary),) if compared else ())),
+            notes=(*attempted.notes, *notes),
         )
 
 
@@ -99,10 +105,11 @@ def _system(path: str) -> Path | None:
 
 def _is_beside(glimpse: Glimpse) -> bool:
     if glimpse.has("instance_id", "model_patch"):
-        return True
+        return holds_no_score(glimpse)
     path = Path(glimpse.path)
     above = list(path.parents)[:4]
-    if path.name not in _BESIDE and not any(folder.name in _FOLDERS for folder in above):
+    of_instance = path.suffix in _OF_INSTANCE and any(folder.name in _FOLDERS for folder in above)
+    if path.name not in _BESIDE and not of_instance:
         return False
     return any(_has_lists(folder / "results" / "results.json") for folder in above)
 
@@ -158,6 +165,20 @@ def _check_counts(content: Mapping[str, Any], lists: Mapping[str, list[str]], pa
                 f"{shown_path(path)}: {name} has {len(instances)} instances, but the report counts {stated}; the file "
                 "was changed or cut: write the report again"
             )
+
+
+def _compared(summary: Path, resolved: int, attempted: int, path: str) -> tuple[str, ...]:
+    """Compare the lists with the counts per repository that stand beside them."""
+    rows = [mapping(row) for row in document(str(summary)).values()]
+    counts = [sum(row[key] for row in rows if isinstance(row.get(key), int)) for key in ("resolved", "total")]
+    if counts[0] != resolved:
+        raise FormatError(
+            f"{shown_path(path)}: {resolved} instances resolved, but {summary.name} beside it counts {counts[0]}; use "
+            "files of one run"
+        )
+    if counts[1] == attempted:
+        return ()
+    return (f"{shown_path(path)}: {attempted} instances attempted, and {summary.name} counts {counts[1]} in all.",)
 
 
 def _resolved(lists: Mapping[str, list[str]]) -> set[str]:
