@@ -112,6 +112,18 @@ def test_deepeval_cases_that_differ_from_the_summary_are_refused(scores, tmp_pat
     assert read(write_document(tmp_path / "b.json", run)).values.mean() == 1.0
 
 
+def test_deepeval_the_summary_leaves_out_what_has_no_threshold(tmp_path):
+    metric = {"name": "Exact", "score": 1.0}
+    run = deepeval_run([deepeval_case(1, metricsData=[metric])], metricsScores=[{"metric": "Exact", "scores": []}])
+    assert read(write_document(tmp_path / "a.json", run), names=("m",)).values.tolist() == [[[1.0]]]
+
+
+def test_deepeval_an_uploaded_run_leaves_a_link(tmp_path):
+    path = write_document(tmp_path / "a.json", {"testRunLink": "https://example.org"})
+    with pytest.raises(FormatError, match=r"a\.json: a summary of DeepEval, without samples"):
+        read(path)
+
+
 def test_deepeval_a_question_that_comes_twice_is_refused(tmp_path):
     run = deepeval_run([deepeval_case(1), deepeval_case(2), deepeval_case(1)], model="m")
     with pytest.raises(DataError, match=r"a\.json: sample 3: a second score for model 'm'"):
@@ -197,6 +209,12 @@ def test_openai_api_pages_lines_and_arrays_are_the_same(tmp_path):
     assert page.items == array.items == lines.items
     with pytest.raises(DataError, match="the same run of 'aster'"):
         read(tmp_path)
+
+
+def test_openai_api_a_page_that_is_not_the_last_is_refused(tmp_path):
+    page = {"object": "list", "data": [listed_item(1)], "has_more": True}
+    with pytest.raises(FormatError, match=r"page\.json: has_more says that the page ends before the run does"):
+        read(write_document(tmp_path / "page.json", page))
 
 
 def test_openai_api_graders_are_chosen_from(tmp_path):

@@ -33,7 +33,9 @@ class DeepEval:
     title = "DeepEval"
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the list of test cases, with what their metrics are called."""
+        """By the list of test cases, with what their metrics are called; an upload leaves only a link."""
+        if glimpse.has("testRunLink") and not glimpse.has("testRunData"):
+            return "beside"
         cases = glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head)
         return "samples" if cases and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS) else "no"
 
@@ -154,10 +156,11 @@ class _Seen:
         for name, metric in metrics.items():
             score, threshold, success = _score(metric), number(metric.get("threshold")), metric.get("success")
             directions = self._directions.setdefault(name, set())
-            if score is None:
-                continue
-            self._scores.setdefault(name, []).append(float(score))
-            if threshold is not None and isinstance(success, bool) and score != threshold:
+            stated = number(metric.get("score"))
+            # As DeepEval counts them: without a threshold there is no success, and expectations are no metrics.
+            if stated is not None and success is not None and metric.get("expectationsData") is None:
+                self._scores.setdefault(name, []).append(float(stated))
+            if score is not None and threshold is not None and isinstance(success, bool) and score != threshold:
                 directions.add((score > threshold) == success)
 
     def lower_is_better(self) -> frozenset[str]:

@@ -14,8 +14,10 @@ from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.failures import kind_of_error
 from bbedge.readers.logs.fields import digest, mapping, number, settings, text
+from bbedge.readers.logs.files import JsonStream
 from bbedge.readers.logs.records import Records
-from bbedge.text import listed, quoted
+from bbedge.readers.opening import opened
+from bbedge.text import listed, quoted, shown_path
 
 _ITEM = ("item", "datasource_item")
 _INDEX = ("data_source_idx", "datasource_item_id")
@@ -44,6 +46,11 @@ class OpenAiApi:
         """Open output items; they are read once to see which runs there are."""
         page = Glimpse.of(path).first.get("object") == "list"
         records = Records.of(path, expected="an output item of the OpenAI Evals API", page=page)
+        if page and _has_more(path):
+            raise FormatError(
+                f"{shown_path(path)}: has_more says that the page ends before the run does; put all items of the run "
+                "into one file, one per line"
+            )
         book = _Book(records)
         for place, row in records:
             book.add(row, place)
@@ -57,6 +64,16 @@ class OpenAiApi:
             counts=records.counts,
             usual_metric=next(iter(book.graders)) if len(book.graders) == 1 else None,
         )
+
+
+def _has_more(path: str) -> bool:
+    more = False
+    with opened(path) as file:
+        stream = JsonStream(file, shown_path(path))
+        for key in stream.entries():
+            if key == "has_more":
+                more = stream.value() is True
+    return more
 
 
 class _Book:
