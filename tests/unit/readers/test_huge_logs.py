@@ -5,12 +5,10 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from huge_makers import HUGE
 from log_makers import lm_eval_row
 from suite_makers import (
     eee_row,
@@ -149,20 +147,10 @@ OF_SUITES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [lm_eval_log, inspect_log, promptfoo_log, *OF_SUITES])
 def test_two_gigabytes_in_bounded_memory(make, tmp_path):
-    check_memory(make(tmp_path), tmp_path, name=make.__name__)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HUGE)
-def test_two_gigabytes_of_records_in_bounded_memory(name, tmp_path):
-    check_memory(HUGE[name](tmp_path, SAMPLES, PROMPT), tmp_path, name=name, options=["--model-name", "m"])
-
-
-def check_memory(path, tmp_path, *, name, options=()):
-    size = sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file())
-    assert size > 0.95 * SIZE
+    path = make(tmp_path)
+    assert path.stat().st_size > 0.95 * SIZE
     out = tmp_path / "out.parquet"
-    command = [sys.executable, "-m", "bbedge", "convert", str(path), "--to", str(out), *options]
+    command = [sys.executable, "-m", "bbedge", "convert", str(path), "--to", str(out)]
     code = (
         "import resource, subprocess, sys\n"
         f"done = subprocess.run({command!r}, capture_output=True, text=True)\n"
@@ -171,11 +159,10 @@ def check_memory(path, tmp_path, *, name, options=()):
         "sys.exit(done.returncode)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    for file in filter(Path.is_file, [*path.parent.glob("*.json*"), *path.parent.parent.glob("*.json*")]):
-        file.unlink()
+    path.unlink()
     assert done.returncode == 0, done.stderr
     megabytes = int(done.stdout) / 1024 / (1024 if sys.platform == "darwin" else 1)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"{name}: {megabytes:.0f} MB at most, {spent.ru_utime + spent.ru_stime:.0f} s so far")  # noqa: T201
+    print(f"{make.__name__}: {megabytes:.0f} MB at most, {spent.ru_utime + spent.ru_stime:.0f} s so far")  # noqa: T201
     assert pl.read_parquet(out).height == SAMPLES
     assert megabytes < 400

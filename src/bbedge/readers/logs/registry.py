@@ -29,7 +29,7 @@ def readers() -> Mapping[str, Reader]:
 
     ours: list[Reader] = [LmEval(), InspectAi(), Helm(), Lighteval(), Promptfoo(), OpenAiEvals()]
     ours += _of_agents_and_suites()
-    ours += _more_readers()
+    ours += _of_runs_and_judgments()
     found = {reader.name: reader for reader in ours}
     for point in entry_points(group=GROUP):
         loaded = point.load()
@@ -59,8 +59,8 @@ def _of_agents_and_suites() -> list[Reader]:
     return [*agents, NemoEvaluator(), EveryEvalEver(), EvalPlus(), EvalScope(), Verifiers()]
 
 
-def _more_readers() -> list[Reader]:
-    """Test runs, tables and judgments."""
+def _of_runs_and_judgments() -> list[Reader]:
+    """The readers of test runs, of tables of results, and of judgments."""
     from bbedge.readers.logs.alpaca_eval import AlpacaEval
     from bbedge.readers.logs.arena_hard import ArenaHard
     from bbedge.readers.logs.deepeval import DeepEval
