@@ -178,6 +178,7 @@ def test_mlflow_the_same_question_twice_is_refused(tmp_path):
         {"resolved": True, "id": "x"},
         {"resolved": 7, "unresolved": 8},
         {"resolved_ids": ["x"]},
+        {"id": "x", "n_resolved": 1, "resolved_ids": ["x"], "unresolved_ids": []},
     ],
 )
 def test_other_documents_are_left_alone(document, tmp_path):

@@ -63,7 +63,7 @@ class SweBench:
         """By the names of the lists; what else is in the folder of a system stands beside."""
         if glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs")):
             return "samples"
-        if glimpse.has("resolved_ids", "unresolved_ids"):
+        if glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
             return "samples"
         if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
             return "samples"
