@@ -198,14 +198,14 @@ def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -
     if any(whole <= lists.keys() for whole in _WHOLE):
         return _Attempted(instances=named)
     # What was generated and tested shows in two lists; where one of them is not there, only the logs show it.
-    told = {"no_generation", "no_logs"} <= lists.keys()
-    for name in _PREDICTIONS if told else ():
+    stated = {"no_generation", "no_logs"} <= lists.keys()
+    for name in _PREDICTIONS if stated else ():
         file = _in_system(system, name)
         if file.is_file():
             found = _predicted(str(file))
             _check_predicted(named - found, lists, path, name)
             return _Attempted(instances=named | found, beside=(str(file),))
-    for name in _FOLDERS if told else ("logs",):
+    for name in _FOLDERS if stated else ("logs",):
         folder = _in_system(system, name)
         if folder.is_dir():
             found = _instances_in(folder)
@@ -255,8 +255,8 @@ def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]
     resolved = _resolved(lists)
     broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
     if "unresolved_ids" in lists:
-        untold = attempted - resolved - broken.keys() - set(lists["unresolved_ids"])
-        broken |= dict.fromkeys(untold, ("no result is listed", "unknown"))
+        unlisted = attempted - resolved - broken.keys() - set(lists["unresolved_ids"])
+        broken |= dict.fromkeys(unlisted, ("no result is listed", "unknown"))
     if "with_logs" in lists:
         untested = attempted - resolved - broken.keys() - set(lists["with_logs"])
         broken |= dict.fromkeys(untested, _BROKEN["no_logs"])
