@@ -211,7 +211,7 @@ def open_table(path: str, called: str | None = None) -> Table:
 
 def _has_scores(path: str) -> bool:
     """Whether a table that was found, not named, has the columns of a score table."""
-    from bbedge.readers.tables.columns import find_roles
+    from bbedge.readers.tables.roles import find_roles
 
     try:
         find_roles(open_table(path).columns(), table="", chosen={})

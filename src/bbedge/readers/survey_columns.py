@@ -11,10 +11,11 @@ import polars as pl
 from bbedge.errors import BbedgeError
 from bbedge.readers.limits import LimitError
 from bbedge.readers.sources import open_table
-from bbedge.readers.tables.columns import Role, chosen_columns, find_roles
+from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.item_columns import METRIC, column_key
 from bbedge.readers.tables.json_lines import JsonLinesFile
+from bbedge.readers.tables.roles import chosen_columns, find_roles
 from bbedge.readers.tables.wide import as_wide
 
 if TYPE_CHECKING:

@@ -23,10 +23,11 @@ from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint, open_table
-from bbedge.readers.tables.columns import Role, chosen_columns, find_roles, is_seed
+from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, with_columns
 from bbedge.readers.tables.metrics import MetricTable
+from bbedge.readers.tables.roles import chosen_columns, find_roles
 from bbedge.readers.tables.wide import WideTable, as_wide
 from bbedge.text import quoted, shown_path
 

@@ -9,8 +9,9 @@ import polars as pl
 
 from bbedge.errors import FormatError
 from bbedge.readers.assemble.coding import Table
-from bbedge.readers.tables.columns import ALIASES, Role, repeated_names
+from bbedge.readers.tables.columns import FIRST_ALIASES, Role
 from bbedge.readers.tables.item_columns import column_key
+from bbedge.readers.tables.roles import repeated_names
 from bbedge.text import listed, quoted
 
 _CELLS = 1 << 20
@@ -114,7 +115,7 @@ def as_wide(
     else:
         by_role |= {column_key(name): name for name in described if name in found}
     scored = tuple(name for name in found if name not in by_role.values())
-    usual = {*ALIASES["item"], *ALIASES["score"]}
+    usual = {*FIRST_ALIASES["item"], *FIRST_ALIASES["score"]}
     if not asked and (len(scored) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
         return None
     if not scored:
@@ -129,5 +130,5 @@ def _found(columns: Sequence[str], role: Role) -> str | None:
         return exact[0]
     if role == "score":
         return None
-    usual = [name for name in columns if name.strip().casefold() in ALIASES[role]]
+    usual = [name for name in columns if name.strip().casefold() in FIRST_ALIASES[role]]
     return usual[0] if len(usual) == 1 else None
