@@ -183,12 +183,13 @@ def survey(
     """
     from bbedge.readers.assemble.refusal import MissingCellsError
     from bbedge.readers.sources import find_sources
+    from bbedge.readers.tables.roles import chosen_columns
 
     chosen = choices or Choices()
     count, files = _Count(), []
     scores, refusal, to_choose, gaps = None, None, False, None
     with limited(limits):
-        found = find_sources(sources, chosen.format)
+        found = find_sources(sources, chosen, chosen_columns(columns, blocks), collect=True)
         for source in found.files:
             if progress is not None:
                 progress(f"looking at {source.path}")

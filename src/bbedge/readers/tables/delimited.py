@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
+from typing import Any
 
 import polars as pl
 
@@ -48,6 +49,15 @@ class DelimitedFile(TableFile):
         for line, chunk in self._whole_records(skipped):
             table = self._parsed(chunk, header, line)
             yield table.select(pl.nth(positions[column]).alias(role) for role, column in roles.items())
+
+    def head(self, count: int) -> list[dict[str, Any]]:
+        """The first rows, as texts."""
+        header, skipped = self._header()
+        for line, chunk in self._whole_records(skipped):
+            with _long_fields():
+                rows = [fields for _, fields in islice(self._records(chunk, first_line=line), count)]
+            return [dict(zip(header, fields, strict=False)) for fields in rows]
+        return []
 
     def place(self, row: int) -> str:
         """The path and the line at which data row ``row`` (from 0) begins."""

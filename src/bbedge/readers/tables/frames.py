@@ -51,6 +51,11 @@ class ParquetFile(TableFile):
             schema = self._scan().collect_schema()
         return tuple(name for name, kind in schema.items() if not (kind.is_nested() or kind in (pl.Binary, pl.Object)))
 
+    def columns_of(self, kind: type[pl.DataType]) -> tuple[str, ...]:
+        """The names of the columns of a type."""
+        with self._readable():
+            return tuple(name for name, its in self._scan().collect_schema().items() if its == kind)
+
     def has_field(self, path: str) -> bool:
         """Whether there is a column, or a field of a column, at a path of names joined by dots."""
         with self._readable():

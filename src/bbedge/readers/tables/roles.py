@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
-from bbedge.readers.choices import Choice
+from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, LATER_ALIASES, OPTIONAL, ROLES, Role
 from bbedge.text import listed, quoted, shown
 
@@ -14,19 +14,17 @@ from bbedge.text import listed, quoted, shown
 _BEATEN_BY_IDS = ("task", "question", "prompt")
 
 
-class ColumnError(FormatError):
+class ColumnError(OpenChoiceError):
     """A table of which no column, or more than one, could have a role."""
 
     role: Role | None = None
     """The role."""
-    candidates: tuple[str, ...] = ()
-    """The columns that could have it."""
 
     @classmethod
-    def about(cls, role: Role, candidates: Sequence[str], *parts: Part) -> ColumnError:
+    def about(cls, role: Role, proposal: Sequence[Argument], *parts: Part) -> ColumnError:
         """The error with its facts."""
-        error = cls(*parts)
-        error.role, error.candidates = role, tuple(candidates)
+        error = cls.proposing(proposal, *parts)
+        error.role = role
         return error
 
 
@@ -105,7 +103,7 @@ def find_roles(
         elif role not in OPTIONAL:
             raise ColumnError.about(
                 role,
-                (),
+                (Choice("model_from", "file"),) if role == "model" else (),
                 f"{table}: no column for the {role}; "
                 f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
                 f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
@@ -134,7 +132,7 @@ def _by_name(
     if len(matching) > 1:
         raise ColumnError.about(
             role,
-            matching,
+            (Argument("columns", {role: matching[0]}),),
             f"{table}: columns {listed(matching)} could each be the {role}; pass ",
             Argument("columns", {role: Blank("NAME")}),
             ", for instance ",
