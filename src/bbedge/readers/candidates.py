@@ -5,7 +5,7 @@ A table that looks like scores is read or refused by its name: a model that disa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -13,17 +13,13 @@ import polars as pl
 from bbedge.errors import Argument
 from bbedge.readers.assemble.coding import Table
 from bbedge.readers.choices import Choices
-from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
-from bbedge.readers.tables.delimited import DelimitedFile
 from bbedge.readers.tables.frames import Frame, ParquetFile
+from bbedge.readers.tables.heads import as_number, rows_of
 from bbedge.readers.tables.joined import JoinedColumns, with_chosen
-from bbedge.readers.tables.json_lines import JsonLinesFile
-from bbedge.readers.tables.records import RecordsFile
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.readers.tables.wide import as_wide
 
-_ROWS = 200
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
 _NO_SCORES = ("time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index")
@@ -75,7 +71,7 @@ def score_columns(table: Table) -> list[str]:
         plain = name.strip().casefold()
         if not plain or plain in usual or any(word in plain for word in _NO_SCORES):
             continue
-        numbers = [_as_number(value) for value in of_name if value is not None and value != ""]
+        numbers = [as_number(value) for value in of_name if value is not None and value != ""]
         if numbers and None not in numbers:
             on_scale = all(each is not None and 0 <= each <= 1 for each in numbers)
             found.append((not on_scale, name))
@@ -108,14 +104,6 @@ def text_columns(table: Table) -> frozenset[str]:
     return frozenset(name for name in names if all(isinstance(row.get(name), str | None) for row in rows))
 
 
-def rows_of(table: Table) -> Sequence[Mapping[str, Any]]:
-    """The first rows of a table in a file; none of others."""
-    inner = table.inner if isinstance(table, JoinedColumns) else table
-    if isinstance(inner, DelimitedFile | JsonLinesFile | RecordsFile | ParquetFile):
-        return inner.head(_ROWS)
-    return ()
-
-
 def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     """The values of a row with their paths, also those of objects in it."""
     leaves: list[tuple[str, Any]] = []
@@ -125,16 +113,3 @@ def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tu
         else:
             leaves.append((f"{prefix}{name}", value))
     return leaves
-
-
-def _as_number(value: object) -> float | None:
-    if isinstance(value, str):
-        text = value.strip().lower()
-        if text in ("true", "false"):
-            return float(text == "true")
-        try:
-            return float(text)
-        except ValueError:
-            return None
-    found = number(value)
-    return None if found is None else float(found)

@@ -74,8 +74,8 @@ class Sources:
     """Files of folders that are neither."""
     skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The files that were left out on purpose, by the pattern that they fit."""
-    refused: tuple[FormatError, ...] = ()
-    """Why files of folders that look like scores cannot be read, where that does not stop the search."""
+    refused: tuple[tuple[str, FormatError], ...] = ()
+    """Paths, and why files of folders that look like scores cannot be read, where that does not stop the search."""
 
     def notes(self) -> Iterator[Note]:
         """What was passed over, and what was left out on purpose."""
@@ -107,8 +107,8 @@ def find_sources(
     """Look into folders and patterns, and recognise every file.
 
     ``chosen`` are the columns that the caller named. ``apart`` is a file that may lie in a folder and is read for
-    something else. A file that looks like scores and cannot be read stops the search, unless refusals are to be
-    ``collect``-ed.
+    something else. A file that looks like scores and cannot be read stops the search; where refusals are to be
+    ``collect``-ed, only if no choice would help.
     """
     from bbedge.readers.logs.registry import readers
 
@@ -186,7 +186,7 @@ class _Search:
                 raise DomainError(
                     Choice("skip", (shown(pattern),)), ": no file fits the pattern; correct it or leave it out"
                 )
-        if self.refused and not collect:
+        if self.refused and not (collect and all(isinstance(error, OpenChoiceError) for _, error in self.refused)):
             raise _refusal(self.refused)
         if not self.files and not self.refused and self.skipped:
             raise FormatError("no file is left: all files fit a pattern of ", Choice("skip", tuple(self.choices.skip)))
@@ -195,7 +195,7 @@ class _Search:
             beside=tuple(self.beside),
             unread=tuple(self.unread),
             skipped={pattern: tuple(paths) for pattern, paths in self.skipped.items()},
-            refused=tuple(error for _, error in self.refused),
+            refused=tuple(self.refused),
         )
 
 

@@ -9,7 +9,8 @@ import polars as pl
 
 from bbedge.errors import FormatError
 from bbedge.readers.assemble.coding import Table
-from bbedge.readers.tables.columns import FIRST_ALIASES, Role
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, Role
+from bbedge.readers.tables.heads import as_number, rows_of
 from bbedge.readers.tables.item_columns import column_key
 from bbedge.readers.tables.roles import repeated_names
 from bbedge.readers.tables.summaries import SUMMARIES, RowMeans, summary_error
@@ -18,6 +19,7 @@ from bbedge.text import listed, quoted
 _CELLS = 1 << 20
 # A model's means in a few columns are a summary, not scores of items.
 _LEAST = 8
+_OTHER = 0.2
 
 
 class WideTable:
@@ -138,8 +140,10 @@ def as_wide(
         by_role |= {column_key(name): name for name in described if name in found}
     left_out = tuple(name for name in found if name in dropped and name not in by_role.values())
     scored = tuple(name for name in found if name not in by_role.values() and name not in left_out)
-    usual = {*FIRST_ALIASES["item"], *FIRST_ALIASES["score"]}
+    usual = {*FIRST_ALIASES["item"], *ALIASES["score"]}
     if not asked and (len(scored) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
+        return None
+    if not asked and _mostly_other(table, scored):
         return None
     if not scored:
         raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
@@ -147,6 +151,17 @@ def as_wide(
     if summary is not None and (asked or len(scored) > _LEAST):
         raise summary_error(table.name, summary, across, why="by its name a summary of the others")
     return WideTable(table, kept=by_role, across=across, scored=scored, dropped=left_out)
+
+
+def _mostly_other(table: Table, columns: Sequence[str]) -> bool:
+    """Whether the first rows have something else than numbers in more columns than mistakes would explain."""
+    rows = rows_of(table)
+
+    def is_other(name: str) -> bool:
+        values = (row.get(name) for row in rows)
+        return any(as_number(value) is None for value in values if value is not None and value != "")
+
+    return sum(map(is_other, columns)) > _OTHER * len(columns)
 
 
 def _found(columns: Sequence[str], role: Role) -> str | None:
