@@ -337,7 +337,7 @@ def is_document(path: str) -> bool:
 
 def open_table(path: str, called: str | None = None) -> Table:
     """Open a plain table by its name; ``called`` is what messages call it, if not its path."""
-    from bbedge.readers.tables.delimited import DelimitedFile
+    from bbedge.readers.tables.delimited import DelimitedFile, separator_of
     from bbedge.readers.tables.frames import ParquetFile
     from bbedge.readers.tables.json_lines import JsonLinesFile
     from bbedge.readers.tables.records import RecordsFile, holds_records
@@ -351,7 +351,9 @@ def open_table(path: str, called: str | None = None) -> Table:
         return kind(path=path, called=called)
     for suffix, separator in SEPARATORS.items():
         if ending.endswith(suffix):
-            return DelimitedFile(path=path, separator=separator, called=called)
+            name = called or shown_path(path)
+            found = separator_of(path, name, separator) if separator == "," else separator
+            return DelimitedFile(path=path, separator=found, called=called)
     raise _spreadsheet(path) if path.lower().endswith(SPREADSHEETS) else _unknown(path)
 
 

@@ -43,7 +43,7 @@ def test_missing_column(tmp_path):
 
 
 def test_wrong_separator_is_recognised(tmp_path):
-    says(csv_refusal(tmp_path, "model;item;score\na;q;1\n"), "no column for the model", "semicolon")
+    says(csv_refusal(tmp_path, "model|item|score\na|q|1\n"), "no column for the model", "a bar")
 
 
 def test_two_aliases(tmp_path):

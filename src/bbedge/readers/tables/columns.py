@@ -6,6 +6,7 @@ Names are text or numbers, scores are numbers or true and false.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
@@ -52,6 +53,7 @@ ALIASES: Mapping[Role, tuple[str, ...]] = {role: (*FIRST_ALIASES[role], *LATER_A
 """All usual names of each role."""
 Fail = Callable[[int, str], NoReturn]
 """Raises the error for a row, given its position and what is wrong with it."""
+_COMMA_NUMBER = re.compile(r"[+-]?[0-9.]*[0-9],[0-9][0-9.,]*(e[+-]?[0-9]+)?", re.IGNORECASE)
 # Python does not write integers of more than some thousand digits.
 _TOO_LONG = 10**1000
 
@@ -63,6 +65,11 @@ def is_seed(name: str) -> bool:
 
 def text_problem(value: str) -> str:
     """What to say about a score that is text."""
+    if _COMMA_NUMBER.fullmatch(value.strip()):
+        return (
+            f"score {quoted(value)} is text, because it has a comma in it; write numbers with a decimal point, or save "
+            "the table with semicolons between the fields if it is a decimal comma"
+        )
     return (
         f"score {quoted(value)} is text; expected a number, or true and false in the whole column: "
         "write the number, and leave the score empty where the sample failed"

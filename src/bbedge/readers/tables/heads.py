@@ -27,15 +27,17 @@ def rows_of(table: Table) -> Sequence[Mapping[str, Any]]:
 def as_number(value: object) -> float | None:
     """A number, or a truth value as one, also where it is text; None for anything else.
 
-    >>> as_number("0.5"), as_number("True"), as_number("0,5")
-    (0.5, 1.0, None)
+    A decimal comma counts as well: this is for looking at a table, not for reading its scores.
+
+    >>> as_number("0.5"), as_number("True"), as_number("0,5"), as_number("half")
+    (0.5, 1.0, 0.5, None)
     """
     if isinstance(value, str):
         text = value.strip().lower()
         if text in ("true", "false"):
             return float(text == "true")
         try:
-            return float(text)
+            return float(text.replace(",", ".") if text.count(",") == 1 else text)
         except ValueError:
             return None
     found = number(value)

@@ -10,6 +10,7 @@ import polars as pl
 from bbedge.errors import FormatError
 from bbedge.readers.assemble.coding import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, Role
+from bbedge.readers.tables.delimited import CELL
 from bbedge.readers.tables.heads import as_number, rows_of
 from bbedge.readers.tables.item_columns import column_key
 from bbedge.readers.tables.roles import repeated_names
@@ -62,7 +63,7 @@ class WideTable:
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The cells, some rows at a time."""
         columns = {f"kept {role}": column for role, column in self.kept.items()}
-        columns |= {f"cell {position}": column for position, column in enumerate(self.scored)}
+        columns |= {f"{CELL}{position}": column for position, column in enumerate(self.scored)}
         rows = max(1, _CELLS // len(self.scored))
         self._slices = []
         cells = first = 0
@@ -71,15 +72,15 @@ class WideTable:
             for batch in whole.iter_slices(rows):
                 self._slices.append((cells, first, batch.height))
                 cells += batch.height * len(self.scored)
-                summaries.add(batch.select(f"cell {position}" for position in range(len(self.scored))))
+                summaries.add(batch.select(f"{CELL}{position}" for position in range(len(self.scored))))
                 first += batch.height
                 long = batch.unpivot(
-                    [f"cell {position}" for position in range(len(self.scored))],
+                    [f"{CELL}{position}" for position in range(len(self.scored))],
                     index=[f"kept {role}" for role in self.kept],
                     variable_name="across",
                     value_name="score",
                 )
-                titles = {f"cell {position}": title for position, title in enumerate(self.scored)}
+                titles = {f"{CELL}{position}": title for position, title in enumerate(self.scored)}
                 yield long.select(
                     *(pl.col(f"kept {role}").alias(role) for role in self.kept),
                     pl.col("across").replace_strict(titles, return_dtype=pl.String).alias(self.across),
