@@ -104,6 +104,17 @@ def test_broken_records_are_refused_with_their_place(tmp_path, content, said):
     assert said in message
 
 
+def test_many_records(tmp_path):
+    rows = [{"model": model, "item": f"q{n}", "score": n % 2} for model in MODELS for n in range(20_000)]
+    path = written(tmp_path / "a.json", {"rows": rows})
+    scores = read_scores(path)
+    assert scores.values.shape == (1, 2, 20_000)
+    assert scores.values.sum() == 20_000
+    rows[-1]["score"] = "x"
+    message = str(refusal(written(path, {"rows": rows}), error=DataError))
+    assert message.startswith(f"{path}: record 40000: score 'x' is text")
+
+
 def test_of_two_lists_none_is_chosen(tmp_path):
     path = written(tmp_path / "a.json", {"first": RECORDS, "second": RECORDS})
     assert "neither its name nor its content is known" in str(refusal(path, columns=NESTED))
@@ -171,6 +182,12 @@ def test_a_summary_column_is_refused_by_its_name(name):
     scores = read_scores(pl.DataFrame({**WIDE, name: [0.1, 0.2, 0.3]}), choices=Choices(drop_columns=(name,)))
     assert len(scores.items) == 10
     assert any(note.text == f"Dropped from frame on purpose: column '{name}'." for note in scores.notes)
+
+
+def test_a_wide_table_stays_one_when_its_summary_is_dropped():
+    table = {"model": ["a", "b"], **{f"q{n}": [1, 0] for n in range(7)}, "mean": [1, 0]}
+    assert refusal(pl.DataFrame(table), error=OpenChoiceError).proposal == (Choice("drop_columns", ("mean",)),)
+    assert len(read_scores(pl.DataFrame(table), choices=Choices(drop_columns=("mean",))).items) == 7
 
 
 def test_a_column_of_means_is_refused_by_its_values(tmp_path):

@@ -23,7 +23,7 @@ from bbedge.readers.opening import json_object, lines, lines_if_plain, pieces
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ROLES, Role, names_from_objects, scores_from_objects
 from bbedge.readers.tables.item_columns import is_of_item
-from bbedge.readers.tables.nested import value_at
+from bbedge.readers.tables.nested import slim, value_at
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
@@ -61,8 +61,8 @@ class JsonLinesFile(TableFile):
         return any(value_at(row, path) is not None for row in self.head())
 
     def head(self, count: int = _LINES_FOR_COLUMNS) -> list[dict[str, Any]]:
-        """The first objects."""
-        return [self._object(text, line) for line, text in islice(lines(self.path, self.name), count)]
+        """The first objects, without long texts and lists."""
+        return [slim(self._object(text, line)) for line, text in islice(lines(self.path, self.name), count)]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, piece by piece."""

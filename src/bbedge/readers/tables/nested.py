@@ -7,6 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from bbedge.readers.logs.fields import digest
+
+# Longer texts are prompts and answers, not names.
+_LONGEST = 200
+
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
     """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
@@ -24,6 +29,19 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JS
             if found is not None:
                 return found
     return None
+
+
+def slim(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The value without long texts and lists: enough to look at it, and small enough to keep many.
+
+    >>> slim({"a": "b" * 300, "c": [1, 2], "d": 0.5})["c"]
+    []
+    """
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]} {digest(value)}"
+    if isinstance(value, Mapping):
+        return {key: slim(inner) for key, inner in value.items()}
+    return [] if isinstance(value, list) else value
 
 
 def expression_at(schema: Mapping[str, Any], path: str) -> pl.Expr | None:

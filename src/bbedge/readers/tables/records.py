@@ -25,7 +25,7 @@ from bbedge.readers.opening import opened
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ALIASES, Role, names_from_objects, scores_from_objects
 from bbedge.readers.tables.item_columns import is_of_item
-from bbedge.readers.tables.nested import value_at
+from bbedge.readers.tables.nested import slim, value_at
 from bbedge.text import listed, quoted
 
 # Records that are rows of one batch, and those whose keys are the columns: not all records need have the same keys.
@@ -61,8 +61,8 @@ class RecordsFile(TableFile):
         return tuple(found)
 
     def head(self, count: int = _FIRST) -> list[dict[str, Any]]:
-        """The first records."""
-        return list(islice(self._records(), count))
+        """The first records, without long texts and lists."""
+        return [slim(row) for row in islice(self._records(), count)]
 
     def field_names(self) -> tuple[str, ...]:
         """The paths of keys to texts and numbers of the first records, also inside other objects."""
@@ -73,32 +73,36 @@ class RecordsFile(TableFile):
         return any(value_at(row, path) is not None for row in self.head())
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The columns of the roles, some records at a time."""
-        first, records = 0, self._records()
-        while rows := list(islice(records, _ROWS)):
-            yield self._frame(rows, roles, first)
-            first += len(rows)
+        """The columns of the roles, some records at a time; of a record only these values are kept."""
+        first, held = 0, 0
+        columns: dict[Role, list[Any]] = {role: [] for role in roles}
+        for record in self._records():
+            held += 1
+            for role, values in columns.items():
+                values.append(_value(record, role, roles[role]))
+            if held == _ROWS:
+                yield self._frame(columns, first)
+                first, held = first + held, 0
+                columns = {role: [] for role in roles}
+        if held:
+            yield self._frame(columns, first)
 
     def place(self, row: int) -> str:
         """The path and the number of the record, from 1."""
         return f"{self.name}: record {row + 1}"
 
-    def _frame(self, rows: list[dict[str, Any]], roles: Mapping[Role, str], first: int) -> pl.DataFrame:
+    def _frame(self, columns: Mapping[Role, list[Any]], first: int) -> pl.DataFrame:
         def fail(row: int, problem: str) -> NoReturn:
             raise DataError(f"{self.place(first + row)}: {problem}")
 
-        columns: dict[str, pl.Series] = {}
-        for role, key in roles.items():
-            if is_of_item(role):
-                values: list[Any] = [row[key] if key in row else field_at(row, key) for row in rows]
-            else:
-                values = [value_at(row, key) for row in rows]
-            columns[role] = (
-                scores_from_objects(values, fail=fail)
+        return pl.DataFrame(
+            {
+                role: scores_from_objects(values, fail=fail)
                 if role == "score"
                 else names_from_objects(values, role=role, fail=fail)
-            )
-        return pl.DataFrame(columns)
+                for role, values in columns.items()
+            }
+        )
 
     def _records(self) -> Iterator[dict[str, Any]]:
         where = record_list(self.path, self.name)
@@ -124,6 +128,11 @@ class RecordsFile(TableFile):
     def _stream(self) -> Iterator[JsonStream]:
         with opened(self.path, self.name) as file:
             yield JsonStream(file, self.name)
+
+
+def _value(record: Mapping[str, Any], role: Role, key: str) -> Any:  # noqa: ANN401 - any JSON
+    described = is_of_item(role) and key not in record
+    return field_at(record, key) if described else value_at(record, key)
 
 
 def record_list(path: str, name: str) -> RecordList:

@@ -142,14 +142,14 @@ def as_wide(
     left_out = tuple(name for name in found if name in dropped and name not in by_role.values())
     scored = tuple(name for name in found if name not in by_role.values() and name not in left_out)
     usual = {*FIRST_ALIASES["item"], *ALIASES["score"]}
-    if not asked and (len(scored) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
+    if not asked and (len(scored) + len(left_out) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
         return None
     if not asked and _mostly_other(table, scored):
         return None
     if not scored:
         raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
     summary = next((name for name in scored if name.strip().casefold() in SUMMARIES), None)
-    if summary is not None and (asked or len(scored) > _LEAST):
+    if summary is not None:
         raise summary_error(table.name, summary, across, why="by its name a summary of the others")
     return WideTable(table, kept=by_role, across=across, scored=scored, dropped=left_out)
 
