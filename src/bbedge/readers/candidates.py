@@ -31,7 +31,8 @@ def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choi
     found = table.columns()
     if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
         return True
-    if as_wide(table, chosen=chosen, asked=False) is not None:
+    by_path: tuple[Role, ...] = ("model",) if choices.model_origin and choices.model_origin.is_of_path else ()
+    if as_wide(table, chosen=chosen, asked=False, dropped=choices.drop_columns, given=by_path) is not None:
         return True
     names = {name.strip().casefold() for name in found}
     has = {role: bool(names & {role, *ALIASES[role]}) for role in ROLES}
