@@ -5,6 +5,7 @@ A table that looks like scores is read or refused by its name: a model that disa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,11 +23,16 @@ from bbedge.readers.tables.wide import as_wide
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
-_NO_SCORES = ("time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index")
+_NO_SCORES = frozenset(
+    {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
+)
 
 
-def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices) -> bool:
-    """Whether a table may be one of scores, also where its columns do not say which is which."""
+def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False) -> bool:
+    """Whether a table may be one of scores, also where its columns do not say which is which.
+
+    ``by_name`` asks for usual names of columns instead.
+    """
     table = with_chosen(table, chosen)
     found = table.columns()
     if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
@@ -36,8 +42,8 @@ def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choi
         return True
     names = {name.strip().casefold() for name in found}
     has = {role: bool(names & {role, *ALIASES[role]}) for role in ROLES}
-    if has["score"] and has["item"]:
-        return True
+    if (has["score"] and has["item"]) or by_name:
+        return has["score"] and (has["item"] or has["model"])
     if has["score"] and has["model"]:
         # A row for every model is a summary; several rows of a model are its scores.
         column = next(name for name in found if name.strip().casefold() in ("model", *ALIASES["model"]))
@@ -70,7 +76,8 @@ def score_columns(table: Table) -> list[str]:
             values.setdefault(name, []).append(value)
     for name, of_name in values.items():
         plain = name.strip().casefold()
-        if not plain or plain in usual or any(word in plain for word in _NO_SCORES):
+        words = {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", plain)}
+        if not plain or plain in usual or words & _NO_SCORES:
             continue
         numbers = [as_number(value) for value in of_name if value is not None and value != ""]
         if numbers and None not in numbers:

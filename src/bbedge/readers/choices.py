@@ -245,7 +245,9 @@ class Choices:
         parts = PurePath(path).as_posix().split("/")
         folders = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
         paths = (PurePath(path).as_posix(), *(folder for folder in folders if folder))
-        return next((each for each in self.skip if any(fits(each.rstrip("/"), it, None) for it in paths)), None)
+        return next(
+            (each for each in self.skip if path == each or any(fits(each.rstrip("/"), it, None) for it in paths)), None
+        )
 
 
 def fits(pattern: str, path: str, model: str | None) -> bool:

@@ -256,7 +256,7 @@ def _recognised(
         return "unread"
     if searched:
         return _found_table(path, choices, chosen)
-    if is_document(path) and not _has_records(path):
+    if is_document(path) and _records_of(path) == "none":
         raise _unknown(path)
     return Source(path=path, reader=None)
 
@@ -267,30 +267,33 @@ def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Sou
     from bbedge.readers.assemble.shaping import Shaping
     from bbedge.readers.candidates import looks_like_scores
 
-    if is_document(path) and not _has_records(path):
+    records = _records_of(path) if is_document(path) else "rows"
+    if records == "none":
         return "unread"
     source = Source(path=path, reader=None)
-    if not looks_like_scores(open_table(path), chosen=chosen, choices=choices):
+    # Lists inside of other documents are settings as often as scores.
+    if not looks_like_scores(open_table(path), chosen=chosen, choices=choices, by_name=records == "inside"):
         return "unread"
     shaping = Shaping(chosen=chosen, choices=choices, blocks=None, described=Described(), scales=None)
     shaping.roles(shaping.opened(source), ())
     return source
 
 
-def _has_records(path: str) -> bool:
-    """Whether a JSON document holds a list of records; a broken one may."""
-    from bbedge.readers.tables.records import holds_records, record_list
+def _records_of(path: str) -> Literal["rows", "inside", "none"]:
+    """Whether a JSON document is a list of records, has one inside, or has none. A broken one is refused."""
+    from bbedge.readers.tables.records import NoRecordsError, kind_of_json, record_list
 
-    name = shown_path(path)
-    if not holds_records(path, name):
-        return True
+    kind = kind_of_json(path, shown_path(path))
+    if kind == "other":
+        return "none"
+    if kind != "object":
+        return "rows"
     try:
-        record_list(path, name)
-    except LimitError:
-        raise
-    except FormatError:
-        return False
-    return True
+        record_list(path, shown_path(path))
+    except (NoRecordsError, LimitError):
+        # One value of more than the limit is no record.
+        return "none"
+    return "inside"
 
 
 def _spreadsheet(path: str) -> FormatError:
@@ -340,15 +343,15 @@ def open_table(path: str, called: str | None = None) -> Table:
     from bbedge.readers.tables.delimited import DelimitedFile, separator_of
     from bbedge.readers.tables.frames import ParquetFile
     from bbedge.readers.tables.json_lines import JsonLinesFile
-    from bbedge.readers.tables.records import RecordsFile, holds_records
+    from bbedge.readers.tables.records import RecordsFile, kind_of_json
 
     ending = path.lower()
     if ending.endswith(PARQUET):
         return ParquetFile(path=path, called=called)
     ending = ending.removesuffix(".gz")
     if ending.endswith((*JSON_LINES, JSON)):
-        kind = RecordsFile if holds_records(path, called or shown_path(path)) else JsonLinesFile
-        return kind(path=path, called=called)
+        whole = kind_of_json(path, called or shown_path(path)) in ("list", "object")
+        return (RecordsFile if whole else JsonLinesFile)(path=path, called=called)
     for suffix, separator in SEPARATORS.items():
         if ending.endswith(suffix):
             name = called or shown_path(path)

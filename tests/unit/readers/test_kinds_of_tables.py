@@ -95,7 +95,8 @@ def test_the_document_may_name_the_model_of_its_records(tmp_path):
         ('[{"model": "a", "item": ["q"], "score": 1}]', "record 1: the item is a list"),
         ('[{"model": "a", "item": "q", "score": 1, "score": 0}]', "key 'score' appears more than once"),
         ('[{"model": "a", "item": "q", "score": 1}, {"model": "b", "score": 1}]', "record 2: no item in this row"),
-        ("[]", "no records"),
+        ("[]", "neither its name nor its content is known"),
+        ('{"results": [{"model": "a", "item": "q", "score": 1}', "not a complete JSON document"),
     ],
 )
 def test_broken_records_are_refused_with_their_place(tmp_path, content, said):

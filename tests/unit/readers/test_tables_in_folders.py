@@ -55,14 +55,24 @@ def test_a_broken_table_is_not_left_out(tmp_path, content):
     assert f"{tmp_path}/c.csv" in refusal(tmp_path)
 
 
+def test_a_document_that_was_cut_off_is_not_left_out(tmp_path):
+    table(tmp_path / "a.csv", "a")
+    table(tmp_path / "b.csv", "b")
+    (tmp_path / "c.json").write_text('{"results": [{"model": "c", "item": "q1", "sco')
+    assert f"{tmp_path}/c.json: not a complete JSON document" in refusal(tmp_path)
+
+
 def test_what_does_not_look_like_scores_is_noted(tmp_path):
     table(tmp_path / "a.csv", "a")
     table(tmp_path / "b.csv", "b")
-    (tmp_path / "config.json").write_text(json.dumps({"models": ["a", "b"], "steps": [{"name": "x"}]}))
+    (tmp_path / "config.json").write_text(json.dumps({"models": ["a", "b"], "steps": [{"task_id": "x", "weight": 1}]}))
+    (tmp_path / "ids.json").write_text('["q1", "q2"]')
     (tmp_path / "samples.jsonl").write_text('{"task_id": "q1", "solution": "pass"}\n')
     (tmp_path / "summary.csv").write_text("model,accuracy\na,0.5\nb,0.6\n")
     (note,) = read_scores(tmp_path).notes
-    assert note.subject == tuple(f"{tmp_path}/{name}" for name in ("config.json", "samples.jsonl", "summary.csv"))
+    assert note.subject == tuple(
+        f"{tmp_path}/{name}" for name in ("config.json", "ids.json", "samples.jsonl", "summary.csv")
+    )
 
 
 def test_files_are_left_out_on_purpose(tmp_path):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import polars as pl
 
@@ -32,9 +32,13 @@ from bbedge.text import listed, quoted
 _ROWS = 1 << 14
 _FIRST = 1000
 _HEAD = 1 << 20
-_LIST = re.compile(rb"\[\s*[{\]]")
+_LIST = re.compile(rb"\[\s*\{")
 # What the document says once and is true of all records; a score beside the list is a mean, not a score.
 _OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicate"]})
+
+
+class NoRecordsError(FormatError):
+    """A complete JSON document without a list of records, or with several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +153,7 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
         if stream.opens() == "[":
             return RecordList(key=None)
         if stream.opens() != "{":
-            raise FormatError(f"{name}: not a JSON object or list; expected a list of objects")
+            raise NoRecordsError(f"{name}: not a JSON object or list; expected a list of objects")
         lists: list[str] = []
         shared: dict[str, str] = {}
         for key in stream.entries():
@@ -166,24 +170,25 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
         stream.end()
     if len(lists) != 1:
         what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
-        raise FormatError(
+        raise NoRecordsError(
             f"{name}: {what} in the document; expected one list of objects, such as "
             '[{"model": "a", "item": "q1", "score": 1}]: write the records as a list of their own'
         )
     return RecordList(key=lists[0], shared=shared)
 
 
-def holds_records(path: str, name: str) -> bool:
-    """Whether a JSON file is one document rather than an object on every line; False for what is no JSON."""
+def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "other"]:
+    """What a JSON file is by its beginning: a list of records, one object, an object on every line, or none of it."""
     with opened(path, name) as file:
         head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(b"{"):
-        return _LIST.match(head) is not None
+        return "list" if _LIST.match(head) else "other"
     if not path.lower().removesuffix(".gz").endswith(".json"):
-        return False
+        return "lines"
+    text = head.decode("utf-8", "replace")
     try:
-        _, end = json.JSONDecoder().raw_decode(head.decode("utf-8", "replace"))
+        _, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         # One object that is longer than this.
-        return True
-    return not head.decode("utf-8", "replace")[end:].lstrip().startswith("{")
+        return "object"
+    return "lines" if text[end:].lstrip().startswith("{") else "object"
