@@ -36,6 +36,8 @@ SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
 TABLE_FORMATS = ("table", "wide")
 """What ``--format`` calls plain tables: one row per score, or one row per model."""
+# Keys under which documents have their results; a list under another key is a setting as often.
+_RESULTS = ("results", "data", "rows", "records", "samples", "scores")
 # Names in a note, and refusals in a message: beyond these their number says enough.
 _MOST_SKIPPED, _MOST_REFUSED = 100, 5
 
@@ -271,7 +273,6 @@ def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Sou
     if records == "none":
         return "unread"
     source = Source(path=path, reader=None)
-    # Lists inside of other documents are settings as often as scores.
     if not looks_like_scores(open_table(path), chosen=chosen, choices=choices, by_name=records == "inside"):
         return "unread"
     shaping = Shaping(chosen=chosen, choices=choices, blocks=None, described=Described(), scales=None)
@@ -280,7 +281,7 @@ def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Sou
 
 
 def _records_of(path: str) -> Literal["rows", "inside", "none"]:
-    """Whether a JSON document is a list of records, has one inside, or has none. A broken one is refused."""
+    """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
     from bbedge.readers.tables.records import NoRecordsError, kind_of_json, record_list
 
     kind = kind_of_json(path, shown_path(path))
@@ -289,11 +290,11 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     if kind != "object":
         return "rows"
     try:
-        record_list(path, shown_path(path))
+        found = record_list(path, shown_path(path))
     except (NoRecordsError, LimitError):
         # One value of more than the limit is no record.
         return "none"
-    return "inside"
+    return "rows" if found.key in _RESULTS else "inside"
 
 
 def _spreadsheet(path: str) -> FormatError:
