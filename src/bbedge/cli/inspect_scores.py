@@ -326,9 +326,8 @@ def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> 
     elif found.remedy is not None:
         command = "diagnose" if _has_one_model(found) else "certify"
         options += ["--incomplete", "zero" if command == "diagnose" else found.remedy]
-    elif found.proposal:
-        options += [word for argument in found.proposal for word in option_words(argument)]
-    elif found.to_choose:
+    options += [word for argument in found.proposal for word in option_words(argument)]
+    if found.to_choose:
         if "--metric" not in options:
             options += [part for name in _metrics(found) for part in ("--metric", name)]
         if "--filter" not in options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,8 @@ from bbedge.readers.limits import LimitError
 
 # Every choice means that the files are read once more.
 _MOST = 8
+# Names of files that say what is in them, not whose it is.
+_USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
 def proposed(
@@ -20,8 +23,8 @@ def proposed(
     choices: Choices,
     columns: Mapping[str, str] | None,
     paths: Sequence[str],
-) -> tuple[Argument, ...]:
-    """The choices that an error proposes, and those that are proposed once they are made.
+) -> tuple[tuple[Argument, ...], BbedgeError | None]:
+    """The choices that an error proposes, those that are proposed once they are made, and the error that is left.
 
     ``read`` reads the files, which have these paths, with other choices and columns.
     """
@@ -30,7 +33,7 @@ def proposed(
         for argument in error.proposal:
             one = _of_paths(argument, choices, paths)
             if one in made:
-                return tuple(made)
+                return tuple(made), error
             made.append(one)
             choices, columns = _with(one, choices, columns)
         try:
@@ -40,17 +43,19 @@ def proposed(
         except BbedgeError as next_error:
             error = next_error
         else:
-            break
-    return tuple(made)
+            return tuple(made), None
+    return tuple(made), error
 
 
 def _of_paths(argument: Argument, choices: Choices, paths: Sequence[str]) -> Argument:
-    """The argument; the model from the folder where files of several folders have the same name."""
+    """The argument; the model from the folder where files have the same name, or one that all tools give."""
     if argument != Choice("model_from", "file"):
         return argument
     names = {replace(choices, model_from="file").model_in_path(path) for path in paths}
     folders = {replace(choices, model_from="folder").model_in_path(path) for path in paths}
-    return Choice("model_from", "folder") if len(names) < len(paths) and len(folders) > len(names) else argument
+    usual = any(name is not None and _USUAL.search(name) for name in names)
+    same = len(names) < len(paths) and len(folders) > len(names)
+    return Choice("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
 
 
 def _with(

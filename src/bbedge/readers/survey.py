@@ -101,7 +101,7 @@ class Survey:
     error: BbedgeError | None
     """Why they cannot."""
     to_choose: bool
-    """Whether they cannot because a metric or a filter is to be chosen."""
+    """Whether a metric or a filter is to be chosen, with the proposal if there is one."""
     remedy: str | None
     """What ``incomplete`` would have to be, if they cannot because cells are missing."""
     missing: tuple[MissingOf, ...]
@@ -215,10 +215,11 @@ def survey(
         except LimitError:
             raise
         except BbedgeError as error:
-            refusal, to_choose = error, isinstance(error, ChoiceNeededError)
+            refusal = error
             gaps = error if isinstance(error, MissingCellsError) else None
             paths = [source.path for source in found.files] + [path for path, _ in found.refused]
-            proposal = proposed(error, read, chosen, columns, paths)
+            proposal, left = proposed(error, read, chosen, columns, paths)
+            to_choose = isinstance(left, ChoiceNeededError)
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
