@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ScoreFiles = Annotated[
     list[Path],
     typer.Argument(
-        help="Score tables (CSV, JSONL or Parquet with columns model, item, score and optionally replicate and "
+        help="Score tables (CSV, JSON, JSONL or Parquet with columns model, item, score and optionally replicate and "
         "block), logs of evaluation tools, folders, patterns with *, or - for a table on standard input. All files "
         "are joined.",
         show_default=False,
@@ -160,7 +160,8 @@ class Reading:
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="The metric to use as the score. May be repeated if tasks have different metrics.",
+            help="The metric to use as the score, of logs and of tables with a column metric. May be repeated if tasks "
+            "have different metrics.",
             show_default=False,
             rich_help_panel=_LOGS,
         ),
