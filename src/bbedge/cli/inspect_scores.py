@@ -7,12 +7,11 @@ import re
 import shlex
 from collections.abc import Sequence
 from operator import itemgetter
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped, option_words
 from bbedge.cli.output import JsonOut, say, spinner, write_json
 from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.text import counted, listed, shown
@@ -32,7 +31,6 @@ _BOOKKEEPING = re.compile(
     r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
     r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
 )
-_USUAL_NAME = re.compile(r"(eval_|samples_eval_)?results?\.json")
 _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 
@@ -158,7 +156,7 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         say("Not readable yet", console=console, style="bold yellow")
         sentence = _refused(found)
         following = "Fix this, then run the command again"
-        if found.to_choose or _lacks_names(found):
+        if found.to_choose or found.proposal:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
             following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"
@@ -328,25 +326,13 @@ def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> 
     elif found.remedy is not None:
         command = "diagnose" if _has_one_model(found) else "certify"
         options += ["--incomplete", "zero" if command == "diagnose" else found.remedy]
-    elif _lacks_names(found) and not {"--model-name", "--model-from"} & set(options):
-        options += ["--model-from", _place_of_names(found)]
-    elif found.to_choose:
+    options += [word for argument in found.proposal for word in option_words(argument)]
+    if found.to_choose:
         if "--metric" not in options:
             options += [part for name in _metrics(found) for part in ("--metric", name)]
         if "--filter" not in options:
             options += [part for name in _filters(found) for part in ("--filter", name)]
     return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
-
-
-def _lacks_names(found: Survey) -> bool:
-    """Whether there are logs that do not name their models."""
-    return any(file.samples is not None and not file.models for file in found.files)
-
-
-def _place_of_names(found: Survey) -> str:
-    """Where the paths rather name the models: in the folder if the files have the names that tools give."""
-    names = {PurePath(file.path).name for file in found.files}
-    return "folder" if any(map(_USUAL_NAME.match, names)) or len(names) < len(found.files) else "file"
 
 
 def _has_one_model(found: Survey) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bbedge.errors import BbedgeError
+from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.choices import ChoiceNeededError, Choices
 from bbedge.readers.limits import LimitError, Limits, limited
 from bbedge.readers.reading import read_scores
@@ -101,13 +101,15 @@ class Survey:
     error: BbedgeError | None
     """Why they cannot."""
     to_choose: bool
-    """Whether they cannot because a metric or a filter is to be chosen."""
+    """Whether a metric or a filter is to be chosen, with the proposal if there is one."""
     remedy: str | None
     """What ``incomplete`` would have to be, if they cannot because cells are missing."""
     missing: tuple[MissingOf, ...]
     """The missing scores by model, if they cannot because of these."""
     differing: tuple[Differing, ...]
     """Arguments in which logs of one model differ, if no field was chosen to name models."""
+    proposal: tuple[Argument, ...] = ()
+    """Arguments with which they could be read, or would come closer to it: an example, made without the scores."""
 
     @property
     def refused(self) -> str:
@@ -182,32 +184,42 @@ def survey(
     A file that cannot be read at all raises, as it would when the scores are read.
     """
     from bbedge.readers.assemble.refusal import MissingCellsError
-    from bbedge.readers.sources import find_sources
+    from bbedge.readers.proposals import proposed
+    from bbedge.readers.sources import Source, find_sources
+    from bbedge.readers.tables.roles import chosen_columns
 
     chosen = choices or Choices()
     count, files = _Count(), []
     scores, refusal, to_choose, gaps = None, None, False, None
+    proposal: tuple[Argument, ...] = ()
     with limited(limits):
-        found = find_sources(sources, chosen.format)
-        for source in found.files:
+        found = find_sources(sources, chosen, chosen_columns(columns, blocks), collect=True)
+        for source in (*found.files, *(Source(path=path, reader=None) for path, _ in found.refused)):
             if progress is not None:
                 progress(f"looking at {source.path}")
             files.append(_file_facts(source, chosen, count))
-        try:
-            scores = read_scores(
+
+        def read(choices: Choices, columns: Mapping[str, str] | None) -> Scores:
+            return read_scores(
                 *sources,
                 blocks=blocks,
                 score_range=score_range,
                 columns=columns,
-                choices=chosen,
+                choices=choices,
                 least_models=1,
                 progress=progress,
             )
+
+        try:
+            scores = read(chosen, columns)
         except LimitError:
             raise
         except BbedgeError as error:
-            refusal, to_choose = error, isinstance(error, ChoiceNeededError)
+            refusal = error
             gaps = error if isinstance(error, MissingCellsError) else None
+            paths = [source.path for source in found.files] + [path for path, _ in found.refused]
+            proposal, left = proposed(error, read, chosen, columns, paths)
+            to_choose = isinstance(left, ChoiceNeededError)
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
@@ -225,6 +237,7 @@ def survey(
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
         differing=() if chosen.model_from is not None else _differing(count.runs),
+        proposal=proposal,
     )
 
 

@@ -144,8 +144,19 @@ OF_SUITES = [
 ]
 
 
+def list_of_records(folder):
+    path = folder / "records.json"
+    with path.open("w") as file:
+        file.write('{"model": "m", "results": [')
+        for number in range(SAMPLES):
+            row = {"task_id": number, "reward": number % 2, "turns": [{"content": PROMPT}]}
+            file.write(("," if number else "") + json.dumps(row))
+        file.write("]}")
+    return path
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [lm_eval_log, inspect_log, promptfoo_log, *OF_SUITES])
+@pytest.mark.parametrize("make", [lm_eval_log, inspect_log, promptfoo_log, list_of_records, *OF_SUITES])
 def test_two_gigabytes_in_bounded_memory(make, tmp_path):
     path = make(tmp_path)
     assert path.stat().st_size > 0.95 * SIZE

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bbedge.errors import Blank, DataError, FormatError
-from bbedge.readers.choices import Choice, Choices
+from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.logs.contract import Run, Sample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import PassBook
@@ -60,12 +60,15 @@ def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str
             Choice("model_from", shown(origin.text)),
             f"; the header has {listed((name for name, _ in _header(run)), limit=12) or 'no fields'}",
         )
-    raise FormatError(
+    raise OpenChoiceError.proposing(
+        (Choice("model_from", "file"),),
         f"{shown_path(path)}: the log does not name its model; say it with ",
         Choice("model_names", (Blank("NAME"),)),
         ", or with ",
         Choice("model_names", (Blank("PATTERN=NAME"),)),
-        " for files that fit a pattern",
+        " for files that fit a pattern, or with ",
+        Choice("model_from", "folder"),
+        " if the path names it",
     )
 
 
