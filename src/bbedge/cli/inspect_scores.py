@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Sequence
 from operator import itemgetter
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped, option_words
+from bbedge.cli.next_command import model_from_fields, next_command, ranked_metrics
+from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
 from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.text import counted, listed, shown
@@ -20,17 +20,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.core.notes import Note
-    from bbedge.readers.survey import MetricFacts, Survey
+    from bbedge.readers.survey import Survey
 
 UNCLEAR = 3
 """Exit code when the scores cannot be read without a further choice."""
 
 _MOST_FIELDS, _MOST_FILES, _MOST_METRICS, _MOST_CATEGORIES = 12, 20, 40, 50
 _WIDTH = 72
-_BOOKKEEPING = re.compile(
-    r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
-    r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
-)
 _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 
@@ -61,7 +57,7 @@ def inspect_scores(
             progress=progress,
             limits=reading.limits,
         )
-    command = _suggestion(found, files, reading.words())
+    command = next_command(found, files, reading.words())
     console = write_json(json_out, lambda: _document(found, command))
     _show_contents(console, found)
     _show_missing(console, found)
@@ -254,7 +250,7 @@ def _file_rows(found: Survey) -> list[tuple[str, ...]]:
 def _metric_rows(found: Survey) -> list[tuple[str, ...]]:
     """A row per metric: those on the scale from 0 to 1 first."""
     rows: list[tuple[str, ...]] = []
-    for metric in _ranked(found)[:_MOST_METRICS]:
+    for metric in ranked_metrics(found)[:_MOST_METRICS]:
         scale = f"{metric.low:g} to {metric.high:g}" if metric.samples else "no number"
         remark = "lower is better" if metric.lower_is_better else ""
         rows.append((shown(metric.name), _tasks(metric.tasks), f"{metric.samples:,}", scale, remark))
@@ -296,80 +292,12 @@ def _blind(note: Note) -> str:
 
 def _same_names(found: Survey) -> list[str]:
     """What to do about logs of one model that were made with different arguments."""
-    option = _model_from(found)
+    option = model_from_fields(found)
     return [
         f"Logs of {shown(each.model)!r} differ in {shown(each.field)}: {listed(each.values)}. They are read as "
         f"replicates of one model. If these are different systems, name them apart with --model-from {option}."
         for each in found.differing
     ]
-
-
-def _model_from(found: Survey) -> str | None:
-    """The fields that name apart what the logs call by one name, as an option; None if nothing differs."""
-    if not found.differing:
-        return None
-    fields = "+".join(dict.fromkeys(each.field for each in found.differing))
-    several = len({model for file in found.files for model in file.models}) > 1
-    return shlex.quote(f"model+{fields}" if several else fields)
-
-
-def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
-    """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
-    options = list(given)
-    command = "inspect-scores"
-    fields = _model_from(found)
-    if found.scores is not None and fields is not None and len(found.scores.models) == 1:
-        # As it is there is nothing to compare; what the arguments name apart may be.
-        return " ".join(["bbedge", command, *map(shlex.quote, (*sources, *options)), "--model-from", fields])
-    if found.scores is not None:
-        command = "certify" if len(found.scores.models) > 1 else "diagnose"
-    elif found.remedy is not None:
-        command = "diagnose" if _has_one_model(found) else "certify"
-        options += ["--incomplete", "zero" if command == "diagnose" else found.remedy]
-    options += [word for argument in found.proposal for word in option_words(argument)]
-    if found.to_choose:
-        if "--metric" not in options:
-            options += [part for name in _metrics(found) for part in ("--metric", name)]
-        if "--filter" not in options:
-            options += [part for name in _filters(found) for part in ("--filter", name)]
-    return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
-
-
-def _has_one_model(found: Survey) -> bool:
-    """Whether all files are logs of one model, which cannot be certified; the models of tables are not known here."""
-    return len({file.models for file in found.files}) == 1 and len(found.files[0].models) == 1
-
-
-def _metrics(found: Survey) -> list[str]:
-    """The fewest metrics that give every task exactly one, as far as that can be done."""
-    if len(found.metrics) < 2:
-        return []
-    chosen: list[MetricFacts] = []
-    open_tasks = {task for metric in found.metrics for task in metric.tasks}
-    for metric in sorted(_ranked(found), key=lambda each: (_is_bookkeeping(each.name), -len(each.tasks))):
-        if metric.on_unit_scale and not metric.lower_is_better and open_tasks.issuperset(metric.tasks):
-            chosen.append(metric)
-            open_tasks.difference_update(metric.tasks)
-    return [metric.name for metric in chosen]
-
-
-def _filters(found: Survey) -> list[str]:
-    if all(len(of_task) < 2 for of_task in found.filters.values()):
-        return []
-    return list(dict.fromkeys(next(iter(of_task)) for of_task in found.filters.values()))
-
-
-def _ranked(found: Survey) -> list[MetricFacts]:
-    def key(metric: MetricFacts) -> tuple[bool, bool, bool, bool]:
-        varied = metric.low < metric.high
-        return metric.lower_is_better, not metric.on_unit_scale, _is_bookkeeping(metric.name), not varied
-
-    return sorted(found.metrics, key=key)
-
-
-def _is_bookkeeping(name: str) -> bool:
-    """Whether a metric counts or times something, and is on the unit scale only by accident: num_prompt_tokens."""
-    return _BOOKKEEPING.search(name) is not None
 
 
 def _tasks(tasks: Sequence[str]) -> str:
