@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from e2e.action_runner import run_action, scripts
 
 ROOT = Path(__file__).parents[2]
