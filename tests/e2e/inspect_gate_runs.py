@@ -25,7 +25,7 @@ from bbedge.inspect_gate import POLICY_VARIABLE, GateStopping, verdict
 
 POLICY = 'candidate = "mockllm/new"\nbaseline = "mockllm/old"\n[[claims]]\nnot_worse_by = 0.05\n'
 FLOOR = 'candidate = "mockllm/new"\n[[claims]]\nat_least = 0.5\n'
-ITEMS, EPOCHS = 60, 4
+ITEMS, EPOCHS = 40, 3
 QUIET = {"display": "none", "log_model_api": False, "max_connections": 1}
 
 
