@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bbedge.errors import BbedgeError
-from bbedge.inspect_gate import GateStopping
+from bbedge.inspect_gate import POLICY_VARIABLE, GateStopping
 from e2e import inspect_gate_runs
 from e2e.inspect_gate_runs import EPOCHS, ITEMS, POLICY
 
@@ -38,6 +40,15 @@ def found(folder: Path) -> dict[str, Any]:
 def test_the_verdict_is_printed_after_an_eval_set(found):
     assert "Ship: mockllm/new is not worse than mockllm/old by more than 0.05" in found["set ship"]
     assert "Stop: mockllm/new is worse than mockllm/old by more than 0.05" in found["set stop"]
+
+
+def test_inspect_finds_the_hook_by_an_entry_point(monkeypatch):
+    entries = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    hook = import_module(entries["inspect_ai"]["bbedge_gate"]).GateHook()
+    monkeypatch.delenv(POLICY_VARIABLE, raising=False)
+    assert not hook.enabled()
+    monkeypatch.setenv(POLICY_VARIABLE, "policy.toml")
+    assert hook.enabled()
 
 
 def test_no_verdict_is_explained(found):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -115,14 +115,14 @@ def _claim(marker: pytest.Mark | None) -> dict[str, object] | None:
     return {name: value for name, value in marker.kwargs.items() if name != "runs"}
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+# The old kind of wrapper: pytest 7 would not start with the new one, not even sessions without a gate.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     """Attach the scores to the last report of a test, which xdist sends to the controller."""
-    report = yield
+    report = (yield).get_result()
     if report.when == "teardown" and _RECORDER in item.stash:
         setattr(report, _SENT, item.stash[_RECORDER].to_values())
         del item.stash[_RECORDER]
-    return report
 
 
 class _Session:
