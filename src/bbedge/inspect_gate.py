@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.hooks import EvalSetEnd, Hooks, hooks
 from inspect_ai.util import EarlyStop
 
-from bbedge.errors import BbedgeError, DataError, DesignError, FormatError
+from bbedge.errors import BbedgeError, CopiedReplicateError, DataError, DesignError, FormatError
 from bbedge.text import counted, harmless, listed, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def verdict(policy: str | Path | Policy, logs: str | Path) -> GateReport:
     folder = os.fspath(logs).removeprefix(_FILE)
     if "://" in folder:
         raise DataError(f"the logs are at {quoted(folder, None)}; copy them to a folder and use bbedge gate")
-    return gate(rules, read_scores(folder, item_columns=_columns(rules), least_models=1))
+    scores = read_scores(folder, item_columns=_columns(rules), least_models=1)
+    scores.check_copies("refuse")
+    return gate(rules, scores)
 
 
 def _policy(given: str | Path | Policy) -> Policy:
@@ -99,6 +101,8 @@ class _Progress:
     reference: Scores | None
     scores: dict[int, dict[str, float]] = field(default_factory=dict)
     """The scores of the candidate by epoch and item."""
+    panels: list[list[list[float]]] = field(default_factory=list)
+    """What the gate has seen: the candidate, then the baseline if there is one."""
     looked: int = 0
     """Complete epochs that the gate has seen, from the first on."""
     report: GateReport | None = None
@@ -117,7 +121,8 @@ class GateStopping:
     run whole or not at all. Where samples of the next epoch start before the last ones of an epoch have ended, one more
     epoch runs than needed; set ``max_samples`` to at most the number of samples.
 
-    A sample without a score, or with two, turns the rule off: the task then runs all of its epochs.
+    A sample without a score, or with two, and epochs that repeat each other score by score turn the rule off: the task
+    then runs all of its epochs.
 
     **Guarantee:** that of :class:`bbedge.gate.Gate`, which holds at all looks together and so at the one that stops.
 
@@ -220,7 +225,10 @@ class GateStopping:
         self._look(now)
 
     def _look(self, now: _Progress) -> None:
+        """Hand complete epochs to the gate; one that repeats another may come from a cache, and is no new run."""
         import numpy as np
+
+        from bbedge.core.scores import Scores
 
         while len(now.scores.get(now.looked + 1, ())) == len(now.items):
             seen = now.scores[now.looked + 1]
@@ -228,6 +236,13 @@ class GateStopping:
             if now.reference is not None:
                 row = now.reference.models.index(str(self._policy.baseline))
                 panel.append(now.reference.values[now.looked, row].tolist())
+            now.panels.append(panel)
+            models = ("candidate", "baseline")[: len(panel)]
+            try:
+                Scores.of(now.panels, models=models, items=now.items).check_copies("refuse")
+            except CopiedReplicateError as error:
+                now.off = str(error)
+                return
             now.gate.update(np.array(panel))
             now.looked += 1
             now.report = now.gate.report()

@@ -103,6 +103,7 @@ def main(out):
         about = {key: options.pop(key) for key in ("items", "solver") if key in options}
         return run(out / folder, task(early_stopping=GateStopping(policy, old), **about), share, **options)
 
+    halves = [Sample(id=f"q{n}", input="Is it?", target="yes" if n % 2 else "no") for n in range(ITEMS)]
     found |= {
         "better": gated("better", 0.95),
         "worse": gated("worse", 0.05),
@@ -110,6 +111,7 @@ def main(out):
         "parallel": gated("parallel", 0.95, max_samples=ITEMS // 2, max_connections=ITEMS),
         "failing": gated("failing", 0.95, solver=failing(), fail_on_error=False),
         "floor": run(out / "floor", task(early_stopping=GateStopping(floor)), 0.99),
+        "cached": run(out / "cached", task(early_stopping=GateStopping(floor), dataset=halves), 1.0),
         "other items": gated("refused", 0.9, items=ITEMS - 1),
         "other model": gated("refused", 0.9, name="other"),
         "more epochs": gated("refused", 0.9, epochs=EPOCHS + 1),

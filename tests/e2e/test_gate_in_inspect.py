@@ -95,6 +95,13 @@ def test_a_sample_without_a_score_means_that_all_epochs_run(found):
     assert run["metadata"] == {"epochs": 0}
 
 
+def test_epochs_that_repeat_each_other_give_no_verdict(found):
+    run = found["cached"]
+    assert run["samples"] == [ITEMS] * EPOCHS
+    assert set(run["metadata"]) == {"epochs", "off"}
+    assert "same score for every model on every item" in run["metadata"]["off"]
+
+
 def test_a_floor_needs_no_baseline(found):
     assert found["floor"]["metadata"]["release"] == "ship"
     assert found["floor"]["samples"][-1] == 0
