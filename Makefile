@@ -79,8 +79,9 @@ calibration: $(READY)  ## The long statistical checks
 bench: $(READY)  ## What it all costs, target by target (a quarter of an hour, on an idle machine)
 	@$(BIN)/python -m benchmarks
 
-studies: $(READY)  ## All experiments with 500 repetitions (hours); DATA=runs.parquet adds real runs
+studies: $(READY)  ## All experiments with 500 repetitions, gates with 1,000 (hours); DATA=runs.parquet adds real runs
 	$(BIN)/bbedge study run all $(if $(DATA),--data $(DATA))
+	$(BIN)/bbedge study run gates --repetitions 1000
 
 build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

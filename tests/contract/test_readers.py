@@ -15,6 +15,7 @@ from bbedge.readers.logs import registry
 from bbedge.readers.logs.contract import Log, Run, Sample
 from bbedge.readers.logs.lm_eval import LmEval
 from log_makers import LOGS, lm_eval_run
+from shape_makers import SHAPES
 
 SAMPLES = {
     "lm-eval": sorted((LOGS / "lm_eval").rglob("samples_*.jsonl")),
@@ -23,13 +24,34 @@ SAMPLES = {
     "lighteval": sorted((LOGS / "lighteval").rglob("*.parquet")),
     "promptfoo": sorted((LOGS / "promptfoo").rglob("out.*")),
     "openai-evals": sorted((LOGS / "openai_evals").rglob("*.jsonl")),
+    "tau-bench": sorted((LOGS / "tau_bench").rglob("*.json")),
+    "tau2-bench": sorted((LOGS / "tau2_bench").rglob("results.json")),
+    "terminal-bench": sorted((LOGS / "terminal_bench").rglob("results.json")),
+    "harbor": [LOGS / "harbor" / "result.json"],
+    "nemo-evaluator": sorted((LOGS / "nemo_evaluator").rglob("results.jsonl")),
+    "every-eval-ever": sorted((LOGS / "every_eval_ever").rglob("*_samples.jsonl")),
+    "evalplus": sorted((LOGS / "evalplus").rglob("*.json")),
+    "evalscope": sorted((LOGS / "evalscope").rglob("*.jsonl")),
+    "verifiers": sorted((LOGS / "verifiers").rglob("results.jsonl")),
+    "deepeval": sorted((LOGS / "deepeval").rglob("*.json")),
+    "mlflow": sorted((LOGS / "mlflow").rglob("*.json")),
 }
 
 
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """Logs of every reader: those of the tools, and those that are written by hand in the shape of a tool."""
+    made = {name: shape.files(tmp_path_factory.mktemp("shape")) for name, shape in SHAPES.items()}
+    found = {name: list(paths) for name, paths in SAMPLES.items()}
+    for name, paths in made.items():
+        found.setdefault(name.split()[0], []).extend(paths)
+    return found
+
+
 @pytest.mark.parametrize("name", registry.readers())
-def test_every_reader_keeps_the_contract(name):
-    others = [path for other, paths in SAMPLES.items() if other != name for path in paths[:2]]
-    count = check_reader(registry.readers()[name], SAMPLES[name], others=others)
+def test_every_reader_keeps_the_contract(name, samples):
+    others = [path for other, paths in samples.items() if other != name for path in paths[:2]]
+    count = check_reader(registry.readers()[name], samples[name], others=others)
     assert count >= 12
 
 

@@ -154,9 +154,10 @@ def test_missing_scores(folder):
     folder.write("gaps.toml", 'alpha = 0.3\nincomplete = "worst-case"\n')
     said = folder.init(design="gaps.toml")
     assert "A missing score counts against whichever model it could help, and is final once recorded." in said
+    assert "complete replicates" not in said
     gaps = {("strong", "q3", 1), ("weak", "q4", 2)}
     first = folder.table("first.csv", MODELS, [1, 2], without=gaps)
-    folder("add", folder.board, first)
+    assert "Missing so far: 2 scores." in folder("add", folder.board, first)
     assert particulars(Board.open(folder.board).events[1]) == "epoch 1, replicate 1: 0 certificates, 0 new, 1 missing"
     assert "Already on the board with the same scores: replicate 1, 2." in folder("add", folder.board, first)
     filled = first.read_text(encoding="utf-8") + "strong,q3,1,code,1.0\n"

@@ -104,7 +104,7 @@ def test_every_option_is_documented():
 
 def test_every_option_of_pages_and_figures_is_documented():
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    for command in ("report", "figure graph", "figure stability", "figure badge", "diagnose", "board show"):
+    for command in ("report", "figure graph", "figure stability", "figure badge", "diagnose", "board show", "gate"):
         shown = subprocess.run(
             [sys.executable, "-m", "bbedge", *command.split(), "--help"], capture_output=True, text=True, check=True
         ).stdout

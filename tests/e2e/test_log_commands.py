@@ -148,8 +148,8 @@ def test_convert_writes_a_table_that_certifies_the_same(bbedge, tmp_path):
     assert hashes[0] == hashes[1] != ""
 
 
-def test_convert_writes_parquet_only(bbedge, tmp_path):
-    outcome = bbedge("convert", EPOCHS, "--to", tmp_path / "scores.csv")
+def test_convert_writes_tables_only(bbedge, tmp_path):
+    outcome = bbedge("convert", EPOCHS, "--to", tmp_path / "scores.xlsx")
     assert outcome.code == 2
     assert "ends with .parquet" in outcome.err
 

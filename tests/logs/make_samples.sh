@@ -29,6 +29,14 @@ environment inspect inspect_ai==0.3.285
 environment lmeval torch==2.13.0 lm_eval==0.4.13
 environment lighteval torch==2.13.0 lighteval==0.13.0 'xxhash<4'
 environment helm crfm-helm==0.5.16
+environment verifiers verifiers==0.1.14
+environment evalscope evalscope==1.14.1
+# Of its requirements those that an evaluation needs.
+environment evalplus wget tempdir multipledispatch appdirs numpy tqdm termcolor fire psutil rich tree-sitter \
+  tree-sitter-python datasets
+"$tools/evalplus/bin/pip" install -q --no-deps evalplus==0.3.1
+environment deepeval deepeval==4.3.1
+environment mlflow mlflow==2.22.0
 if [ ! -x "$tools/evals/bin/oaieval" ]; then
   # Some of its requirements do not build any more; these are the ones that a run needs.
   environment evals 'openai<2' backoff blobfile pyyaml tqdm pydantic zstandard lz4 filelock numpy pandas tiktoken \
@@ -42,7 +50,7 @@ if [ ! -x "$tools/promptfoo/node_modules/.bin/promptfoo" ]; then
 fi
 
 cd "$here"
-rm -rf inspect lm_eval lighteval helm promptfoo openai_evals
+rm -rf inspect lm_eval lighteval helm promptfoo openai_evals evalplus evalscope verifiers
 
 "$tools/inspect/bin/python" making/inspect_runs.py inspect
 
@@ -99,5 +107,31 @@ for run in 1 2; do
       --record_path "$here/openai_evals/${model}_$run.jsonl" >/dev/null 2>&1
   done
 done
+
+out=$(mkdir -p "$tools/evalplus-out" "$here/evalplus" && cd "$tools/evalplus-out" && pwd)
+"$python" "$making/evalplus/make.py" "$out"
+for model in aster birch; do
+  HUMANEVAL_OVERRIDE_PATH=$out/benchmark.jsonl "$tools/evalplus/bin/python" -m evalplus.evaluate --dataset humaneval \
+    --samples "$out/${model}_hf_temp_0.8.jsonl" --parallel 1 >/dev/null 2>&1
+  cp "$out/${model}_hf_temp_0.8_eval_results.json" "$here/evalplus/"
+done
+rm -rf "$out"
+
+port=18765
+"$python" "$making/openai_api/serve.py" $port &
+server=$!
+trap 'kill $server' EXIT
+sleep 1
+for model in aster birch; do
+  "$tools/verifiers/bin/python" "$making/verifiers/run.py" "$model" $port "$here/verifiers/$model" >/dev/null 2>&1
+  "$tools/evalscope/bin/python" "$making/evalscope/run.py" "$model" $port "$tools/evalscope-out" >/dev/null 2>&1
+done
+mkdir -p "$here/evalscope"
+cp -r "$tools/evalscope-out/reviews" "$tools/evalscope-out/reports" "$here/evalscope/"
+rm -rf "$tools/evalscope-out" "$here/evalscope/reports/report.html"
+
+"$tools/deepeval/bin/python" "$making/deepeval/run.py" "$here/deepeval/aster" aster >/dev/null 2>&1
+"$tools/deepeval/bin/python" "$making/deepeval/run.py" "$here/deepeval/birch" birch 'Capital of Peru?' >/dev/null 2>&1
+"$tools/mlflow/bin/python" "$making/mlflow/run.py" "$here/mlflow" >/dev/null 2>&1
 
 "$python" "$making/strip.py" "$here" "$tools"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bbedge.core.views import HEADLINE
-from bbedge.text import display_names, listed, shown
+from bbedge.text import counted, display_names, listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
@@ -128,7 +128,7 @@ def announcement(board: Board) -> str:
     what = "certificate or margin" if design.margin_share else "certificate"
     parts = [
         f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
-        f"in {len(set(epoch.blocks)):,} blocks, with complete replicates.",
+        f"in {len(set(epoch.blocks)):,} blocks{', with complete replicates' if design.incomplete == 'refuse' else ''}.",
         *_announced_views(board),
         *_announced_gaps(board),
         f"Method {design.method} (bbedge), {edition}tau {design.tau:g}, scores from {design.score_range[0]:g} to "
@@ -193,6 +193,8 @@ def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
     if len(sets) > _MOST_SETS:
         yield f"and {len(sets) - _MOST_SETS:,} larger Top-k sets"
     yield from _news_of_views(added, now, before)
+    if now.gaps is not None:
+        yield f"Missing so far: {counted(now.gaps.cells, 'score')}."
     if graph.n_unresolved:
         pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
         yield f"Open: {_first(pairs, 5, of=graph.n_unresolved)}"

@@ -18,11 +18,15 @@ from bbedge.text import counted, shown_path
 def convert(
     scores: ScoreFiles,
     *,
-    to: Annotated[Path, typer.Option(metavar="OUT", help="The Parquet file to write.", show_default=False)],
+    to: Annotated[
+        Path, typer.Option(metavar="OUT", help="The file to write: .parquet, .csv or .jsonl.", show_default=False)
+    ],
     reading: Annotated[Reading, Without("score_range", "incomplete")],
     about: Annotated[About, Without("metric_range")],
 ) -> None:
-    """Convert score tables and logs to one Parquet table, with the sources and their hashes in its metadata.
+    """Convert score tables and logs to one table: Parquet, CSV or JSONL, by the ending of --to.
+
+    The metadata of a Parquet table holds the sources, their hashes and the choices made.
 
     Scores are not rescaled. Gaps stay gaps, and the table is read back with the same ones: a failed sample becomes a
     row without a score, a sample that is not in the files has no row. The kind of error is not kept: with a policy such
@@ -31,10 +35,11 @@ def convert(
     [cyan]bbedge convert logs/ --metric match --blocks metadata.dialogue_id --to scores.parquet[/cyan]
     [cyan]bbedge convert logs/ --metric match --item-column task --to scores.parquet[/cyan]
     """
+    from bbedge.readers.convert import KINDS
     from bbedge.readers.convert import convert as write
 
-    if to.suffix != ".parquet":
-        raise DomainError(f"--to {shown_path(to)}: use a file name that ends with .parquet")
+    if to.suffix.lower() not in KINDS:
+        raise DomainError(f"--to {shown_path(to)}: use a file name that ends with {', '.join(KINDS)}")
     with spinner() as progress:
         done = write(
             [str(path) for path in scores],

@@ -89,7 +89,9 @@ def stability(
     out: Outs,
     reading: Annotated[
         Reading,
-        Without("blocks", "kind", "metric", "filter_", "model_name", "replicate_from", "model_from", "max_size"),
+        Without(
+            "blocks", "kind", "metric", "filter_", "model_name", "replicate_from", "model_from", "skip", "max_size"
+        ),
     ],
 ) -> None:
     """Draw the rank of every model in each single replicate."""

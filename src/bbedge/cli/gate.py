@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.board_design import read_text
+from bbedge.cli.claim import CopiesRule
 from bbedge.cli.evaluate import run_study
 from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
 from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
 from bbedge.errors import DesignError, DomainError
 from bbedge.files import write_whole
-from bbedge.text import quoted, shown_path
+from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -55,6 +56,7 @@ def gate(
     ] = None,
     reading: Reading,
     about: Annotated[About, Without("item_column")],
+    copies: CopiesRule = None,
     json_out: JsonOut = None,
     markdown_out: Annotated[
         Path | None,
@@ -108,7 +110,11 @@ def gate(
         return
     if policy is None or bool(scores) == (until_decided is not None):
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
-    use = _Use(policy=policy, rules=read_policy(policy), ledger=ledger, label=label)
+    rules = read_policy(policy)
+    if copies is not None:
+        rules = replace(rules, copies=copies)
+    rules, reading, about = _metrics(rules, reading, about)
+    use = _Use(policy=policy, rules=rules, ledger=ledger, label=label)
     if until_decided is not None:
         report, recorded = use.of_study(until_decided)
     else:
@@ -145,10 +151,10 @@ class _Use:
 
     def of_files(self, files: list[Path], reading: Reading, about: About) -> tuple[GateReport, Recorded | None]:
         """Apply it to the scores in files."""
-        rules = self.rules
-        columns = tuple(dict.fromkeys(name for name in (rules.macro, rules.weights, rules.views) if name is not None))
-        chosen, described = _metrics(rules, reading, about)
-        return self._decide(described.table(chosen, files, columns))
+        scores = about.table(reading, files, self.rules.columns)
+        found = scores.columns.get("metric", ())
+        self.rules.check_costs(reading.metric or (), about.choices(reading).metric_ranges, views=found)
+        return self._decide(scores)
 
     def of_study(self, study: Path) -> tuple[GateReport, Recorded | None]:
         """Run a study until it is decided. Its level is reserved before the first look."""
@@ -171,30 +177,37 @@ class _Use:
             again += f" --ledger {shown_path(self.ledger)}"
         run_study(chosen, again=again)
         with Board.open(chosen.board) as board:
-            return self._decide(stored_scores(board, chosen.question.systems), number)
+            return self._decide(stored_scores(board, chosen.question.systems), number=number, of_study=True)
 
-    def _decide(self, scores: Scores, number: int | None = None) -> tuple[GateReport, Recorded | None]:
+    def _decide(
+        self, scores: Scores, *, number: int | None = None, of_study: bool = False
+    ) -> tuple[GateReport, Recorded | None]:
         from bbedge.gate import gate as decide
         from bbedge.gate.ledger import record
 
         if self.ledger is None:
-            return decide(self.rules, scores), None
+            # The board of a study has checked its runs itself.
+            rules = self.rules if not of_study else replace(self.rules, copies="allow")
+            return decide(rules, scores), None
         recorded = record(self.ledger, self.rules, scores, label=self.label, use=number)
         return recorded.report, recorded
 
 
-def _metrics(rules: Policy, reading: Reading, about: About) -> tuple[Reading, About]:
-    """How to read the metrics that the policy names; an option that says otherwise is refused."""
-    if rules.metric is not None:
-        if reading.metric not in (None, [], [rules.metric]):
-            raise DomainError(f"{rules.source} names the metric {quoted(rules.metric)}; leave out --metric")
-        reading = replace(reading, metric=[rules.metric])
+def _metrics(rules: Policy, reading: Reading, about: About) -> tuple[Policy, Reading, About]:
+    """The metrics and their ranges, as the policy or the options name them, where they are needed."""
+    named = (rules.metric,) if isinstance(rules.metric, str) else rules.metric or ()
+    given = tuple(reading.metric or ())
+    if named and given and named != given:
+        raise DomainError(f"{rules.source}: metric = {quoted(named[0])} is not --metric {shown(given[0])}; drop one")
+    chosen = named or given
+    reading = replace(reading, metric=list(chosen) or None)
+    rules = replace(rules, metric=chosen if chosen and "metric" in rules.columns else None)
     if rules.metric_ranges:
         if about.metric_range:
             raise DomainError(f"{rules.source} declares the ranges of metrics; leave out --metric-range")
         texts = [f"{name}={worst!r}:{best!r}" for name, (worst, best) in rules.metric_ranges.items()]
         about = replace(about, metric_range=texts)
-    return reading, about
+    return rules, reading, about
 
 
 def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> None:
@@ -204,7 +217,7 @@ def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> Non
 
     found = read_ledger(path)
     if policy is not None:
-        check_policy(found, read_policy(policy), path)
+        check_policy(found, _metrics(read_policy(policy), Reading(), About())[0], path)
     out = write_json(json_out, found.to_values)
     out.print(render_history(found))
     say_written(out, history=json_out)

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bbedge.cli.next_command import model_from_fields, next_command, ranked_metrics
 from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
 from bbedge.readers.incomplete import ERROR_KINDS
-from bbedge.text import counted, shown
+from bbedge.text import counted, listed, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bbedge.readers.survey import MetricFacts, Survey
+    from bbedge.core.notes import Note
+    from bbedge.readers.survey import Survey
 
 UNCLEAR = 3
 """Exit code when the scores cannot be read without a further choice."""
@@ -55,7 +57,7 @@ def inspect_scores(
             progress=progress,
             limits=reading.limits,
         )
-    command = _suggestion(found, files, reading.words())
+    command = next_command(found, files, reading.words())
     console = write_json(json_out, lambda: _document(found, command))
     _show_contents(console, found)
     _show_missing(console, found)
@@ -150,7 +152,7 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         say("Not readable yet", console=console, style="bold yellow")
         sentence = _refused(found)
         following = "Fix this, then run the command again"
-        if found.to_choose:
+        if found.to_choose or found.proposal:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
             following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"
@@ -198,6 +200,10 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "items": len(scores.items) if scores is not None else None,
         "blocks": len(set(scores.blocks)) if scores is not None else None,
         "replicates": list(scores.replicates) if scores is not None else None,
+        "differing": [
+            {"model": each.model, "task": each.task, "field": each.field, "values": list(each.values)}
+            for each in found.differing
+        ],
         "refused": _refused(found),
         "suspicious": _suspicions(found),
         "command": command,
@@ -244,7 +250,7 @@ def _file_rows(found: Survey) -> list[tuple[str, ...]]:
 def _metric_rows(found: Survey) -> list[tuple[str, ...]]:
     """A row per metric: those on the scale from 0 to 1 first."""
     rows: list[tuple[str, ...]] = []
-    for metric in _ranked(found)[:_MOST_METRICS]:
+    for metric in ranked_metrics(found)[:_MOST_METRICS]:
         scale = f"{metric.low:g} to {metric.high:g}" if metric.samples else "no number"
         remark = "lower is better" if metric.lower_is_better else ""
         rows.append((shown(metric.name), _tasks(metric.tasks), f"{metric.samples:,}", scale, remark))
@@ -271,54 +277,27 @@ def _suspicions(found: Survey) -> list[str]:
     constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
     if constant:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")
+    notes += _same_names(found)
     if found.scores is not None:
-        notes += [note.text for note in found.scores.notes]
+        notes += [_blind(note) for note in found.scores.notes]
     return notes
 
 
-def _suggestion(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
-    """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
-    options = list(given)
-    command = "inspect-scores"
-    if found.scores is not None:
-        command = "certify" if len(found.scores.models) > 1 else "diagnose"
-    elif found.remedy is not None:
-        command = "certify"
-        options += ["--incomplete", found.remedy]
-    elif found.to_choose:
-        if "--metric" not in options:
-            options += [part for name in _metrics(found) for part in ("--metric", name)]
-        if "--filter" not in options:
-            options += [part for name in _filters(found) for part in ("--filter", name)]
-    return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
+def _blind(note: Note) -> str:
+    """The sentence of a note, without the scores in it."""
+    from bbedge.readers.logs.aggregates import StatedNote
+
+    return note.without_means if isinstance(note, StatedNote) else note.text
 
 
-def _metrics(found: Survey) -> list[str]:
-    """The fewest metrics that give every task exactly one, as far as that can be done."""
-    if len(found.metrics) < 2:
-        return []
-    chosen: list[MetricFacts] = []
-    open_tasks = {task for metric in found.metrics for task in metric.tasks}
-    for metric in sorted(_ranked(found), key=lambda each: -len(each.tasks)):
-        if metric.on_unit_scale and not metric.lower_is_better and open_tasks.issuperset(metric.tasks):
-            chosen.append(metric)
-            open_tasks.difference_update(metric.tasks)
-    return [metric.name for metric in chosen]
-
-
-def _filters(found: Survey) -> list[str]:
-    if all(len(of_task) < 2 for of_task in found.filters.values()):
-        return []
-    return list(dict.fromkeys(next(iter(of_task)) for of_task in found.filters.values()))
-
-
-def _ranked(found: Survey) -> list[MetricFacts]:
-    # Names such as num_prompt_tokens are on the unit scale only by accident.
-    def key(metric: MetricFacts) -> tuple[bool, bool, bool]:
-        varied = metric.low < metric.high
-        return metric.lower_is_better, not metric.on_unit_scale, not varied
-
-    return sorted(found.metrics, key=key)
+def _same_names(found: Survey) -> list[str]:
+    """What to do about logs of one model that were made with different arguments."""
+    option = model_from_fields(found)
+    return [
+        f"Logs of {shown(each.model)!r} differ in {shown(each.field)}: {listed(each.values)}. They are read as "
+        f"replicates of one model. If these are different systems, name them apart with --model-from {option}."
+        for each in found.differing
+    ]
 
 
 def _tasks(tasks: Sequence[str]) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bbedge.core.scores import Scores
 
 SCORES_HELP = (
-    "Score tables (CSV, JSONL or Parquet with columns model, item, score and optionally replicate and block), logs of "
-    "evaluation tools, folders, patterns with *, or - for a table on standard input. All files are joined."
+    "Score tables (CSV, JSON, JSONL or Parquet with columns model, item, score and optionally replicate and block), "
+    "logs of evaluation tools, folders, patterns with *, or - for a table on standard input. All files are joined."
 )
 ScoreFiles = Annotated[list[Path], typer.Argument(help=SCORES_HELP, show_default=False)]
 
@@ -37,6 +37,8 @@ _NAMES = {
     "item_columns": "item-column",
     "metric_ranges": "metric-range",
     "without_metrics": "without-metric",
+    "skip": "skip",
+    "drop_columns": "drop-column",
 }
 _LOGS = "Options for logs"
 _ROLES = ("model", "item", "replicate", "block", "score")
@@ -117,7 +119,25 @@ class Reading:
         list[str] | None,
         typer.Option(
             metavar="ROLE=NAME",
-            help="The column that holds model, item, replicate, block or score. May be repeated.",
+            help="The column that holds model, item, replicate, block or score: score=passed, a nested field such as "
+            "score=evaluation.score, or several columns as one name such as item=question_id+turn. May be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    drop_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A column of a wide table that is neither an item nor a model, such as a mean. May be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Leave out files whose path, its end, or a folder in it fits PATTERN, such as old/* or summary.csv. "
+            "The certificate states it. May be repeated.",
             show_default=False,
         ),
     ] = None
@@ -126,7 +146,7 @@ class Reading:
         typer.Option(
             "--format",
             metavar="KIND",
-            help="Format of all files: lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, table or wide. "
+            help="Format of all files: lm-eval, inspect or another tool, table or wide; an unknown name lists all. "
             "Default: detect it.",
             show_default=False,
             rich_help_panel=_LOGS,
@@ -136,7 +156,8 @@ class Reading:
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="The metric to use as the score. May be repeated if tasks have different metrics.",
+            help="The metric to use as the score, of logs and of tables with a column metric. May be repeated if tasks "
+            "have different metrics.",
             show_default=False,
             rich_help_panel=_LOGS,
         ),
@@ -235,6 +256,8 @@ class Reading:
             model_names=tuple(self.model_name or ()),
             replicate_from=self.replicate_from,
             model_from=self.model_from,
+            skip=tuple(self.skip or ()),
+            drop_columns=tuple(self.drop_column or ()),
         )
 
     @property
@@ -287,6 +310,8 @@ class Reading:
             ("--model-from", [self.model_from]),
             ("--blocks", [self.blocks]),
             ("--column", self.column or []),
+            ("--drop-column", self.drop_column or []),
+            ("--skip", self.skip or []),
             ("--max-size", [self.max_size]),
         ):
             words += [part for value in values if value for part in (option, value)]
@@ -303,16 +328,25 @@ def as_option(argument: Argument) -> str:
     >>> as_option(Argument("metric_ranges", {"wer": (1.0, 0.0)}))
     '--metric-range wer=1:0'
     """
+    return " ".join(option_words(argument))
+
+
+def option_words(argument: Argument) -> list[str]:
+    """The words of an option, each of which may have to be quoted for a shell.
+
+    >>> option_words(Argument("columns", {"item": "my task"}))
+    ['--column', 'item=my task']
+    """
     name, value = argument.name, argument.value
     if name == "limits":
-        return "--max-size SIZE"
+        return ["--max-size", "SIZE"]
     option = f"--{_NAMES.get(name, name).replace('_', '-')}"
     if value is None:
-        return option
+        return [option]
     if isinstance(value, Mapping):
         value = tuple(f"{role}={_range_words(column)}" for role, column in value.items())
     values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
-    return " ".join(f"{option} {each}" for each in values) if name in _NAMES else " ".join([option, *values])
+    return [word for each in values for word in (option, each)] if name in _NAMES else [option, *values]
 
 
 def _range_words(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
@@ -36,6 +37,8 @@ def sentence(report: GateReport) -> str:
             f"{head}: {counted(count, 'blocking claim')} {verb} not decided yet, {decided} passed "
             f"({rule[report.policy.when_open]}); {risk}; {runs}."
         )
+    if not blocks:
+        return f"{head}: no claim blocks; {risk}; {runs}."
     return f"{head}: {_listed(_for(report, each) for each in _grouped(blocks))}; {risk}; {runs}."
 
 
@@ -94,6 +97,10 @@ def interval(result: ClaimResult) -> str:
     return f"{result.lower:+.4f} to {result.upper:+.4f}"
 
 
+def _difference(result: ClaimResult) -> str:
+    return "unknown" if math.isnan(result.difference) else f"{result.difference:+.4f}"
+
+
 def advice(result: ClaimResult) -> str:
     """What an open claim needs; empty if it is decided."""
     if result.outlook is None:
@@ -120,19 +127,20 @@ def render(report: GateReport) -> RenderableType:
             Text(each.verdict, style=_STYLES[each.verdict]),
             each.claim.tier,
             Text(shown(each.candidate)),
-            Text(harmless(str(each.claim))),
-            f"{each.difference:+.4f}",
+            Text(shown(str(each.claim), None)),
+            _difference(each),
             interval(each),
             "" if each.since is None else str(each.since),
         )
     lines: list[RenderableType] = [Text(sentence(report), style="bold"), Text(""), table]
     for each in report.results:
         if words := advice(each):
-            lines.append(Text(f"Open: {shown(each.candidate)}, {harmless(str(each.claim))}: {words} (a forecast)."))
+            lines.append(Text(f"Open: {shown(each.candidate)}, {shown(str(each.claim), None)}: {words} (a forecast)."))
         if each.is_contradicted:
             lines.append(
-                Text(f"Contradiction: later runs certify the opposite of: {harmless(str(each.claim))}.", "red")
+                Text(f"Contradiction: later runs certify the opposite of: {shown(str(each.claim), None)}.", "red")
             )
+    lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
     return Group(*lines)
 
 
@@ -141,10 +149,16 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN"}
     rows = [
         f"| {mark[each.verdict]} | {each.claim.tier} | {_cell(shown(each.candidate))} | {_cell(str(each.claim))} | "
-        f"{each.difference:+.4f} | {interval(each)} | {each.since or ''} |"
+        f"{_difference(each)} | {interval(each)} | {each.since or ''} |"
         for each in report.results
     ]
     notes = [f"- {_cell(str(each.claim))}: {words}" for each in report.results if (words := advice(each))]
+    notes += [
+        f"- {_cell(str(each.claim))}: later runs certify the opposite"
+        for each in report.results
+        if each.is_contradicted
+    ]
+    notes += [f"- {_cell(note)}" for note in report.notes]
     lines = [
         f"## {_cell(title)}",
         "",
@@ -162,8 +176,10 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
 
 def _cell(text: str) -> str:
     """Text that Markdown shows as it is."""
-    safe = harmless(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{c}" if c in "\\`*_[]|#!~@" else c for c in safe)
+    safe = shown(text, None).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = "".join(f"\\{c}" if c in "\\`*_[]|#!~$" else c for c in safe)
+    # A backslash does not keep GitHub from reading a mention or the number of an issue; an empty comment does.
+    return escaped.replace("@", "@<!-- -->").replace("\\#", "\\#<!-- -->")
 
 
 def junit(report: GateReport, name: str = "bbedge gate") -> str:
@@ -175,7 +191,7 @@ def junit(report: GateReport, name: str = "bbedge gate") -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname=_xml(f"{name}.{each.candidate}"), name=_xml(str(each.claim))
         )
-        words = _xml(f"{each.verdict}: difference {each.difference:+.4f}, interval {interval(each)}")
+        words = _xml(f"{each.verdict}: difference {_difference(each)}, interval {interval(each)}")
         blocks = each.claim.tier == "block"
         if (each.verdict == "FAIL" and blocks) or (each.verdict == "OPEN" and blocks and when_open == "fail"):
             kind, key = "failure", "failures"

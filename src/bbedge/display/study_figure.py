@@ -29,6 +29,8 @@ _OURS = {
     "bernstein": "#0072B2",
     "betting, design stakes": "#E8A06B",
     "Holm z-test, one look": "#000000",
+    "bbedge gate": "#D55E00",
+    "bbedge gate, last look alone": "#E8A06B",
 }
 # Variants of one method, so that they do not differ by colour alone.
 _DASHED = {
@@ -37,6 +39,7 @@ _DASHED = {
     "BB-EDGE-X, two-way": ":",
     "BB-EDGE-X, whole alpha, two-way": (0, (1, 3)),
     "betting, design stakes": "--",
+    "bbedge gate, last look alone": "--",
 }
 _ALPHA = 0.05
 

@@ -20,6 +20,8 @@ def policy_content(policy: Policy) -> dict[str, Any]:
     content = _changed(policy)
     content["claims"] = [_changed(claim) for claim in policy.claims]
     content["candidates"] = list(policy.candidates)
+    if policy.metric is not None:
+        content["metric"] = [policy.metric] if isinstance(policy.metric, str) else list(policy.metric)
     if "metric_ranges" in content:
         content["metric_ranges"] = {name: list(ends) for name, ends in sorted(policy.metric_ranges.items())}
     return content

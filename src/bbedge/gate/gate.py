@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.growth import Forecast, pilot_outlooks
+from bbedge.core.leaderboard import COUNTED
 from bbedge.core.scores import Scores
-from bbedge.core.suite import METRIC, suite_options
+from bbedge.core.suite import suite_options
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.gate.policy import EVERY, Claim, Policy, nearest
@@ -74,14 +75,13 @@ class Gate:
         self._comparisons = comparisons
         self._evidence = [Evidence(self._design(each, len(comparisons))) for each in comparisons]
         self._looks: list[list[LookResult]] = [[] for _ in self._claims]
-        self._panels: list[list[Matrix]] = [[] for _ in comparisons]
+        self._panels: list[Matrix] = []
 
     def _comparison(self, candidate: str, claim: Claim) -> Comparison:
+        _check_range(claim, self._scores.score_range, self._policy.source)
         if claim.kind == "at_least":
             low, high = self._scores.score_range
             floor = (claim.amount - low) / (high - low)
-            if not 0.0 <= floor <= 1.0:
-                raise DomainError(f"at_least = {claim.amount:g} is not in the score range {low:g} to {high:g}")
             return Comparison(candidate=candidate, view=claim.view, baseline=None, floor=floor)
         cheaper = claim.amount if claim.kind == "cheaper_by" else 0.0
         return Comparison(candidate=candidate, view=claim.view, baseline=self._policy.baseline, cheaper=cheaper)
@@ -102,11 +102,9 @@ class Gate:
 
     def update(self, panel: Matrix) -> None:
         """Take in the next run: one row per model of the scores, one column per item."""
-        models = self._scores.models
-        for comparison, evidence, seen in zip(self._comparisons, self._evidence, self._panels, strict=True):
-            pair = np.stack([panel[models.index(comparison.candidate)], comparison.reference(panel, models)])
-            evidence.update(pair)
-            seen.append(pair)
+        for comparison, evidence in zip(self._comparisons, self._evidence, strict=True):
+            evidence.update(self._pair(comparison, panel))
+        self._panels.append(panel)
         bounds = [evidence.lower_bounds() for evidence in self._evidence]
         for (_, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True):
             lower, upper = float(bounds[place][0, 1]), -float(bounds[place][1, 0])
@@ -119,6 +117,11 @@ class Gate:
                     upper=upper * width,
                 )
             )
+
+    def _pair(self, comparison: Comparison, panel: Matrix) -> Matrix:
+        """The scores of the candidate and those that it is compared with."""
+        models = self._scores.models
+        return np.stack([panel[models.index(comparison.candidate)], comparison.reference(panel, models)])
 
     @property
     def _width(self) -> float:
@@ -179,7 +182,8 @@ class Gate:
         )
 
     def _outlook(self, result: ClaimResult, design: Design, place: int) -> Outlook:
-        panels = np.nan_to_num(np.stack(self._panels[place]), nan=0.5)
+        pairs = [self._pair(self._comparisons[place], panel) for panel in self._panels]
+        panels = np.nan_to_num(np.stack(pairs), nan=0.5)
         forecast = Forecast(design=design, outlook=pilot_outlooks(panels, design)[0])
         done = len(panels)
         resolvable = forecast.smallest_gap(done, power=_POWER)
@@ -205,16 +209,40 @@ def gate(policy: Policy, scores: Scores) -> GateReport:
             f"{policy.source}: spending = 'ledger' shares alpha among all uses of the gate, which must be recorded; "
             "name the ledger"
         )
-    if scores.stops is not None:
-        raise DataError("a gate needs every run of every system that it compares; one was stopped early")
+    scores = checked(policy, scores)
     made = Gate(policy, scores)
     for panel in scores.values:
         made.update(panel)
     return made.report()
 
 
+def checked(policy: Policy, scores: Scores) -> Scores:
+    """The scores, with a note if repeated runs count; those that a gate cannot use are refused."""
+    if scores.stops is not None:
+        raise DataError("a gate needs every run of every system that it compares; one was stopped early")
+    scores.check_copies(policy.copies)
+    if policy.copies == "allow" and scores.copies:
+        return replace(scores, notes=(*scores.notes, COUNTED))
+    return scores
+
+
 def _verdict(lower: float, upper: float, bar: float) -> Verdict:
     return "PASS" if lower > bar else "FAIL" if upper < bar else "OPEN"
+
+
+def _check_range(claim: Claim, score_range: tuple[float, float], source: str) -> None:
+    """Refuse what is true or false of all scores in the range, whatever the systems do."""
+    low, high = score_range
+    if claim.kind == "at_least" and not low < claim.amount < high:
+        raise DomainError(
+            f"{source}: at_least = {claim.amount:g} is not inside the score range {low:g} to {high:g}; every mean is "
+            f"at least {low:g}, and none can be shown to reach {high:g}"
+        )
+    if claim.kind in ("not_worse_by", "better_by") and not claim.amount < high - low:
+        raise DomainError(
+            f"{source}: {claim.kind} = {claim.amount:g} is not below the width of the score range {low:g} to {high:g}, "
+            "which no difference exceeds; margins are in score units"
+        )
 
 
 def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
@@ -225,13 +253,16 @@ def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
     for name in (*named, *(() if policy.baseline is None else (policy.baseline,))):
         if name not in models:
             raise DesignError(f"{policy.source}: {quoted(name)} is not a model of the scores{nearest(name, models)}")
+    if not named:
+        raise DesignError(f"{policy.source}: the scores have no model but the baseline {quoted(models[0])}")
     return named
 
 
 def _weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | None]:
     """The item weights of the headline and of every view."""
-    metric = policy.metric if METRIC in scores.columns else None
-    options = suite_options(scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=metric)
+    options = suite_options(
+        scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=policy.metric
+    )
     weights: dict[str, tuple[float, ...] | None] = {HEADLINE: options.get("weights")}
     return weights | dict(options.get("views", {}))
 
@@ -239,10 +270,11 @@ def _weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | No
 def _spread(policy: Policy, views: Sequence[str]) -> list[Claim]:
     """The claims, those about every view as one for each."""
     claims = []
-    for claim in policy.claims:
+    for place, claim in enumerate(policy.claims, 1):
         if claim.view != EVERY and claim.view not in views:
             raise DesignError(
-                f"{policy.source}: {quoted(claim.view)} is not a view of the scores{nearest(claim.view, views)}"
+                f"{policy.source}, claim {place}: {quoted(claim.view)} is not a view of the scores"
+                f"{nearest(claim.view, views)}"
             )
         names = [name for name in views if name != HEADLINE] if claim.view == EVERY else [claim.view]
         claims += [replace(claim, view=name) for name in names]

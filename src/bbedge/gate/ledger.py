@@ -22,7 +22,7 @@ from bbedge.errors import DataError, DesignError, DomainError, FormatError
 from bbedge.files import LockedError, lock, sync_folder
 from bbedge.gate.content import policy_content
 from bbedge.gate.fingerprint import Fingerprint
-from bbedge.gate.gate import Gate, candidates_of
+from bbedge.gate.gate import Gate, candidates_of, checked
 from bbedge.gate.policy import Policy
 from bbedge.gate.recorded import policy_from, report_from
 from bbedge.gate.report import GateReport
@@ -142,10 +142,10 @@ def record(path: Path, policy: Policy, scores: Scores, *, label: str | None = No
     """Apply a policy to scores at the level of the next use, and record what was found.
 
     The same scores again, or fewer of their runs, return what is recorded. The same scores with further runs are
-    another look at the same use, and need no level of their own. ``use`` is one that :func:`reserve` made.
+    another look at the same use, and need no level of their own. ``use`` is one that :func:`reserve` made,
+    for a study whose board has checked its runs.
     """
-    if scores.stops is not None:
-        raise DataError("a gate needs every run of every system that it compares; one was stopped early")
+    scores = checked(policy if use is None else replace(policy, copies="allow"), scores)
     if not len(scores.values):
         raise DataError("the gate has no runs yet; add at least one")
     Gate(policy, scores)  # what is wrong with the policy or the scores is found before there is a ledger

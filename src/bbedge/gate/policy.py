@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from bbedge.core.kinds import EvidenceKind
+from bbedge.core.checks import check_choice
+from bbedge.core.kinds import Copies, EvidenceKind
 from bbedge.core.spending import Spending
 from bbedge.core.suite import METRIC
 from bbedge.core.views import HEADLINE
@@ -50,7 +51,9 @@ class Claim:
     """What its failure does."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.amount, float) and math.isfinite(self.amount)):
+        check_choice("kind of claim", self.kind, _KINDS)
+        check_choice("tier", self.tier, get_args(Tier))
+        if isinstance(self.amount, bool) or not (isinstance(self.amount, int | float) and math.isfinite(self.amount)):
             raise DomainError(f"{self.kind} = {self.amount} is not a number")
         if self.kind in ("not_worse_by", "better_by") and self.amount < 0.0:
             other = "better_by" if self.kind == "not_worse_by" else "not_worse_by"
@@ -105,10 +108,12 @@ class Policy:
     """The item column of the weights of items."""
     views: str | None = None
     """The item column whose values are the views that claims may name."""
-    metric: str | None = None
-    """The metric of logs that the headline is about, where there are several."""
+    metric: str | tuple[str, ...] | None = None
+    """Where each metric of an item is an item of its own: the metric that the headline is about."""
     metric_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
     """The worst and the best possible value of metrics that are not on the common scale."""
+    copies: Copies = "refuse"
+    """Whether runs that repeat earlier ones score by score count."""
     source: str = field(default="the policy", compare=False)
     """Where it comes from, for messages."""
 
@@ -135,29 +140,36 @@ class Policy:
             raise DesignError(
                 f"{self.source}: a claim names a view; say which item column has them: views = 'category'"
             )
-        if self.views == METRIC and self.metric is None and self.macro != METRIC:
-            raise DesignError(
-                f"{self.source}: views = '{METRIC}' needs the metric that the headline is about: metric = 'NAME', or "
-                f"macro = '{METRIC}' for the mean of all"
-            )
         self._check_contradictions()
-        self._check_costs()
 
-    def _check_costs(self) -> None:
-        """Refuse ``cheaper_by`` for a mean whose best value is not 0: only then is it a part of the baseline's cost."""
+    def check_costs(
+        self, metrics: Sequence[str], ranges: Mapping[str, tuple[float, float]], *, views: Sequence[str]
+    ) -> None:
+        """Refuse ``cheaper_by`` for a mean whose best value is not 0: only then is it a part of the baseline's cost.
+
+        ``metrics`` are those of the headline, ``ranges`` the declared ones; a view that is not among ``views`` does not
+        exist, which the gate says.
+        """
         for claim in self.claims:
             if claim.kind == "cheaper_by":
                 is_metric = self.views == METRIC and claim.view != HEADLINE
-                name = claim.view if is_metric else self.metric
-                if name is None or self.metric_ranges.get(name, (0.0, 1.0))[1] != 0.0:
+                if is_metric and claim.view not in (EVERY, *views):
+                    continue
+                name = claim.view if is_metric else metrics[0] if len(metrics) == 1 else None
+                if name is None or ranges.get(name, (0.0, 1.0))[1] != 0.0:
                     raise DesignError(
                         f"{self.source}: cheaper_by needs a metric whose best value is 0; declare the most that is "
                         f"possible and 0, for instance [metric_ranges] {name or 'cost'} = [1.0, 0.0]"
                         + ("" if name else f', and name the metric: metric = "{COST}"')
                     )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The item columns that it needs."""
+        return tuple(dict.fromkeys(name for name in (self.macro, self.weights, self.views) if name is not None))
+
     def _check_contradictions(self) -> None:
-        """Refuse claims that are there twice, or that differ in what they ask of one mean in one tier."""
+        """Refuse claims that are there twice, that differ in what they ask of one mean, or that have no effect."""
         seen: dict[tuple[object, ...], Claim] = {}
         for claim in self.claims:
             key = (claim.kind, claim.view, claim.tier)
@@ -167,6 +179,16 @@ class Policy:
                     f"({seen[key].amount:g} and {claim.amount:g}); keep one"
                 )
             seen[key] = claim
+        for claim in self.claims:
+            general = seen.get((claim.kind, EVERY, claim.tier))
+            if general is None or claim.view in (EVERY, HEADLINE):
+                continue
+            stricter = claim.amount < general.amount if claim.kind == "not_worse_by" else claim.amount > general.amount
+            if not stricter:
+                raise DesignError(
+                    f"{self.source}: {claim.kind} = {claim.amount:g} in {quoted(claim.view)} has no effect, because "
+                    f"{claim.kind} = {general.amount:g} in every view asks for as much; remove one of them"
+                )
 
     @property
     def _spending(self) -> Spending:
@@ -227,12 +249,14 @@ _KEYS = {
     "views": "views",
     "metric": "metric",
     "metric_ranges": "metric_ranges",
+    "copies": "copies",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
     "open": get_args(WhenOpen),
     "spending": get_args(Budget),
     "evidence": get_args(EvidenceKind),
     "tier": get_args(Tier),
+    "copies": get_args(Copies),
 }
 
 

@@ -14,6 +14,8 @@ def policy_from(content: Mapping[str, Any], *, source: str) -> Policy:
     """The policy whose content a ledger keeps; ``KeyError``, ``TypeError`` or ``ValueError`` if it is damaged."""
     values = dict(content)
     values["metric_ranges"] = {name: (worst, best) for name, (worst, best) in values.get("metric_ranges", {}).items()}
+    if isinstance(values.get("metric"), list):
+        values["metric"] = tuple(values["metric"])
     claims = tuple(Claim(**claim) for claim in values.pop("claims"))
     return Policy(candidates=tuple(values.pop("candidates")), claims=claims, **values, source=source)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,7 +58,7 @@ class ClaimResult:
     since: int | None
     """The run after which it was decided; ``None`` while it is open."""
     difference: float
-    """Candidate minus baseline, or minus the floor, in score units, of the scores there are."""
+    """Candidate minus baseline, or minus the floor, in score units, of the scores there are; NaN if one has none."""
     lower: float
     """Lower bound of the difference over all looks, in score units."""
     upper: float
@@ -155,7 +156,7 @@ def _values(result: ClaimResult) -> dict[str, Any]:
         "verdict": result.verdict,
         "since": result.since,
         "contradicted": result.is_contradicted,
-        "difference": result.difference,
+        "difference": None if math.isnan(result.difference) else result.difference,
         "bounds": [result.lower, result.upper],
         "bar": result.bar,
         "log_e": result.log_e,

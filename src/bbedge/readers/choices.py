@@ -9,15 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Literal
+from typing import Literal, Self
 
 from bbedge.errors import Argument, DomainError, FormatError, Part
 from bbedge.text import listed, quoted, shown_path
-
-
-class ChoiceNeededError(FormatError):
-    """A log holds several metrics or filters, and none was chosen."""
-
 
 OTHER_BLOCKS: tuple[Part, ...] = (Argument("blocks", "item"), " or ", Argument("blocks", "one"))
 """The blocks that need no column."""
@@ -33,6 +28,24 @@ class Choice(Argument):
     def __str__(self) -> str:
         """The field as Python code."""
         return self.name if self.value is None else f"choices=Choices({super().__str__()})"
+
+
+class OpenChoiceError(FormatError):
+    """Files that cannot be read until something is chosen."""
+
+    proposal: tuple[Argument, ...] = ()
+    """Arguments with which they may be read: an example, made without looking at scores."""
+
+    @classmethod
+    def proposing(cls, proposal: Sequence[Argument], *parts: Part) -> Self:
+        """The error with an example of what to choose."""
+        error = cls(*parts)
+        error.proposal = tuple(proposal)
+        return error
+
+
+class ChoiceNeededError(OpenChoiceError):
+    """Files hold several metrics or filters, and none was chosen."""
 
 
 Range = tuple[float, float]
@@ -108,9 +121,7 @@ def _check_one_group(given: str, choice: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What to take from logs. Plain tables need none of it: their columns are named with ``columns``.
-
-    A table with a column ``metric`` is the exception: it may need ``metric_ranges``.
+    """What to take from files. The columns of tables are named with ``columns``; most of this is for logs.
 
     >>> Choices(model_names=("runs/small/*=small",)).model_of("runs/small/a.eval", "openai/gpt")
     'small'
@@ -135,6 +146,11 @@ class Choices:
     """The worst and the best possible value of metrics that are not on the common scale: ``{"wer": (1, 0)}``."""
     without_metrics: tuple[str, ...] = ()
     """Metrics to leave out where every metric is read, by name or by a pattern with ``*``."""
+    skip: tuple[str, ...] = ()
+    """Files to leave out, by patterns with ``*`` that fit a path, the end of it, or a folder in it. The certificate
+    states them."""
+    drop_columns: tuple[str, ...] = ()
+    """Columns of wide tables that are neither items nor models, such as means."""
 
     def __post_init__(self) -> None:
         for metric, (worst, best) in self.metric_ranges.items():
@@ -219,8 +235,19 @@ class Choices:
     def any_for_logs(self, *, metrics: bool = False) -> Choice | None:
         """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
         of_metrics = () if metrics else ("metrics", "metric_ranges")
-        names = (*of_metrics, "filters", "model_names", "replicate_from", "without_metrics")
+        origins = {"replicate_from": self.replicate_origin, "model_from": self.model_origin}
+        of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
+        names = (*of_metrics, "filters", "model_names", *of_paths, "without_metrics")
         return next((Choice(name) for name in names if getattr(self, name)), None)
+
+    def skips(self, path: str) -> str | None:
+        """The pattern by which a file is left out, if there is one."""
+        parts = PurePath(path).as_posix().split("/")
+        folders = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        paths = (PurePath(path).as_posix(), *(folder for folder in folders if folder))
+        return next(
+            (each for each in self.skip if path == each or any(fits(each.rstrip("/"), it, None) for it in paths)), None
+        )
 
 
 def fits(pattern: str, path: str, model: str | None) -> bool:

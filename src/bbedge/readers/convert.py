@@ -1,4 +1,4 @@
-"""The canonical table: Parquet, one row per score, with where it came from in the metadata."""
+"""The canonical table, one row per score: Parquet with where it came from in the metadata, CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,10 @@ from bbedge.readers.assemble.joining import Rows, join_rows
 from bbedge.readers.choices import Choices
 from bbedge.readers.limits import Limits, limited
 from bbedge.readers.sources import fingerprint
+from bbedge.text import shown_path
 
+KINDS: Mapping[str, Literal["parquet", "csv", "jsonl"]] = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
+"""What is written, by the ending of the name of the file."""
 METADATA_KEY = "bbedge"
 """The key of the Parquet metadata under which the origin stands, as a JSON object."""
 # Rows that are made into text at a time, and what a cell takes that is laid out: its score, its block, and a mark.
@@ -63,15 +67,18 @@ def convert(
     item_columns: Sequence[str] = (),
     items: str | os.PathLike[str] | None = None,
 ) -> Converted:
-    """Write the scores of all sources to one Parquet table, as they are: not mapped, and not completed.
+    """Write the scores of all sources to one table, as they are: not mapped, and not completed.
+
+    The ending of ``out`` says what is written: ``.parquet``, ``.csv`` or ``.jsonl``.
 
     A row whose score is missing is written without one, and what has no row in the sources has none in the table, so
     that it is read back with the same gaps; only the kinds of errors are lost. The sources, their SHA-256 and the
-    choices made stand in the metadata. ``item_columns`` and ``items`` are as for
+    choices made stand in the metadata of a Parquet file. ``item_columns`` and ``items`` are as for
     :func:`~bbedge.readers.read_scores`; the columns are written, and with ``metric`` a row for each metric, under the
     name that the files have for the item.
     """
     chosen = choices or Choices()
+    table_kind(out)
     with limited(limits):
         rows = join_rows(
             sources,
@@ -179,12 +186,57 @@ def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
 
 
 def _write(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]], out: Path, metadata: dict[str, str]) -> None:
+    named = ("model", "item", *(("block",) if rows.blocked else ()), *described, "replicate")
+    schema = {**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
+    if table_kind(out) == "csv":
+        _write_csv(rows, grid, described, out, schema)
+    elif table_kind(out) == "jsonl":
+        with replacing(out) as file:
+            for batch in _batches(rows, grid, described):
+                batch.select(list(schema)).write_ndjson(file)
+    else:
+        _write_parquet(rows, grid, described, out, schema, metadata)
+
+
+def table_kind(out: str | os.PathLike[str]) -> Literal["parquet", "csv", "jsonl"]:
+    """What to write, by the ending of the name.
+
+    >>> table_kind("scores.csv"), table_kind("scores.parquet")
+    ('csv', 'parquet')
+    """
+    ending = Path(out).suffix.lower()
+    kind = KINDS.get(ending)
+    if kind is None:
+        raise DomainError(f"{shown_path(out)}: use a file name that ends with {', '.join(KINDS)}")
+    return kind
+
+
+def _write_csv(
+    rows: Rows,
+    grid: Grid,
+    described: Mapping[str, Sequence[str]],
+    out: Path,
+    schema: Mapping[str, pl.DataType],
+) -> None:
+    with replacing(out) as file:
+        first = True
+        for batch in _batches(rows, grid, described):
+            # Every name in quotes: one with a line end, or one that looks like a number, stays what it is.
+            batch.select(list(schema)).write_csv(file, include_header=first, quote_style="non_numeric")
+            first = False
+
+
+def _write_parquet(
+    rows: Rows,
+    grid: Grid,
+    described: Mapping[str, Sequence[str]],
+    out: Path,
+    schema: Mapping[str, pl.DataType],
+    metadata: dict[str, str],
+) -> None:
     from polars.io.plugins import register_io_source
 
-    named = ("model", "item", *(("block",) if rows.blocked else ()), *described, "replicate")
     # As a source of its own, so that polars writes one batch after the other and never holds the table.
-    table = register_io_source(
-        lambda *_: _batches(rows, grid, described), schema={**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
-    )
+    table = register_io_source(lambda *_: _batches(rows, grid, described), schema=schema)
     with replacing(out) as file:
         table.sink_parquet(file, metadata=metadata)

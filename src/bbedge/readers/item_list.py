@@ -129,7 +129,7 @@ class _Rows:
         self.rows[item] = row
 
     def items(self, name: str) -> Items:
-        from bbedge.readers.tables.columns import repeated_names
+        from bbedge.readers.tables.roles import repeated_names
 
         if not self.rows:
             raise FormatError(f"{name}: the file lists no items; give one row per item")

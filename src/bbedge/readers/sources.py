@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from pathlib import Path, PurePath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bbedge.core.notes import Note
-from bbedge.errors import DomainError, FormatError
-from bbedge.readers.choices import Choice
+from bbedge.errors import Blank, DomainError, FormatError
+from bbedge.readers.choices import Choice, Choices, OpenChoiceError
+from bbedge.readers.folders import files_of
 from bbedge.readers.limits import LimitError
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
-    check_path,
     check_regular,
     is_regular,
     naming_errors,
     standard_input,
 )
-from bbedge.text import listed, quoted, shown_path
+from bbedge.text import counted, listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.readers.assemble.coding import Table
     from bbedge.readers.logs.contract import Reader
+    from bbedge.readers.tables.columns import Role
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
+JSON = ".json"
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 PARQUET = (".parquet", ".pq")
 TABLE_FORMATS = ("table", "wide")
 """What ``--format`` calls plain tables: one row per score, or one row per model."""
-_ANY_DEPTH = "**"
+# Keys under which documents have their results; a list under another key is a setting as often.
+_RESULTS = ("results", "data", "rows", "records", "samples", "scores")
+# Names in a note, and refusals in a message: beyond these their number says enough.
+_MOST_SKIPPED, _MOST_REFUSED = 100, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +74,20 @@ class Sources:
     """Files that belong to logs and hold no samples, such as summaries."""
     unread: tuple[str, ...] = ()
     """Files of folders that are neither."""
+    skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The files that were left out on purpose, by the pattern that they fit."""
+    refused: tuple[tuple[str, FormatError], ...] = ()
+    """Paths, and why files of folders that look like scores cannot be read, where that does not stop the search."""
 
     def notes(self) -> Iterator[Note]:
-        """What was passed over."""
+        """What was passed over, and what was left out on purpose."""
+        for pattern, paths in self.skipped.items():
+            yield Note(
+                kind="files",
+                subject=paths[:_MOST_SKIPPED],
+                text=f"Left out on purpose, by the pattern {quoted(pattern)}: {counted(len(paths), 'file')}, "
+                f"{listed(paths, limit=10)}.",
+            )
         if self.unread:
             names = listed((Path(path).name for path in self.unread), limit=3)
             yield Note(
@@ -84,50 +98,146 @@ class Sources:
             )
 
 
-def find_sources(given: Sequence[str], format: str | None = None) -> Sources:  # noqa: A002 - the word of the option
-    """Look into folders and patterns, and recognise every file. ``format`` says what all files are."""
+def find_sources(
+    given: Sequence[str],
+    choices: Choices,
+    chosen: Mapping[Role, str] | None = None,
+    *,
+    apart: str | None = None,
+    collect: bool = False,
+) -> Sources:
+    """Look into folders and patterns, and recognise every file.
+
+    ``chosen`` are the columns that the caller named. ``apart`` is a file that may lie in a folder and is read for
+    something else. A file that looks like scores and cannot be read stops the search; where refusals are to be
+    ``collect``-ed, only if no choice would help.
+    """
     from bbedge.readers.logs.registry import readers
 
+    format = choices.format  # noqa: A001 - the word of the option
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
         known = ", ".join((*readers(), *TABLE_FORMATS))
         raise DomainError(Choice("format"), f" {quoted(format)} is not known; choose {known}")
-    files: dict[str, Source] = {}
-    passed_over: dict[str, list[str]] = {"beside": [], "unread": []}
+    search = _Search(choices=choices, chosen=chosen or {}, apart=None if apart is None else os.path.realpath(apart))
     for each in given:
         if each in STANDARD_INPUT:
-            piped = _piped(format)
-            files.setdefault(os.path.realpath(piped.path), piped)
-            continue
-        paths, searched = _files(each)
+            search.add(_piped(format))
+        else:
+            search.look(each)
+    return search.done(collect=collect)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """What was found so far."""
+
+    choices: Choices
+    chosen: Mapping[Role, str]
+    apart: str | None
+    files: dict[str, Source] = field(default_factory=dict)
+    beside: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    skipped: dict[str, list[str]] = field(default_factory=dict)
+    refused: list[tuple[str, FormatError]] = field(default_factory=list)
+
+    def add(self, source: Source) -> None:
+        # A file that is named twice, or also lies in a folder that is named, is read once.
+        self.files.setdefault(os.path.realpath(source.path), source)
+
+    def look(self, given: str) -> None:
+        """Look at a file, or at all files of a folder or pattern."""
+        paths, searched = files_of(given)
         found = False
         for path in paths:
-            source = _recognised(path, format, searched=searched)
-            if isinstance(source, Source):
+            pattern = self.choices.skips(path)
+            if pattern is not None:
+                self.skipped.setdefault(pattern, []).append(path)
                 found = True
-                # A file that is named twice, or also lies in a folder that is named, is read once.
-                files.setdefault(os.path.realpath(path), source)
-            else:
-                passed_over[source].append(path)
+                continue
+            if searched and self.apart is not None and os.path.realpath(path) == self.apart:
+                continue
+            found |= self._recognise(path, searched=searched)
         if not found and searched:
             raise FormatError(
-                f"{shown_path(each)}: none of the {len(paths)} files there holds scores that can be recognised; "
+                f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
                 "expected logs or score tables: name the files, and say what they are with ",
                 Choice("format"),
             )
-    return Sources(
-        files=tuple(files.values()), beside=tuple(passed_over["beside"]), unread=tuple(passed_over["unread"])
-    )
+
+    def _recognise(self, path: str, *, searched: bool) -> bool:
+        """Put a file where it belongs; whether it may have scores."""
+        try:
+            source = _recognised(path, self.choices, self.chosen, searched=searched)
+        except LimitError:
+            raise
+        except FormatError as error:
+            if not searched:
+                raise
+            self.refused.append((path, error))
+            return True
+        if isinstance(source, Source):
+            self.add(source)
+            return True
+        (self.beside if source == "beside" else self.unread).append(path)
+        return False
+
+    def done(self, *, collect: bool) -> Sources:
+        """Everything, unless a pattern fits nothing or a file is refused."""
+        for pattern in self.choices.skip:
+            if pattern not in self.skipped:
+                raise DomainError(
+                    Choice("skip", (shown(pattern),)), ": no file fits the pattern; correct it or leave it out"
+                )
+        if self.refused and not (collect and all(isinstance(error, OpenChoiceError) for _, error in self.refused)):
+            raise _refusal(self.refused)
+        if not self.files and not self.refused and self.skipped:
+            raise FormatError("no file is left: all files fit a pattern of ", Choice("skip", tuple(self.choices.skip)))
+        return Sources(
+            files=tuple(self.files.values()),
+            beside=tuple(self.beside),
+            unread=tuple(self.unread),
+            skipped={pattern: tuple(paths) for pattern, paths in self.skipped.items()},
+            refused=tuple(self.refused),
+        )
 
 
-def _recognised(path: str, format: str | None, *, searched: bool) -> Source | Literal["beside", "unread"]:  # noqa: A002
+def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
+    """One error for all files of folders that look like scores and cannot be read: each with its own reason."""
+    path, first = refused[0]
+    leave_out = ("; or leave it out on purpose with ", Choice("skip", (shown_path(path),)))
+    if len(refused) == 1:
+        parts = (*first.args, *leave_out)
+    else:
+        shown_first = refused[:_MOST_REFUSED]
+        more = len(refused) - len(shown_first)
+        parts = (
+            f"{len(refused)} files look like scores and cannot be read:",
+            *(part for _, error in shown_first for part in ("\n", *error.args)),
+            f"\nand {more} more" if more else "",
+            "\nFix them, or leave files out on purpose with ",
+            Choice("skip", (Blank("PATTERN"),)),
+        )
+    if isinstance(first, OpenChoiceError):
+        return OpenChoiceError.proposing(first.proposal, *parts)
+    return FormatError(*parts)
+
+
+def _recognised(
+    path: str, choices: Choices, chosen: Mapping[Role, str], *, searched: bool
+) -> Source | Literal["beside", "unread"]:
     """A file with samples, or why a file that was found in a folder is passed over."""
     from bbedge.readers.logs.registry import readers, recognised
 
-    if searched and (not is_regular(path) or not Path(path).stat().st_size):
+    format = choices.format  # noqa: A001 - the word of the option
+    if searched and not is_regular(path):
+        return "unread"
+    if searched and not Path(path).stat().st_size and not (is_table(path) and not is_document(path)):
         return "unread"
     check_regular(path)
-    if format is not None and (not searched or format in TABLE_FORMATS):
-        return "unread" if searched and not is_table(path) else Source(path=path, reader=readers().get(format))
+    if format is not None and not searched:
+        return Source(path=path, reader=readers().get(format))
+    if format in TABLE_FORMATS:
+        return _found_table(path, choices, chosen) if is_table(path) else "unread"
     reader, what = recognised(path)
     if format is not None and reader is not readers()[format]:
         return "unread"
@@ -140,17 +250,64 @@ def _recognised(path: str, format: str | None, *, searched: bool) -> Source | Li
             f"{shown_path(path)}: a summary of {reader.title}, without samples; name the file with the samples, or the "
             "whole folder"
         )
-    if is_table(path) and (not searched or _has_scores(path)):
-        return Source(path=path, reader=None)
-    if not searched:
+    if path.lower().endswith(SPREADSHEETS):
+        raise _spreadsheet(path)
+    if not is_table(path):
+        if not searched:
+            raise _unknown(path)
+        return "unread"
+    if searched:
+        return _found_table(path, choices, chosen)
+    if is_document(path) and _records_of(path) == "none":
         raise _unknown(path)
-    return "unread"
+    return Source(path=path, reader=None)
+
+
+def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Source | Literal["unread"]:
+    """A table in a folder that is one of scores, or that is none; one that only looks like scores is refused."""
+    from bbedge.readers.assemble.describing import Described
+    from bbedge.readers.assemble.shaping import Shaping
+    from bbedge.readers.candidates import looks_like_scores
+
+    records = _records_of(path) if is_document(path) else "rows"
+    if records == "none":
+        return "unread"
+    source = Source(path=path, reader=None)
+    if not looks_like_scores(open_table(path), chosen=chosen, choices=choices, by_name=records == "inside"):
+        return "unread"
+    shaping = Shaping(chosen=chosen, choices=choices, blocks=None, described=Described(), scales=None)
+    shaping.roles(shaping.opened(source), ())
+    return source
+
+
+def _records_of(path: str) -> Literal["rows", "inside", "none"]:
+    """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
+    from bbedge.readers.tables.records import NoRecordsError, kind_of_json, record_list
+
+    kind = kind_of_json(path, shown_path(path))
+    if kind == "other":
+        return "none"
+    if kind != "object":
+        return "rows"
+    try:
+        found = record_list(path, shown_path(path))
+    except (NoRecordsError, LimitError):
+        # One value of more than the limit is no record.
+        return "none"
+    return "rows" if found.key in _RESULTS else "inside"
+
+
+def _spreadsheet(path: str) -> FormatError:
+    return FormatError(
+        f"{shown_path(path)}: a spreadsheet, which is not read; save the sheet as CSV (in UTF-8), with one header line "
+        "and no merged cells, and name that file"
+    )
 
 
 def _unknown(path: str) -> FormatError:
     from bbedge.readers.logs.registry import readers
 
-    known = ", ".join((*SEPARATORS, *JSON_LINES, *PARQUET))
+    known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
         f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
@@ -171,115 +328,40 @@ def _piped(format: str | None) -> Source:  # noqa: A002
     return Source(path=path, reader=None, called=PIPED)
 
 
-def _files(given: str) -> tuple[list[str], bool]:
-    """The files of a path, and whether it was searched for them."""
-    check_path(given)
-    # os.path and not pathlib, which raises on names that are too long.
-    if os.path.isdir(given):  # noqa: PTH112
-        return files_below(given), True
-    if glob.has_magic(given) and not os.path.lexists(given):
-        found = files_matching(given)
-        if not found:
-            raise FormatError(f"{shown_path(given)}: no such file, and none that fits it as a pattern; check the path")
-        return found, True
-    return [given], False
-
-
 def is_table(path: str) -> bool:
     """Whether the name is that of a plain table."""
     ending = path.lower().removesuffix(".gz")
-    return path.lower().endswith(PARQUET) or ending.endswith((*JSON_LINES, *SEPARATORS))
+    return path.lower().endswith(PARQUET) or ending.endswith((*JSON_LINES, JSON, *SEPARATORS))
+
+
+def is_document(path: str) -> bool:
+    """Whether the name is that of a JSON document, which may hold anything."""
+    return path.lower().removesuffix(".gz").endswith(JSON)
 
 
 def open_table(path: str, called: str | None = None) -> Table:
     """Open a plain table by its name; ``called`` is what messages call it, if not its path."""
-    from bbedge.readers.tables.delimited import DelimitedFile
+    from bbedge.readers.tables.delimited import DelimitedFile, separator_of
     from bbedge.readers.tables.frames import ParquetFile
     from bbedge.readers.tables.json_lines import JsonLinesFile
+    from bbedge.readers.tables.records import RecordsFile, kind_of_json
 
     ending = path.lower()
     if ending.endswith(PARQUET):
         return ParquetFile(path=path, called=called)
     ending = ending.removesuffix(".gz")
-    if ending.endswith(JSON_LINES):
-        return JsonLinesFile(path=path, called=called)
+    if ending.endswith((*JSON_LINES, JSON)):
+        whole = kind_of_json(path, called or shown_path(path)) in ("list", "object")
+        return (RecordsFile if whole else JsonLinesFile)(path=path, called=called)
     for suffix, separator in SEPARATORS.items():
         if ending.endswith(suffix):
-            return DelimitedFile(path=path, separator=separator, called=called)
-    raise _unknown(path)
-
-
-def _has_scores(path: str) -> bool:
-    """Whether a table that was found, not named, has the columns of a score table."""
-    from bbedge.readers.tables.columns import find_roles
-
-    try:
-        find_roles(open_table(path).columns(), table="", chosen={})
-    except LimitError:
-        raise
-    except FormatError:
-        return False
-    return True
+            name = called or shown_path(path)
+            found = separator_of(path, name, separator) if separator == "," else separator
+            return DelimitedFile(path=path, separator=found, called=called)
+    raise _spreadsheet(path) if path.lower().endswith(SPREADSHEETS) else _unknown(path)
 
 
 def fingerprint(path: str) -> str:
     """The SHA-256 of a file's bytes."""
     with naming_errors(path), Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def files_below(folder: str) -> list[str]:
-    """All files below a folder, in order; hidden ones are left alone.
-
-    A folder that is reached by its own path and by links is entered by its own path, and by one link otherwise.
-    """
-    return sorted(_search(folder, (_ANY_DEPTH,)))
-
-
-def files_matching(pattern: str) -> list[str]:
-    """All files that fit a pattern, and all below the folders that fit it, in order."""
-    path = PurePath(pattern)
-    parts = path.parts[1:] if path.anchor else path.parts
-    return sorted(set(_search(path.anchor, (*parts, _ANY_DEPTH))))
-
-
-def _search(start: str, parts: Sequence[str]) -> Iterator[str]:
-    """The files whose path below ``start`` fits the parts, the last of which stands for everything below.
-
-    A folder is entered once for each part, so that links in a circle come to an end. Links wait until all other folders
-    have been entered.
-    """
-    last = len(parts) - 1
-    waiting, links = deque([(start, 0)]), deque[tuple[str, int]]()
-    seen: set[tuple[int, int, int]] = set()
-    while waiting or links:
-        folder, at = (waiting or links).popleft()
-        with naming_errors(folder):
-            place = os.stat(folder or os.curdir)  # noqa: PTH116 - of where a link points to
-        if (place.st_dev, place.st_ino, at) in seen:
-            continue
-        seen.add((place.st_dev, place.st_ino, at))
-        deep = parts[at] == _ANY_DEPTH
-        if deep and at < last:
-            waiting.append((folder, at + 1))
-        for path in _fitting(folder, parts[at]):
-            if os.path.isdir(path):  # noqa: PTH112 - false where pathlib raises
-                queue = links if os.path.islink(path) else waiting  # noqa: PTH114
-                queue.append((path, at if deep else at + 1))
-            elif at == last or (not deep and at + 1 == last):
-                yield path
-
-
-def _fitting(folder: str, part: str) -> Iterator[str]:
-    """The entries of a folder that fit one part of a pattern, in order."""
-    if part != _ANY_DEPTH and not glob.has_magic(part):
-        path = os.path.join(folder, part)  # noqa: PTH118 - as text, which keeps how the pattern was written
-        if os.path.lexists(path):
-            yield path
-        return
-    with naming_errors(folder):
-        names = sorted(os.listdir(folder or os.curdir))  # noqa: PTH208
-    for name in names:
-        hidden = name.startswith(".") and not part.startswith(".")
-        if not hidden and (part == _ANY_DEPTH or fnmatchcase(name, part)):
-            yield os.path.join(folder, name)  # noqa: PTH118

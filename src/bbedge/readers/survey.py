@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bbedge.errors import BbedgeError
+from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.choices import ChoiceNeededError, Choices
 from bbedge.readers.limits import LimitError, Limits, limited
 from bbedge.readers.reading import read_scores
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from bbedge.core.scores import Scores
     from bbedge.readers.assemble.refusal import MissingOf
-    from bbedge.readers.logs.contract import Sample
+    from bbedge.readers.logs.contract import Run, Sample
+    from bbedge.readers.logs.naming import Differing
     from bbedge.readers.sources import Source
 
 # Fields of samples that are looked at, and values of each that are counted; more are prompts, not blocks.
@@ -100,11 +101,15 @@ class Survey:
     error: BbedgeError | None
     """Why they cannot."""
     to_choose: bool
-    """Whether they cannot because a metric or a filter is to be chosen."""
+    """Whether a metric or a filter is to be chosen, with the proposal if there is one."""
     remedy: str | None
     """What ``incomplete`` would have to be, if they cannot because cells are missing."""
     missing: tuple[MissingOf, ...]
     """The missing scores by model, if they cannot because of these."""
+    differing: tuple[Differing, ...]
+    """Arguments in which logs of one model differ, if no field was chosen to name models."""
+    proposal: tuple[Argument, ...] = ()
+    """Arguments with which they could be read, or would come closer to it: an example, made without the scores."""
 
     @property
     def refused(self) -> str:
@@ -139,6 +144,7 @@ class _Count:
     errors: int = 0
     first_error: str = ""
     cached: int = 0
+    runs: list[Run] = field(default_factory=list)
 
     def add(self, sample: Sample, path: str) -> None:
         from bbedge.readers.logs.fields import field_paths
@@ -178,32 +184,42 @@ def survey(
     A file that cannot be read at all raises, as it would when the scores are read.
     """
     from bbedge.readers.assemble.refusal import MissingCellsError
-    from bbedge.readers.sources import find_sources
+    from bbedge.readers.proposals import proposed
+    from bbedge.readers.sources import Source, find_sources
+    from bbedge.readers.tables.roles import chosen_columns
 
     chosen = choices or Choices()
     count, files = _Count(), []
     scores, refusal, to_choose, gaps = None, None, False, None
+    proposal: tuple[Argument, ...] = ()
     with limited(limits):
-        found = find_sources(sources, chosen.format)
-        for source in found.files:
+        found = find_sources(sources, chosen, chosen_columns(columns, blocks), collect=True)
+        for source in (*found.files, *(Source(path=path, reader=None) for path, _ in found.refused)):
             if progress is not None:
                 progress(f"looking at {source.path}")
             files.append(_file_facts(source, chosen, count))
-        try:
-            scores = read_scores(
+
+        def read(choices: Choices, columns: Mapping[str, str] | None) -> Scores:
+            return read_scores(
                 *sources,
                 blocks=blocks,
                 score_range=score_range,
                 columns=columns,
-                choices=chosen,
+                choices=choices,
                 least_models=1,
                 progress=progress,
             )
+
+        try:
+            scores = read(chosen, columns)
         except LimitError:
             raise
         except BbedgeError as error:
-            refusal, to_choose = error, isinstance(error, ChoiceNeededError)
+            refusal = error
             gaps = error if isinstance(error, MissingCellsError) else None
+            paths = [source.path for source in found.files] + [path for path, _ in found.refused]
+            proposal, left = proposed(error, read, chosen, columns, paths)
+            to_choose = isinstance(left, ChoiceNeededError)
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
@@ -220,7 +236,17 @@ def survey(
         to_choose=to_choose,
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
+        differing=() if chosen.model_from is not None else _differing(count.runs),
+        proposal=proposal,
     )
+
+
+def _differing(runs: Sequence[Run]) -> tuple[Differing, ...]:
+    if not runs:
+        return ()
+    from bbedge.readers.logs.naming import differing_arguments
+
+    return differing_arguments(runs)
 
 
 def _item_columns(
@@ -251,6 +277,7 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
             repeats=1,
             errors=0,
         )
+    from bbedge.readers.logs.naming import model_in
     from bbedge.readers.logs.registry import open_log
 
     log = open_log(source.reader, source.path)
@@ -259,7 +286,8 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
         samples += 1
         repeats.add(sample.repeat)
         count.add(sample, source.path)
-    models = (choices.model_of(source.path, run.model) for run in log.runs)
+    count.runs += log.runs
+    models = (model_in(source.path, run, choices) for run in log.runs)
     return FileFacts(
         path=source.path,
         kind=source.kind,

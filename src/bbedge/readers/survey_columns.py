@@ -11,10 +11,13 @@ import polars as pl
 from bbedge.errors import BbedgeError
 from bbedge.readers.limits import LimitError
 from bbedge.readers.sources import open_table
-from bbedge.readers.tables.columns import Role, chosen_columns, find_roles
+from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.item_columns import METRIC, column_key
+from bbedge.readers.tables.joined import JoinedColumns, with_chosen
 from bbedge.readers.tables.json_lines import JsonLinesFile
+from bbedge.readers.tables.records import RecordsFile
+from bbedge.readers.tables.roles import chosen_columns, find_roles
 from bbedge.readers.tables.wide import as_wide
 
 if TYPE_CHECKING:
@@ -41,8 +44,8 @@ class ColumnSurvey:
     def add(self, source: Source, columns: Mapping[str, str] | None) -> None:
         """Look at the first rows of a table. What cannot be read is left for the reader of its scores to refuse."""
         try:
-            table = open_table(source.path, source.called)
             chosen = chosen_columns(columns, None)
+            table = with_chosen(open_table(source.path, source.called), chosen)
             if as_wide(table, chosen=chosen, asked=False) is None:
                 roles = find_roles(table.columns(), table=table.name, chosen=chosen)
                 self._look(table, roles)
@@ -53,7 +56,9 @@ class ColumnSurvey:
 
     def _look(self, table: Table, roles: Mapping[Role, str]) -> None:
         taken = {column for role, column in roles.items() if role != "block"}
-        names = [name for name in _candidates(table) if name not in taken and name not in self._refused]
+        names = [
+            name for name in _candidates(table) if name.strip() and name not in taken and name not in self._refused
+        ]
         if not names:
             return
         keys: dict[Role, str] = {"item": roles["item"], **{column_key(name): name for name in names}}
@@ -87,6 +92,7 @@ class ColumnSurvey:
 
 
 def _candidates(table: Table) -> Sequence[str]:
-    if isinstance(table, ParquetFile):
-        return table.plain_columns()
-    return table.field_names() if isinstance(table, JsonLinesFile) else table.columns()
+    inner = table.inner if isinstance(table, JoinedColumns) else table
+    if isinstance(inner, ParquetFile):
+        return inner.plain_columns()
+    return inner.field_names() if isinstance(inner, JsonLinesFile | RecordsFile) else inner.columns()

@@ -86,6 +86,24 @@ METRICS: dict[str, Metric] = {
         meaning="share of comparisons of a model with itself that gave a certificate at any look so far",
         target="alpha",
     ),
+    "wrong": Metric(
+        label="wrong verdict up to r",
+        kind="share",
+        meaning="pipelines with a PASS of a false claim or a FAIL of a true one at any look so far",
+        target="alpha",
+    ),
+    "failed": Metric(label="FAIL up to r", kind="share", meaning="pipelines with a FAIL at any look so far"),
+    "reversed": Metric(
+        label="reversed up to r",
+        kind="share",
+        meaning="pipelines that said PASS and later FAIL, or FAIL and later PASS, so far",
+    ),
+    "flipped": Metric(
+        label="changed up to r",
+        kind="share",
+        meaning="pipelines whose verdict, once it was PASS or FAIL, has changed in any way so far",
+    ),
+    "passed": Metric(label="PASS at r", kind="share", meaning="pipelines that say PASS after this run"),
 }
 """All metrics by name."""
 

@@ -185,7 +185,7 @@ def fingerprint(study: Study) -> str:
     digest = hashlib.sha256(f"{__version__}\n{CHUNK}\n{study.settings!r}".encode())
     package = Path(__file__).parent.parent
     here = package / "study"
-    sources = [*sorted((package / "core").glob("*.py")), *sorted((package / "baselines").glob("*.py"))]
+    sources = [source for room in ("core", "baselines", "gate") for source in sorted((package / room).glob("*.py"))]
     sources += [here / f"{name}.py" for name in ("contenders", "measures", "study", "synthetic")]
     sources += sorted({Path(inspect.getfile(type(setting))) for setting in study.settings})
     for source in sources:

@@ -18,6 +18,9 @@ DROPPED = {
     "nodeVersion",
     "platform",
     "arch",
+    "base_url",
+    "dataset_description",
+    "perf_metrics",
 }
 
 

@@ -221,12 +221,13 @@ def test_what_is_no_ledger_is_refused_and_left_alone(path):
 
 
 def test_metrics_and_their_ranges_are_part_of_the_policy(path):
-    policy = replace(SHARED, metric="match", metric_ranges={"tokens": (1000.0, 0.0)})
-    record(path, policy, made(1))
+    policy = replace(SHARED, metric=("match",), metric_ranges={"tokens": (1000.0, 0.0)})
+    scores = [replace(made(seed), columns={"metric": ("match",) * 60}) for seed in (1, 2)]
+    record(path, policy, scores[0])
     assert read_ledger(path).policy == policy
-    assert record(path, policy, made(1)).is_known
+    assert record(path, replace(policy, metric="match"), scores[0]).is_known
     with pytest.raises(DesignError, match="metric_ranges is"):
-        record(path, replace(policy, metric_ranges={"tokens": (2000.0, 0.0)}), made(2))
+        record(path, replace(policy, metric_ranges={"tokens": (2000.0, 0.0)}), scores[1])
 
 
 def test_uses_at_the_same_time_get_numbers_of_their_own(path):

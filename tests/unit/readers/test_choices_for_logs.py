@@ -7,6 +7,7 @@ import pytest
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.choices import Origin
+from bbedge.readers.logs.registry import readers
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 
@@ -226,9 +227,13 @@ def test_a_text_that_changed_between_runs_is_noticed(tmp_path):
     assert "2.eval: sample 2" in note.text
 
 
-def test_a_document_that_changed_is_told_where_cells_are_missing(tmp_path):
+def test_a_document_that_changed_between_runs_of_one_model_is_named_where_cells_are_missing(tmp_path):
     one = lm_eval_run(tmp_path / "1", rows=[lm_eval_row(0), lm_eval_row(1)])
-    two = lm_eval_run(tmp_path / "2", rows=[lm_eval_row(0), lm_eval_row(1, doc={"question": "new"})], model="n")
+    two = lm_eval_run(
+        tmp_path / "2",
+        rows=[lm_eval_row(0), lm_eval_row(1, doc={"question": "new"})],
+        time="2026-01-02T00-00-00.000001",
+    )
     message = refusal(one, two)
     assert "2 of 6 cells" in message
     assert "1 item with another text in some runs than in others: 't/1'" in message
@@ -270,8 +275,10 @@ def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
-    message = refusal(inspect_log(tmp_path / "a.eval"), format="mlflow")
-    assert "choose lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, table, wide" in message
+    message = refusal(inspect_log(tmp_path / "a.eval"), format="unheard-of")
+    assert "choose lm-eval, inspect, helm, lighteval, promptfoo, openai-evals, " in message
+    assert all(f"{name}, " in message for name in readers())
+    assert message.endswith("table, wide")
 
 
 def test_a_format_overrides_what_is_recognised(tmp_path):

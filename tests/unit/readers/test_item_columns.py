@@ -103,7 +103,7 @@ def test_a_column_may_also_be_the_block(tmp_path):
 
 def test_a_described_task_is_not_the_item(tmp_path):
     rows = [
-        {"model": row["model"], "task": row["topic"], "question_id": row["item"], "score": row["score"]} for row in ROWS
+        {"model": row["model"], "task": row["topic"], "question": row["item"], "score": row["score"]} for row in ROWS
     ]
     path = written(tmp_path, "csv", rows)
     assert "could each be the item" in refusal(path)

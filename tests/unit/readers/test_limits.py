@@ -11,8 +11,8 @@ import pytest
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import LimitError, Limits, read_scores
 from bbedge.readers.opening import lines
-from bbedge.readers.tables.columns import find_roles
 from bbedge.readers.tables.frames import check_expansion
+from bbedge.readers.tables.roles import find_roles
 from bbedge.readers.tables.wide import as_wide
 from log_makers import inspect_log
 

@@ -8,6 +8,7 @@ import pytest
 
 from bbedge.errors import BbedgeError, DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
+from bbedge.readers.choices import Choice, ChoiceNeededError
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 
@@ -210,8 +211,16 @@ def test_tables_with_a_metric_column(tmp_path, kind):
     assert scores.values[0].tolist() == [[1.0, 0.25, 1.0, 0.25], [0.0, 0.0, 0.0, 0.0]]
     message = refusal(source, error=DataError)
     assert "metric 'seconds' is 15.0, outside the range 0 to 1" in message
-    with pytest.raises(BbedgeError, match="second score"):
-        read_scores(source, score_range=(0, 100))
+    for score_range in ((0, 1), (0, 100)):
+        with pytest.raises(
+            ChoiceNeededError, match="items have scores of 2 metrics, 'acc', 'seconds'; choose one"
+        ) as it:
+            read_scores(source, score_range=score_range)
+        assert it.value.proposal == (Choice("metrics", ("acc",)),)
+    chosen = read_scores(source, choices=Choices(metrics=("acc",)))
+    assert (chosen.items, chosen.values[0].tolist()) == (("q1", "q2"), [[1.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(FormatError, match="no row of the metric 'f1'; the table has 'acc', 'seconds'"):
+        read_scores(source, choices=Choices(metrics=("f1",)))
 
 
 def test_each_metric_of_a_text_table_has_its_own_kind_of_value(tmp_path):

@@ -43,7 +43,7 @@ def test_missing_column(tmp_path):
 
 
 def test_wrong_separator_is_recognised(tmp_path):
-    says(csv_refusal(tmp_path, "model;item;score\na;q;1\n"), "no column for the model", "semicolon")
+    says(csv_refusal(tmp_path, "model|item|score\na|q|1\n"), "no column for the model", "a bar")
 
 
 def test_two_aliases(tmp_path):
@@ -131,7 +131,12 @@ def test_empty_file(tmp_path, name):
 
 
 def test_unknown_suffix(tmp_path):
-    says(refusal(write(tmp_path / "a.xlsx", "x"), error=FormatError), "a.xlsx", ".csv, .tsv", ".parquet", "convert")
+    says(refusal(write(tmp_path / "a.doc", "x"), error=FormatError), "a.doc", ".csv, .tsv", ".parquet", "convert")
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.xls", "a.ods"])
+def test_a_spreadsheet_is_refused_with_the_remedy(tmp_path, name):
+    says(refusal(write(tmp_path / name, "PK"), error=FormatError), f"{name}: a spreadsheet", "save the sheet as CSV")
 
 
 def test_not_a_table():

@@ -29,6 +29,7 @@ from bbedge.readers import read_items, read_scores
 from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
+_LOOK = 0.2  # seconds after which an interrupt is noticed
 _TAIL = 300  # characters of a log that go into a message
 
 
@@ -92,7 +93,8 @@ class CommandEngine:
                         job = left.pop()
                         report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
                         waiting.add(pool.submit(self._call, replicate, job, seeds(job, 0)))
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    # Polars has system calls restarted after a signal: a wait without an end would not notice one.
+                    done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
                     for future in done:
                         report(future.result())
             except BaseException:

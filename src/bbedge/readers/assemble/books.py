@@ -66,6 +66,11 @@ class ItemBook:
                 table=table, row=first_row + row, item=int(items[row]), value=int(values[row]), before=int(before[row])
             )
 
+    @property
+    def conflict(self) -> Conflict | None:
+        """The first row that gives an item another value than an earlier one, if there is one."""
+        return self._conflict
+
     def known(self, *, names: Sequence[str], labels: Sequence[str]) -> Mapping[str, str]:
         """The value of each item that has one; ``names`` and ``labels`` are the items and values by code."""
         if self._conflict is not None:

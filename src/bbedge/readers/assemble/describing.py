@@ -14,8 +14,9 @@ from bbedge.readers.item_list import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key
-from bbedge.readers.tables.json_lines import JsonLinesFile
+from bbedge.readers.tables.joined import has_nested
 from bbedge.readers.tables.metrics import without_metrics
+from bbedge.readers.tables.named import NamedTable
 from bbedge.readers.tables.wide import WideTable
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
@@ -30,20 +31,19 @@ class Described:
     """The list of items, if there is one."""
     listed_in: str = ""
     """The path of the list, for messages."""
+    path: str | None = None
+    """The path of the list."""
 
     def in_table(self, table: Table) -> list[str]:
         """The item columns that a table has."""
         if isinstance(table, LogTable):
             return list(table.described)
         table = without_metrics(table)
+        table = table.inner if isinstance(table, NamedTable) else table
         if isinstance(table, WideTable):
             return [name for name in self.names if column_key(name) in table.kept]
         found = set(table.columns())
-        return [
-            name
-            for name in self.names
-            if name in found or (isinstance(table, JsonLinesFile) and "." in name and table.has_field(name))
-        ]
+        return [name for name in self.names if name in found or has_nested(table, name)]
 
     def check_found(self, tables: Sequence[Table], found: Sequence[Sequence[str]]) -> None:
         """Raise if an item column is nowhere, before all rows are read."""
@@ -143,6 +143,7 @@ def describe(names: Sequence[str], items: str | os.PathLike[str] | None) -> Desc
         names=tuple(dict.fromkeys(names)),
         listing=None if items is None else read_items(items),
         listed_in="" if items is None else shown_path(items),
+        path=None if items is None else os.fspath(items),
     )
 
 

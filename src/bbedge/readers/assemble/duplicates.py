@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import PurePath
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.errors import DataError
-from bbedge.readers.assemble.coding import Coder
+from bbedge.errors import Argument, Part
+from bbedge.readers.assemble.coding import Coder, Table
 from bbedge.readers.assemble.grid import Grid
-from bbedge.text import quoted
+from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.tables.telling import column_of, columns_apart, is_file, path_of
+from bbedge.text import listed, quoted, shown, shown_path
+
+_NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
+# Words in names of columns that count runs, rather than being a part of what an item is called.
+_RUNS = ("run", "attempt", "iter", "rep", "trial", "seed", "sample", "rollout", "epoch", "generation", "try")
+# Beyond these it is not worth finding out which file repeats the others.
+_MOST_ROWS, _MOST_FILES = 5_000_000, 200
+
+
+class RepeatedScoreError(OpenChoiceError):
+    """A model has two scores on one item in one replicate."""
 
 
 def check_unique(coder: Coder, grid: Grid) -> None:
@@ -69,9 +83,81 @@ def _refuse(coder: Coder, grid: Grid, count: int, second: int, cell: int) -> NoR
             break
         first += chunk.height
     replicate, model, item = np.unravel_index(cell, grid.shape)
-    raise DataError(
+    said = (
         f"{coder.place(second)}: a second score for model {quoted(grid.models.names[model])}, item "
         f"{quoted(grid.items.names[item])}, replicate {quoted(grid.replicates.names[replicate])}, first given at "
-        f"{coder.place(first)} ({count} such rows in all); remove one, or give repeated runs different numbers in "
-        "a column named replicate"
+        f"{coder.place(first)} ({count} such rows in all); "
     )
+    raise RepeatedScoreError.proposing(*_remedy(coder, grid, first, second, said))
+
+
+def _remedy(
+    coder: Coder, grid: Grid, first: int, second: int, said: str
+) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
+    """What may have been meant: the proposal, and the parts of the message."""
+    tables = _table_of(coder, first), _table_of(coder, second)
+    if any(not is_file(table) for table in tables):
+        return (), said + _NUMBER
+    if tables[0] is not tables[1]:
+        return _of_files(coder, grid, tables, said)
+    apart = columns_apart(tables[0])
+    if not apart:
+        return (), said + _NUMBER
+    column, item = apart[0], column_of(tables[0], "item")
+    replicate, joined = {"replicate": column}, {"item": f"{item}+{column}"}
+    is_run = any(word in column.casefold() for word in _RUNS)
+    return (
+        (Argument("columns", replicate if is_run else joined),),
+        f"{said}these rows differ in column {listed(apart)}: pass ",
+        Argument("columns", {role: shown(name) for role, name in replicate.items()}),
+        " if it counts repeated runs, or ",
+        Argument("columns", {role: shown(name) for role, name in joined.items()}),
+        " if it is a part of the item; otherwise remove one of them",
+    )
+
+
+def _of_files(
+    coder: Coder, grid: Grid, tables: tuple[Table, Table], said: str
+) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
+    """Two files with the same cells are two runs, or one of them repeats the other."""
+    paths = [path_of(table) for table in tables]
+    by = "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
+    skip, runs = _repeating(coder, grid), Choice("replicate_from", by)
+    proposal: tuple[Argument, ...] = (runs,) if "replicate" not in coder.vocabularies else ()
+    if skip is not None:
+        proposal = (Choice("skip", (path_of(skip),)),)
+    return (
+        proposal,
+        f"{said}pass ",
+        runs,
+        " if every file is one run, or leave the file that repeats the other out with ",
+        Choice("skip", (shown_path(path_of(skip or tables[1])),)),
+        "; otherwise remove one of the rows",
+    )
+
+
+def _repeating(coder: Coder, grid: Grid) -> Table | None:
+    """The file that repeats several others, which do not repeat each other; None if there is none such."""
+    if sum(chunk.height for chunk in coder.chunks) > _MOST_ROWS:
+        return None
+    cells: dict[int, NDArray[np.int64]] = {}
+    tables = {id(chunk.table): chunk.table for chunk in coder.chunks}
+    for key in tables:
+        of_table = [grid.cells(chunk) for chunk in coder.chunks if id(chunk.table) == key]
+        cells[key] = np.unique(np.concatenate(of_table))
+    overlaps = {
+        key: [other for other in cells if other != key and len(np.intersect1d(cells[key], cells[other]))]
+        for key in (cells if len(cells) <= _MOST_FILES else ())
+    }
+    most = max(overlaps, key=lambda key: len(overlaps[key]), default=None)
+    if most is None or len(overlaps[most]) < 2 or any(set(overlaps[key]) - {most} for key in overlaps if key != most):
+        return None
+    return tables[most]
+
+
+def _table_of(coder: Coder, row: int) -> Table:
+    for chunk in coder.chunks:
+        if row < chunk.height:
+            return chunk.table
+        row -= chunk.height
+    raise IndexError(row)

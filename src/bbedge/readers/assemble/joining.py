@@ -12,20 +12,23 @@ import numpy as np
 import polars as pl
 
 from bbedge.core.notes import Note
-from bbedge.errors import Argument, Blank, DomainError, FormatError
+from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
 from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
-from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
+from bbedge.readers.assemble.shaping import Shaping, check_alike, check_one_metric, wide_notes
+from bbedge.readers.choices import Choice, Choices
+from bbedge.readers.logs.contents import check_same_questions
+from bbedge.readers.logs.naming import check_apart
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
-from bbedge.readers.sources import Sources, find_sources, fingerprint, open_table
-from bbedge.readers.tables.columns import Role, chosen_columns, find_roles, is_seed
+from bbedge.readers.sources import Sources, find_sources, fingerprint
+from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, with_columns
-from bbedge.readers.tables.metrics import MetricTable
-from bbedge.readers.tables.wide import WideTable, as_wide
+from bbedge.readers.tables.item_columns import METRIC, ORIGINAL
+from bbedge.readers.tables.metrics import ChosenMetric, MetricTable
+from bbedge.readers.tables.roles import chosen_columns
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -76,26 +79,34 @@ def join_rows(
     chosen = chosen_columns(columns, blocks)
     passes, watch, wanted = PassBook(), Watch(), described or Described()
     scales = _scales(choices, wanted, score_range)
-    sources = find_sources([os.fspath(each) for each in given if isinstance(each, str | os.PathLike)], choices.format)
-    tables = _opened(given, sources, choices, blocks, score_range, passes, watch, chosen, wanted, scales)
+    shaping = Shaping(chosen=chosen, choices=choices, blocks=blocks, described=wanted, scales=scales)
+    paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
+    sources = find_sources(paths, choices, chosen, apart=wanted.path)
+    tables = _opened(given, sources, shaping, score_range, passes, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
-    _check_options(tables, logs, chosen, choices)
-    if not any(isinstance(table, LogTable | MetricTable) for table in tables):
+    shaping.check(tables, logs)
+    if not any(isinstance(table, LogTable | MetricTable | ChosenMetric) for table in tables):
         scales = None
     found = [wanted.in_table(table) for table in tables]
     wanted.check_found(tables, found)
-    roles = [_roles(table, chosen, blocks, its) for table, its in zip(tables, found, strict=True)]
+    roles = [shaping.roles(table, its) for table, its in zip(tables, found, strict=True)]
     for role in ("replicate", "block", ORIGINAL):
-        _check_alike(tables, roles, role)
+        check_alike(tables, roles, role)
 
     # The scales of metrics map the scores before they are coded.
     coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
     check_copies(passes)
+    check_apart(passes, choices)
+    if watch.changed:
+        origin = choices.model_origin
+        reworded = origin is not None and origin.kind == "field"
+        check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:
         scales.check_used()
     check_headline(coder, choices.metrics)
+    check_one_metric(coder)
     if logs:
         number_replicates(coder, passes)
     names = ", ".join(table.name for table in tables)
@@ -119,7 +130,7 @@ def join_rows(
         notes=(
             *_log_notes(logs, passes, watch, replicates),
             *(scales.notes() if scales is not None else ()),
-            *_wide_notes(tables, choices),
+            *wide_notes(tables, choices),
             *sources.notes(),
         ),
         runs=passes.identities(),
@@ -168,14 +179,10 @@ def number_replicates(coder: Coder, passes: PassBook) -> None:
 def _opened(
     given: Sequence[str | os.PathLike[str] | DataFrameLike],
     sources: Sources,
-    choices: Choices,
-    blocks: str | None,
+    shaping: Shaping,
     score_range: tuple[float, float] | None,
     passes: PassBook,
     watch: Watch,
-    chosen: Mapping[Role, str],
-    described: Described,
-    scales: MetricScales | None,
 ) -> list[Table]:
     frames = [
         (position, each) for position, each in enumerate(given, start=1) if not isinstance(each, str | os.PathLike)
@@ -187,17 +194,17 @@ def _opened(
                 LogTable(
                     source.path,
                     source.reader,
-                    choices=choices,
-                    blocks=blocks,
+                    choices=shaping.choices,
+                    blocks=shaping.blocks,
                     score_range=score_range or (0.0, 1.0),
                     passes=passes,
                     watch=watch,
-                    described=described.names,
-                    scales=scales,
+                    described=shaping.described.names,
+                    scales=shaping.scales,
                 )
             )
         else:
-            tables.append(open_table(source.path, source.called))
+            tables.append(shaping.opened(source))
     for position, each in frames:
         # A lazy frame warns when it is asked for its columns.
         if not (hasattr(each, "collect_schema") or hasattr(each, "columns")):
@@ -205,64 +212,12 @@ def _opened(
                 f"source {position}: a {quoted(type(each).__name__)} is not a table; pass a path, or a polars, "
                 "pandas or Arrow table"
             )
-        tables.append(Frame(table=each, name=f"frame {position}" if len(frames) > 1 else "frame"))
-    return [_by_metric(_maybe_wide(table, choices, chosen, described), described, scales) for table in tables]
-
-
-def _maybe_wide(table: Table, choices: Choices, chosen: Mapping[Role, str], described: Described) -> Table:
-    if isinstance(table, LogTable) or choices.format == "table":
-        return table
-    return as_wide(table, chosen=chosen, asked=choices.format == "wide", described=described.names) or table
-
-
-def _by_metric(table: Table, described: Described, scales: MetricScales | None) -> Table:
-    if METRIC not in described.names or isinstance(table, LogTable) or METRIC not in described.in_table(table):
-        return table
-    return MetricTable(table, scales)
-
-
-def _roles(table: Table, chosen: Mapping[Role, str], blocks: str | None, described: Sequence[str]) -> dict[Role, str]:
-    if isinstance(table, LogTable | WideTable):
-        return table.roles()
-    if isinstance(table, MetricTable):
-        return {**_roles(table.inner, chosen, blocks, described), ORIGINAL: "item"}
-    found = find_roles(table.columns(), table=table.name, chosen=chosen, blocks=blocks, described=described)
-    return with_columns(found, described, table=table.name)
-
-
-def _check_options(
-    tables: Sequence[Table], logs: Sequence[LogTable], chosen: Mapping[Role, str], choices: Choices
-) -> None:
-    """Refuse options that would have no effect: they were given for a reason."""
-    by_metric = any(isinstance(table, MetricTable) for table in tables)
-    needless = None if logs else choices.any_for_logs(metrics=by_metric)
-    if needless is not None:
-        raise DomainError(
-            needless,
-            f" is for logs, and {tables[0].name} is a table; name its columns with ",
-            Argument("columns"),
-            ", for instance ",
-            Argument("columns", {"score": "accuracy"}),
-        )
-    plain = [table.name for table in tables if not isinstance(table, LogTable | MetricTable)]
-    if choices.metric_ranges and plain:
-        raise DomainError(
-            Choice("metric_ranges"), f" is for metrics, and {plain[0]} names none; convert the logs, or read them alone"
-        )
-    columns = [role for role in chosen if role != "block"]
-    if len(logs) == len(tables) and columns:
-        raise DomainError(
-            Argument("columns", {columns[0]: chosen[columns[0]]}),
-            f" is for tables, and {logs[0].name} is a log; use ",
-            Choice("metrics"),
-            ", ",
-            Choice("model_names"),
-            ", ",
-            Choice("replicate_from"),
-            " or ",
-            Argument("blocks"),
-        )
-    choices.check_names([seen for log in logs for seen in log.models()])
+        name = f"frame {position}" if len(frames) > 1 else "frame"
+        for choice in ("model_from", "replicate_from"):
+            if getattr(shaping.choices, choice) is not None and not sources.files:
+                raise DomainError(Choice(choice), f" is for files, and {name} is none; add a column")
+        tables.append(shaping.shaped(Frame(table=each, name=name)))
+    return tables
 
 
 def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
@@ -282,20 +237,6 @@ def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
                     text=f"{shown_path(path)} and {shown_path(first)} are the same byte for byte. A greedy run repeats "
                     "itself; but if one is a copy of the other, leave it out: a run counts once.",
                 )
-
-
-def _check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], role: Role) -> None:
-    """Raise if some tables have the role and others do not: what the others mean would be a guess."""
-    having = [table.name for table, its_roles in zip(tables, roles, strict=True) if role in its_roles]
-    lacking = [table.name for table, its_roles in zip(tables, roles, strict=True) if role not in its_roles]
-    if having and lacking and role == ORIGINAL:
-        raise FormatError(f"{lacking[0]}: no column {METRIC}, but {having[0]} has one; add the column")
-    if having and lacking:
-        raise FormatError(
-            f"{lacking[0]}: no {role} column, but {having[0]} has one; add the column or name it with ",
-            Argument("columns", {role: Blank("NAME")}),
-            *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
-        )
 
 
 def _read(
@@ -323,14 +264,3 @@ def _log_notes(logs: Sequence[LogTable], passes: PassBook, watch: Watch, replica
     yield from _same_bytes(logs)
     yield from watch.notes()
     yield from run_notes(passes)
-
-
-def _wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
-    for table in tables:
-        if isinstance(table, WideTable) and choices.format is None:
-            yield Note(
-                kind="files",
-                subject=(table.name,),
-                text=f"{table.name} was read as a wide table: each of its {len(table.scored):,} other columns is one "
-                f"{table.across}.",
-            )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +48,8 @@ class Run:
     """Settings that all runs of one model should have in common, such as the temperature."""
     lower_is_better: frozenset[str] = frozenset()
     """Metrics of which the log says that less is better."""
+    graders: frozenset[str] = frozenset()
+    """The models that graded the answers, as far as the log says."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """What else the header of the log says, by name and key: ``{"eval": {"task_args": {"subject": "law"}}}``."""
 
@@ -82,7 +84,10 @@ class Sample:
     label: str | None = None
     """What the log calls the item, where its name is made from its content."""
     content: str | None = None
-    """A hash of the question, to see whether it changed between runs."""
+    """A hash of the question, to see whether it changed between runs. What may differ although the question is the
+    same, such as drawn examples or the order of choices, must not enter it."""
+    as_sent: bool = False
+    """Whether the content is a hash of what was sent, which a wrapper of a model may change in every question."""
     prompt: str | None = None
     """A hash of all that was sent, to see whether the examples in it changed between runs."""
 
@@ -90,6 +95,31 @@ class Sample:
     def kind_of_failure(self) -> ErrorKind:
         """The kind of failure, where the sample has no score."""
         return self.failure or ("judge" if self.error is None else "unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What a log states about its own samples, to compare them with."""
+
+    where: str
+    """The path of the file that states it."""
+    metric: str | None = None
+    """The metric whose plain mean is stated; None where only a count is."""
+    mean: float | None = None
+    """The mean over all samples that have a number for the metric."""
+    count: int | None = None
+    """How many samples there are, scored or not."""
+    least: int | None = None
+    """How many samples there are at least, where only those that did not fail are counted."""
+    run: Run | None = None
+    """The run that it is about; None if it is about all runs of the log."""
+    filter: str | None = None
+    """The filter that it is about; None if samples have none, or for the samples of every filter alike."""
+
+
+def nothing_stated() -> tuple[Stated, ...]:
+    """What a log states that states nothing."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +136,15 @@ class Log:
     """The metric that the tool itself calls the score, if there is one such."""
     usual_filter: str | None = None
     """The filter that counts if there are several and none is asked for; what the others scored is noted."""
+    usual_blocks: str | None = None
+    """The field that names the blocks unless others are chosen, where items depend on each other by construction, such
+    as the turns of one question."""
     beside: tuple[str, ...] = ()
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()
     """What a user should know about the log, such as that the run was cut off."""
+    stated: Callable[[], Iterable[Stated]] = nothing_stated
+    """The means and counts that the log itself states; asked for after all samples were read."""
 
 
 class Reader(Protocol):

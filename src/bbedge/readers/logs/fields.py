@@ -41,6 +41,16 @@ def number(value: object) -> Value:
     return None
 
 
+def whole(value: object) -> int | None:
+    """A count: a finite number that is not negative, rounded; None for anything else.
+
+    >>> whole(3.0), whole(float("inf")), whole(-1), whole("3")
+    (3, None, None, None)
+    """
+    found = number(value)
+    return round(found) if found is not None and math.isfinite(found) and found >= 0 else None
+
+
 def numbers(values: Mapping[str, object]) -> dict[str, Value]:
     """The entries that are one number; an entry that is nothing yet is kept, lists and texts are left out."""
     return {

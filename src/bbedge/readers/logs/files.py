@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 
 from bbedge.errors import FormatError
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.opening import Readable, json_object, lines, naming_errors, unique_keys
+from bbedge.readers.opening import Readable, json_object, lines, naming_errors, opened, unique_keys
 from bbedge.text import quoted, shown_path
 
 _CHUNK = 1 << 20
@@ -33,6 +33,24 @@ def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     name = shown_path(path)
     for line, content in lines(path):
         yield line, _object(content, f"{name}:{line}")
+
+
+def is_array(path: str) -> bool:
+    """Whether a JSON file is one array, whatever its name says."""
+    with opened(path) as file:
+        return file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+
+
+def elements(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file that is one JSON array, each with its position from 1."""
+    name = shown_path(path)
+    with opened(path) as file:
+        stream = JsonStream(file, name)
+        for position, value in enumerate(stream.elements(), start=1):
+            if not isinstance(value, dict):
+                raise FormatError(f"{name}: sample {position}: {quoted(str(value))} is not an object; check the file")
+            yield position, value
+        stream.end()
 
 
 def document(path: str) -> dict[str, Any]:
@@ -263,4 +281,5 @@ def _libraries() -> tuple[Any, tuple[type[Exception], ...]]:
     else:
         # The standard library before 3.14 does not know the compression that Inspect uses.
         from backports.zstd import ZstdError, zipfile
-    return zipfile, (zipfile.BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError)
+    # A damaged directory can name a place before the beginning of the file, which is an OSError.
+    return zipfile, (zipfile.BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError, OSError)

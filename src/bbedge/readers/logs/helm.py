@@ -1,7 +1,8 @@
 """HELM: ``per_instance_stats.json`` with ``run_spec.json`` beside it.
 
 A trial draws the examples of the prompt again; it counts as a repetition, which is right only if that draw belongs to
-what is evaluated. Rows of perturbed instances are left out and counted.
+what is evaluated. Splits and perturbations are filters: unless another one is asked for, the rows of the test split
+without a perturbation count, and the others are left out and counted.
 """
 
 from __future__ import annotations
@@ -12,19 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
-from bbedge.readers.logs.fields import mapping, number, settings, text
+from bbedge.readers.logs.contents import question_digest
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.fields import mapping, number, settings, text, whole
 from bbedge.readers.logs.files import JsonStream, document
 from bbedge.readers.opening import opened
-from bbedge.text import quoted, shown_path
+from bbedge.text import listed, quoted, shown_path
 
-_BESIDE = frozenset(["run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "instances.json"])
+_SAMPLES, _SPEC, _SUMMARY = "per_instance_stats.json", "run_spec.json", "stats.json"
+_INSTANCE_FILE = "instances.json"
+_BESIDE = frozenset([_SPEC, "scenario.json", "scenario_state.json", _SUMMARY, _INSTANCE_FILE])
+_USUAL_SPLIT = "test"
 _UNPERTURBED = "unperturbed"
+_INSTANCES = "num_instances"
 _MODEL = re.compile(r"(?<=[:,])model(?:_deployment)?=[^,]*,?")
 
 
 class Helm:
-    """Reads statistics of HELM 0.5."""
+    """Reads statistics of HELM since 0.1."""
 
     name = "helm"
     title = "HELM"
@@ -33,21 +39,32 @@ class Helm:
         """By the keys of the first row, or by the names of the files beside it."""
         if glimpse.has("instance_id", "stats"):
             return "samples"
-        named = glimpse.name in _BESIDE or glimpse.name.startswith("display_")
-        return "beside" if named and (Path(glimpse.path).parent / "per_instance_stats.json").exists() else "no"
+        folder = Path(glimpse.path).parent
+        if (folder / _SAMPLES).exists():
+            return "beside" if glimpse.name in _BESIDE or glimpse.name.startswith("display_") else "no"
+        # Statistics without those of the instances are refused when they are opened, so that no model is lost.
+        return "samples" if glimpse.name == _SUMMARY and (folder / _SPEC).exists() else "no"
 
     def open(self, path: str) -> Log:
         """Open the statistics and read the run's specification beside them."""
-        spec = Path(path).parent / "run_spec.json"
+        folder = Path(path).parent
+        if Path(path).name == _SUMMARY and not (folder / _SAMPLES).exists():
+            raise FormatError(
+                f"{shown_path(path)}: a summary of HELM without {_SAMPLES}; copy the whole folder of the "
+                "run, or leave it out"
+            )
+        spec, summary = folder / _SPEC, folder / _SUMMARY
         found = spec.is_file()
         run = _run(document(str(spec)) if found else {})
         notes = () if found else (f"{shown_path(path)} has no run_spec.json beside it, which would name the model.",)
+        questions = dict(_questions(folder))
         return Log(
             runs=(run,),
-            samples=lambda: _samples(path, run),
-            usual_filter=_UNPERTURBED,
-            beside=(str(spec),) if found else (),
+            samples=lambda: _samples(path, run, questions),
+            usual_filter=_usual_filter(path),
+            beside=tuple(str(each) for each in (spec, summary, folder / _INSTANCE_FILE) if each.is_file()),
             notes=notes,
+            stated=lambda: _stated(str(summary), run) if summary.is_file() else (),
         )
 
 
@@ -70,24 +87,102 @@ def _run(spec: Mapping[str, Any]) -> Run:
     )
 
 
-def _samples(path: str, run: Run) -> Iterator[Sample]:
-    prefix = f"{run.task}/" if run.task else ""
+def _rows(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The rows, each with its position and what to call its place."""
     with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for place, row in enumerate(stream.elements(), start=1):
             where = f"{shown_path(path)}: sample {place}"
             if not isinstance(row, dict) or text(row.get("instance_id")) is None:
                 raise FormatError(f"{where}: no instance_id; expected a row of HELM")
-            perturbation = mapping(row.get("perturbation")).get("name")
-            yield Sample(
-                run=run,
-                item=f"{prefix}{text(row['instance_id'])}",
-                scores=_stats(row.get("stats"), where),
-                place=place,
-                repeat=text(row.get("train_trial_index")),
-                filter=f"perturbed by {text(perturbation)}" if perturbation else _UNPERTURBED,
-            )
+            yield place, where, row
         stream.end()
+
+
+def _samples(path: str, run: Run, questions: Mapping[str, str]) -> Iterator[Sample]:
+    prefix = f"{run.task}/" if run.task else ""
+    for place, where, row in _rows(path):
+        name = text(row["instance_id"]) or ""
+        perturbation = mapping(row.get("perturbation")).get("name")
+        yield Sample(
+            run=run,
+            item=f"{prefix}{name}",
+            scores=_stats(row.get("stats"), where),
+            place=place,
+            repeat=text(row.get("train_trial_index")),
+            filter=_filter(_split(row, where), text(perturbation)),
+            content=None if perturbation else questions.get(name),
+        )
+
+
+def _split(row: Mapping[str, Any], where: str) -> str | None:
+    """The split of a row, which is in the names of its statistics."""
+    stats = row.get("stats")
+    names = (mapping(mapping(stat).get("name")) for stat in (stats if isinstance(stats, list) else []))
+    splits = list(dict.fromkeys(split for name in names if (split := text(name.get("split")))))
+    if len(splits) > 1:
+        raise FormatError(f"{where}: statistics of the splits {listed(splits)} in one row; expected one split per row")
+    return splits[0] if splits else None
+
+
+def _filter(split: str | None, perturbation: str | None) -> str:
+    if perturbation is None:
+        return split or _UNPERTURBED
+    return f"{'' if split in (None, _USUAL_SPLIT) else f'{split} '}perturbed by {perturbation}"
+
+
+def _usual_filter(path: str) -> str | None:
+    """The filter that counts if none is asked for: the test split; where there is none, the only one there is."""
+    splits: dict[str | None, None] = {}
+    for _, where, row in _rows(path):
+        split = _split(row, where)
+        if split == _USUAL_SPLIT:
+            return _USUAL_SPLIT
+        if not row.get("perturbation"):
+            splits[split] = None
+    return _filter(next(iter(splits)), None) if len(splits) == 1 else None
+
+
+def _questions(folder: Path) -> Iterator[tuple[str, str]]:
+    """The name of every instance with a hash of its question, from the file of the instances or of the requests."""
+    for described in _instances(folder):
+        name = text(described.get("id"))
+        if name is not None and not described.get("perturbation"):
+            references = described.get("references")
+            outputs = [
+                text(mapping(mapping(each).get("output")).get("text"))
+                for each in (references if isinstance(references, list) else [])
+            ]
+            yield name, question_digest(text(mapping(described.get("input")).get("text")), *outputs)
+
+
+def _instances(folder: Path) -> Iterator[dict[str, Any]]:
+    instances, state = folder / _INSTANCE_FILE, folder / "scenario_state.json"
+    if instances.is_file():
+        with opened(str(instances)) as file:
+            yield from map(mapping, JsonStream(file, shown_path(str(instances))).elements())
+    elif state.is_file():
+        with opened(str(state)) as file:
+            stream = JsonStream(file, shown_path(str(state)))
+            for key in stream.entries():
+                if key == "request_states" and stream.opens() == "[":
+                    yield from (mapping(mapping(request).get("instance")) for request in stream.elements())
+
+
+def _stated(path: str, run: Run) -> Iterator[Stated]:
+    """The means over instances and their number; statistics of perturbed instances are left alone."""
+    with opened(path) as file:
+        for stat in JsonStream(file, shown_path(path)).elements():
+            described = mapping(stat)
+            name = mapping(described.get("name"))
+            metric, mean, trials = text(name.get("name")), number(described.get("mean")), whole(described.get("count"))
+            if metric is None or mean is None or not trials or not name.keys() <= {"name", "split"}:
+                continue
+            chosen = text(name.get("split")) or _UNPERTURBED
+            if metric == _INSTANCES:
+                yield Stated(where=path, run=run, filter=chosen, count=whole(float(mean) * trials))
+            else:
+                yield Stated(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
 
 
 def _stats(found: object, where: str) -> dict[str, Value]:

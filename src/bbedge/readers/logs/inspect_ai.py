@@ -11,10 +11,12 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.limits import LimitError
+from bbedge.readers.logs.contents import answer_text, question_digest
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import digest, mapping, number, settings, text
+from bbedge.readers.logs.fields import mapping, number, settings, text
 from bbedge.readers.logs.files import Archive, JsonStream
+from bbedge.readers.logs.inspect_results import graders_of, stated_by
 from bbedge.readers.logs.usage import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
@@ -23,11 +25,12 @@ from bbedge.text import quoted, shown_path
 _LETTERS: Mapping[str, Value] = {"C": True, "I": False, "P": 0.5, "N": 0.0}
 # Limits that say something about the machinery; others, on tokens or messages, are about what the model did.
 _TIMED = ("time", "working", "operator")
-_HEADER = ("version", "status", "eval", "plan", "error", "invalidated")
+_WHOLE = frozenset(["status", "eval", "plan", "results"])
+_HEADER = ("version", "status", "eval", "plan", "results", "error", "invalidated")
 
 
 class InspectAi:
-    """Reads logs of Inspect AI 0.3."""
+    """Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
 
     name = "inspect"
     title = "Inspect AI"
@@ -51,10 +54,12 @@ class InspectAi:
             notes.append(f"{shown_path(path)}: the log says that the run ended with {quoted(str(header['status']))}.")
         if header.get("invalidated"):
             notes.append(f"{shown_path(path)}: the log is marked as invalidated.")
+        scorer = text(mapping(mapping(header.get("results")).get("scorer")).get("name"))
         return Log(
             runs=(run,),
-            samples=lambda: _samples(_zipped_samples(path) if zipped else _json_samples(path), run, path),
+            samples=lambda: _samples(_zipped_samples(path) if zipped else _json_samples(path), run, path, scorer),
             notes=tuple(notes),
+            stated=lambda: stated_by(header, run, path),
         )
 
 
@@ -75,11 +80,10 @@ def _json_header(path: str) -> dict[str, Any]:
     with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
-            if key == "samples":
+            if key == "samples" and header.keys() >= _WHOLE:
                 break
-            value = stream.value()
             if key in _HEADER:
-                header[key] = value
+                header[key] = stream.value()
     return _checked(header, path)
 
 
@@ -100,7 +104,7 @@ def _run(header: Mapping[str, Any], path: str) -> Run:
         # Without a model Inspect writes none/none.
         model=None if model == "none/none" else model,
         task=text(described.get("task")) or "",
-        identity=text(described.get("eval_id")) or text(described.get("run_id")) or "",
+        identity=_identity(described),
         when=text(described.get("created")) or "",
         seed=text(config.pop("seed", None)),
         protocol=settings(
@@ -115,8 +119,18 @@ def _run(header: Mapping[str, Any], path: str) -> Run:
         sampling=settings(
             {name: config.get(name) for name in ("temperature", "top_p", "max_tokens", "system_message")}
         ),
+        graders=graders_of(header),
         fields={"eval": described},
     )
+
+
+def _identity(described: Mapping[str, Any]) -> str:
+    """The name of the run. Before May 2025 there is no eval_id, and all logs of one call share their run_id."""
+    named = text(described.get("eval_id"))
+    if named:
+        return named
+    parts = [text(described.get(name)) for name in ("run_id", "task_id", "created")]
+    return " ".join(part for part in parts if part) if all(parts) else ""
 
 
 def _zipped_samples(path: str) -> Iterator[Any]:
@@ -160,26 +174,57 @@ def _json_samples(path: str) -> Iterator[Any]:
         stream.end()
 
 
-def _samples(found: Iterator[Any], run: Run, path: str) -> Iterator[Sample]:
+def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> Iterator[Sample]:
     prefix = f"{run.task}/" if run.task else ""
+    scored, answered = False, False
     for place, sample in enumerate(found, start=1):
         name = text(sample.get("id")) if isinstance(sample, dict) else None
         if name is None:
             raise FormatError(f"{shown_path(path)}: sample {place}: no id; expected a sample of Inspect AI")
         error = sample.get("error")
         message = text(error) or text(mapping(error).get("message")) or ("error" if error else None)
+        scores = sample.get("scores")
+        if scores is None and "score" in sample:
+            # Version 1 of the log: one scorer, which the results name.
+            scores = {} if sample["score"] is None else {scorer or "score": sample["score"]}
+        scored, answered = scored or bool(scores), answered or _answered(sample, message)
         yield Sample(
             run=run,
             item=f"{prefix}{name}",
-            scores=_scores(sample.get("scores"), f"{shown_path(path)}: sample {place}"),
+            scores=_scores(scores, f"{shown_path(path)}: sample {place}"),
             place=place,
             repeat=text(sample.get("epoch")),
             error=message,
             failure=_failure(sample, message),
             usage=_usage(sample),
             fields={"metadata": mapping(sample.get("metadata"))},
-            content=digest(sample.get("input"), sample.get("target")),
+            content=question_digest(_input_text(sample.get("input")), answer_text(sample.get("target"))),
         )
+    if answered and not scored:
+        raise FormatError(
+            f"{shown_path(path)}: no sample was ever scored; score the log with inspect score, then read the new log"
+        )
+
+
+def _answered(sample: Mapping[str, Any], message: str | None) -> bool:
+    """Whether a score is to be expected."""
+    return message is None and not sample.get("limit") and _failure(sample, message) is None
+
+
+def _input_text(found: object) -> str:
+    """The text of a question, without names that Inspect draws for messages and without data of images."""
+    if not isinstance(found, list):
+        return text(found) or ""
+    return " ".join(_message_text(mapping(message).get("content")) for message in found)
+
+
+def _message_text(found: object) -> str:
+    if not isinstance(found, list):
+        return text(found) or ""
+    # Summaries have such a word in the place of anything that is no text.
+    return " ".join(
+        text(mapping(part).get("text")) or f"({(text(mapping(part).get('type')) or '').capitalize()})" for part in found
+    )
 
 
 def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None:

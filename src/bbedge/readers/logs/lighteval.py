@@ -1,42 +1,62 @@
 """lighteval: ``details_<task>_<time>.parquet``, with ``results_<time>.json`` in another branch of the output folder.
 
-Samples of one question are reduced to one score before they are written, so one output is one run.
+Samples of one question are reduced to one score before they are written, so one output is one run. Up to 0.10 the
+columns are others, documents have no names, and a document has a row for every kind of metric.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
-from bbedge.readers.logs.fields import digest, mapping, numbers, settings, text
+from bbedge.readers.logs.contents import answer_text, question_digest
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text, whole
 from bbedge.readers.logs.files import document
 from bbedge.text import shown_path
 
-_DETAILS = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.parquet")
+_TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
+_DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{_TIME})\.parquet")
+_RESULTS = re.compile(rf"results_(?P<time>{_TIME})\.(?:json|parquet)")
+_COLUMNS = frozenset(["doc", "metric", "model_response"])
+_OLD_COLUMNS = frozenset(["metrics", "predictions"])
+_OLD_QUESTION = ("example", "full_prompt")
 _ROWS = 4096
 
 
 class Lighteval:
-    """Reads details of lighteval 0.13."""
+    """Reads details of lighteval since 0.6."""
 
     name = "lighteval"
     title = "lighteval"
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
         """By the columns of the details, or by the keys of the results."""
-        if {"doc", "metric", "model_response"} <= glimpse.columns:
+        if glimpse.columns >= _COLUMNS or _is_old(glimpse.columns):
             return "samples"
-        return "beside" if glimpse.has("config_general", "results") else "no"
+        if glimpse.columns >= {"config_general", "results"}:
+            return "beside"
+        if not glimpse.has("config_general", "results"):
+            return "no"
+        # Results without details are refused when they are opened, so that no model is lost.
+        return "beside" if _has_details(Path(glimpse.path)) else "samples"
 
     def open(self, path: str) -> Log:
         """Open details and look for the results of the same time."""
+        glimpse = Glimpse.of(path)
+        if glimpse.has("config_general", "results"):
+            raise FormatError(
+                f"{shown_path(path)}: results of lighteval without details of the same time; run lighteval again with "
+                "--save-details, or leave the file out"
+            )
+        old = _is_old(glimpse.columns)
         named = _DETAILS.fullmatch(Path(path).name)
         time = named["time"] if named else ""
-        task = _task(path) or (named["task"] if named else "")
+        task = (None if old else _task(path)) or (named["task"] if named else "")
         results = _results(Path(path), time) if named else None
         described = document(str(results)) if results is not None else {}
         run = _run(described, task, time)
@@ -45,21 +65,49 @@ class Lighteval:
             notes = (f"{shown_path(path)}: no results_<time>.json of the same time was found, which names the model.",)
         return Log(
             runs=(run,),
-            samples=lambda: _samples(path, run),
+            samples=lambda: _old_samples(path, run) if old else _samples(path, run),
             beside=(str(results),) if results is not None else (),
             notes=notes,
+            stated=lambda: _stated(described, run, str(results)),
         )
 
 
+def _is_old(columns: frozenset[str]) -> bool:
+    return columns >= _OLD_COLUMNS and not columns.isdisjoint(_OLD_QUESTION)
+
+
 def _results(path: Path, time: str) -> Path | None:
-    """The results of the same time: details/MODEL/TIME/x.parquet belongs to results/MODEL/results_TIME.json."""
+    """The results of the same time: details/MODEL/TIME/x.parquet belongs to results/MODEL/results_TIME.json.
+
+    A template can put results anywhere below the output folder. On the Hugging Face Hub they are one folder above.
+    """
+    name = f"results_{time}.json"
     for folder in (path.parent, *path.parents[:6]):
         if folder.name == "details":
             model = path.parent.relative_to(folder).parent
-            found = folder.parent / "results" / model / f"results_{time}.json"
-            return found if found.is_file() else None
-    beside = path.parent / f"results_{time}.json"
-    return beside if beside.is_file() else None
+            found = folder.parent / "results" / model / name
+            return found if found.is_file() else next(iter(sorted(folder.parent.rglob(name))), None)
+    return next((found for found in (path.parent / name, path.parent.parent / name) if found.is_file()), None)
+
+
+def _has_details(path: Path) -> bool:
+    """Whether there are details of the time of the results."""
+    named = _RESULTS.fullmatch(path.name)
+    if named is None:
+        return True
+    wanted = f"details_*_{named['time']}.parquet"
+    near = (path.parent, path.parent / named["time"])
+    if any(_any_file(folder, wanted) for folder in near):
+        return True
+    for folder in path.parents[:6]:
+        if folder.name == "results" and (folder.parent / "details").is_dir():
+            model = path.parent.relative_to(folder)
+            return _any_file(folder.parent / "details" / model / named["time"], wanted)
+    return any(_any_file(parent / "details", f"**/{wanted}") for parent in path.parents[:6])
+
+
+def _any_file(folder: Path, pattern: str) -> bool:
+    return folder.is_dir() and next(iter(folder.glob(pattern)), None) is not None
 
 
 def _task(path: str) -> str | None:
@@ -71,8 +119,8 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
     general = mapping(results.get("config_general"))
     of_model = mapping(general.get("model_config"))
     generation = mapping(of_model.get("generation_parameters"))
-    of_task = mapping(mapping(results.get("config_tasks")).get(task))
-    metrics = of_task.get("metrics")
+    generation = generation or mapping(general.get("generation_parameters"))
+    of_task = _config(results, task)
     model = text(general.get("model_name"))
     return Run(
         model=model,
@@ -95,13 +143,90 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
                 "system prompt": of_model.get("system_prompt"),
             }
         ),
-        lower_is_better=frozenset(
-            str(mapping(metric).get("metric_name"))
-            for metric in (metrics if isinstance(metrics, list) else [])
-            if mapping(metric).get("higher_is_better") is False
-        ),
-        fields={"config": of_task},
+        lower_is_better=frozenset(name for name, higher, _ in _metrics(of_task) if not higher),
+        fields={"config": of_task, "general": general},
     )
+
+
+def _config(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """The configuration of a task, which up to 0.10 is found without the number of examples in its name."""
+    configs = mapping(results.get("config_tasks"))
+    return mapping(configs.get(task)) or mapping(configs.get(task.rpartition("|")[0]))
+
+
+def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
+    """The name of every metric, whether more is better, and what makes one number of its scores.
+
+    A group of metrics has a list of names, and a dictionary of everything else.
+    """
+    found = config.get("metrics", config.get("metric"))
+    for each in map(mapping, found if isinstance(found, list) else []):
+        names = each.get("metric_name")
+        higher, level = each.get("higher_is_better"), each.get("corpus_level_fn")
+        listed = names if isinstance(names, list) else [names]
+        for name in map(str, dict.fromkeys([*listed, *mapping(higher), *mapping(level)])):
+            better = higher.get(name) if isinstance(higher, dict) else higher
+            summary = level.get(name) if isinstance(level, dict) else level
+            yield name, better is not False, str(summary)
+
+
+def _stated(results: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
+    """The number of documents and the plain means that the results state."""
+    config = _config(results, run.task)
+    count = whole(config.get("effective_num_docs"))
+    # Every document is asked once for each seed of the examples; -1 stands for a number that was not kept.
+    seeds = whole(mapping(results.get("config_general")).get("num_fewshot_seeds"))
+    if count and (seeds or 1) <= 1:
+        yield Stated(where=path, run=run, count=count)
+    of_task = mapping(mapping(results.get("results")).get(run.task))
+    for name, _, summary in _metrics(config):
+        mean = number(of_task.get(name))
+        if summary == "mean" and mean is not None:
+            yield Stated(where=path, run=run, metric=name, mean=float(mean))
+
+
+def _old_samples(path: str, run: Run) -> Iterator[Sample]:
+    """The samples of details up to 0.10. A document has a row for every kind of metric, each with its own metrics."""
+    from bbedge.readers.tables.frames import ParquetFile
+
+    file = ParquetFile(path=path)
+    columns = [name for name in ("example", "choices", "gold", "full_prompt", "metrics") if name in file.columns()]
+    prefix = f"{run.task}/" if run.task else ""
+    found: dict[str, list[Sample]] = {}
+    place = 0
+    for rows in file.slices(columns, _ROWS):
+        for row in rows.iter_rows(named=True):
+            place += 1
+            question = next(filter(None, (text(row.get(name)) for name in _OLD_QUESTION)), "")
+            choices = row.get("choices")
+            words = [text(each) for each in (choices if isinstance(choices, list) else [])]
+            item = question_digest(question, *words)
+            copies = found.setdefault(item, [])
+            scores = numbers(mapping(row["metrics"]))
+            position = next((at for at, copy in enumerate(copies) if _are_apart(copy.scores, scores)), len(copies))
+            sample = Sample(
+                run=run,
+                # Two documents with the same content are two items: the second gets a number.
+                item=f"{prefix}{item}" + (f"#{position + 1}" if position else ""),
+                scores=scores,
+                place=place,
+                content=question_digest(question, *words, answer_text(row.get("gold"))),
+                prompt=digest(row.get("full_prompt")),
+            )
+            if position == len(copies):
+                copies.append(sample)
+            else:
+                copies[position] = replace(copies[position], scores=_joined(copies[position].scores, scores))
+    for copies in found.values():
+        yield from copies
+
+
+def _are_apart(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    return not any(one.get(name) is not None and value is not None for name, value in other.items())
+
+
+def _joined(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
+    return {**one, **{name: value for name, value in other.items() if one.get(name) is None}}
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
@@ -116,9 +241,18 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
             scores=numbers(metric),
             place=place,
             fields={"doc": doc},
-            content=digest(doc.get("query"), doc.get("choices"), doc.get("gold_index")),
+            content=_content(doc),
             prompt=digest(doc.get("instruction"), doc.get("query"), doc.get("fewshot_samples")),
         )
+
+
+def _content(doc: Mapping[str, Any]) -> str:
+    choices, gold = doc.get("choices"), doc.get("gold_index")
+    words = [text(each) for each in (choices if isinstance(choices, list) else [])]
+    right = [
+        words[at] for at in (gold if isinstance(gold, list) else [gold]) if isinstance(at, int) and at < len(words)
+    ]
+    return question_digest(text(doc.get("query")), *words, answer_text(right))
 
 
 def _rows(path: str) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:

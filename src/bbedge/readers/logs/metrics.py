@@ -25,6 +25,10 @@ class EveryMetric:
         self._of_task = {task: tuple(metrics) for task, metrics in found.items()}
         self._checked: set[str] = set()
 
+    def names(self) -> tuple[str, ...]:
+        """All metrics of all tasks."""
+        return tuple(dict.fromkeys(name for names in self._of_task.values() for name in names))
+
     def of(self, sample: Sample, check: Callable[[Sample], object]) -> tuple[str, ...]:
         """The metrics that a sample is scored by; ``check`` refuses a sample without the metric of the headline."""
         every = self._of_task[sample.run.task]

@@ -1,19 +1,22 @@
 """promptfoo: results as one JSON document or as JSON lines.
 
-There is no index of repetitions: rows of one provider and prompt with the same variables and assertions are repetitions
-of one item, in the order of ``testIdx``. Every pair of a provider and a prompt is a contestant of its own.
+There is no index of repetitions: rows of one provider and prompt that belong to the same test are repetitions of one
+item, in the order of ``testIdx``. A test is known by its variables and assertions, and where these are not enough, by
+its description, prompt and options. Every pair of a provider and a prompt is a contestant of its own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
 from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import digest, mapping, number, settings, text
+from bbedge.readers.logs.fields import digest, mapping, number, settings, text, whole
 from bbedge.readers.logs.files import JsonStream, objects
 from bbedge.readers.logs.usage import amounts
 from bbedge.readers.opening import opened
@@ -21,13 +24,15 @@ from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.
 _ERROR = 2
+_SUMMARY = ("metadata", "timestamp", "stats", "prompts")
+_OF_TEST = ("description", "prompt", "threshold", "options")
+_IN_A_ROW = (b'"provider"', b'"latencyMs"', b'"vars"')
 _Rows = Callable[[], Iterator[tuple[int, Any]]]
 _Key = tuple[str, str]
-_Indices = dict[tuple[_Key, str], list[int]]
 
 
 class Promptfoo:
-    """Reads results of promptfoo 0.12x."""
+    """Reads results of promptfoo, of version 2 of the results and later."""
 
     name = "promptfoo"
     title = "promptfoo"
@@ -37,16 +42,17 @@ class Promptfoo:
         if glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")):
             return "samples"
         named = b'"promptIdx"' in glimpse.head or b'"shareableUrl"' in glimpse.head
+        named = named or all(word in glimpse.head for word in _IN_A_ROW)
         return "samples" if glimpse.has("results") and (glimpse.has("evalId") or named) else "no"
 
     def open(self, path: str) -> Log:
         """Open results; they are read once to see which providers and prompts there are, and which repetitions."""
-        with opened(path) as file:
-            of_lines = _is_lines(file.read(1 << 16))
+        of_lines = Glimpse.of(path).has("provider")
         head: dict[str, Any] = {}
         rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
-        contestants, indices = _contestants(rows, path)
-        several = len({prompt for _, prompt in contestants}) > 1
+        plan = _plan(rows, path)
+        plan.check_repetitions(head, path)
+        several = len({prompt for _, prompt in plan.contestants}) > 1
         runs = {
             key: Run(
                 model=f"{key[0]} | {prompt}" if several else key[0],
@@ -54,57 +60,142 @@ class Promptfoo:
                 identity=first,
                 when=text(head.get("timestamp")) or "",
                 protocol=settings({"promptfoo version": mapping(head.get("metadata")).get("promptfooVersion")}),
+                fields={"provider": key[0], "prompt": prompt},
             )
-            for key, (prompt, first) in contestants.items()
+            for key, (prompt, first) in plan.contestants.items()
         }
         return Log(
             runs=tuple(runs.values()),
-            samples=lambda: _samples(rows, runs, indices, path),
+            samples=lambda: _samples(rows, runs, plan, path),
             counts="line" if of_lines else "sample",
             usual_metric="score",
+            stated=lambda: _stated(head, path),
         )
 
 
-def _is_lines(head: bytes) -> bool:
-    # A document begins with evalId or results, a row of JSON lines with what it scored.
-    start = head.lstrip()[:4096]
-    return b'"evalId"' not in start and b'"results"' not in start.partition(b":")[0]
-
-
 def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
-    """The rows of a document; what describes the document goes into ``head`` on the way."""
+    """The rows of a document; what describes the document goes into ``head`` on the way.
+
+    The rows are a list inside ``results``, or, where a program wrote the summary itself, ``results``.
+    """
     with opened(path) as file:
         stream = JsonStream(file, shown_path(path))
         for key in stream.entries():
-            if key == "metadata":
-                head[key] = stream.value()
-            elif key == "results" and stream.opens() == "{":
+            if key == "results" and stream.opens() == "{":
                 for inner in stream.entries():
-                    if inner == "timestamp":
-                        head[inner] = stream.value()
-                    elif inner == "results" and stream.opens() == "[":
-                        yield from enumerate(stream.elements(), start=1)
+                    yield from _part(stream, inner, head)
+            else:
+                yield from _part(stream, key, head)
         stream.end()
 
 
-def _contestants(rows: _Rows, path: str) -> tuple[dict[_Key, tuple[str, str]], _Indices]:
-    """The pairs of a provider and a prompt, each with the prompt's label and its first row's name; all repetitions."""
-    contestants: dict[_Key, tuple[str, str]] = {}
-    indices: _Indices = {}
+def _part(stream: JsonStream, key: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
+    opens = stream.opens()
+    if key == "results" and opens == "[":
+        yield from enumerate(stream.elements(), start=1)
+    elif key == "table" and opens == "{":
+        for inner in stream.entries():
+            if inner == "body" and stream.opens() == "[":
+                # One test a row; kept are the hashes of its variables and of all of it.
+                tests = (mapping(mapping(row).get("test")) for row in stream.elements())
+                head["tests"] = [(digest(test.get("vars")), digest(test)) for test in tests]
+            elif inner == "head":
+                head.setdefault("prompts", mapping(stream.value()).get("prompts"))
+    elif key in _SUMMARY:
+        head[key] = stream.value()
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Which contestants and which tests there are, known after one pass over the rows."""
+
+    contestants: dict[_Key, tuple[str, str]] = field(default_factory=dict)
+    """The pairs of a provider and a prompt, each with the prompt's label and its first row's name."""
+    indices: dict[tuple[_Key, str, str], list[int]] = field(default_factory=dict)
+    """The repetitions of every test by a contestant, in order."""
+    variants: dict[str, set[str]] = field(default_factory=dict)
+    """The tests that share variables and assertions."""
+    described: dict[str, set[str]] = field(default_factory=dict)
+    """The tests that share a description."""
+    counted: bool = True
+    """Whether the rows have the number of their test, as they do since October 2024."""
+
+    def item(self, row: Mapping[str, Any]) -> str:
+        """The name of the item: from variables and assertions, and from the rest of the test if these are shared."""
+        plain, rest = _test(row)
+        return plain if len(self.variants[plain]) == 1 else digest(plain, rest)
+
+    def label(self, row: Mapping[str, Any]) -> str | None:
+        """The description of the test, if no other test has it."""
+        name = _description(row)
+        return name if name is not None and len(self.described[name]) == 1 else None
+
+    def repeat(self, key: _Key, row: Mapping[str, Any], place: int) -> str:
+        """Which repetition a row is."""
+        return str(self.indices[key, *_test(row)].index(_index(row, place)) + 1)
+
+    def check_repetitions(self, head: Mapping[str, Any], path: str) -> None:
+        """Refuse rows of which it cannot be known whether they are repetitions or other tests."""
+        most = max(map(len, self.indices.values()))
+        if self.counted or most == 1:
+            return
+        tests: list[tuple[str, str]] = head.get("tests") or []
+        repetitions = max(Counter(tests).values(), default=0)
+        if most != repetitions or len({variables for variables, _ in tests}) < len(set(tests)):
+            raise FormatError(
+                f"{shown_path(path)}: a provider has several results for the same variables, and this version of "
+                "promptfoo does not write which are repetitions and which are other tests; repeat the evaluation with "
+                "a newer version, or give every test a variable of its own"
+            )
+
+
+def _plan(rows: _Rows, path: str) -> _Plan:
+    plan = _Plan()
     for place, row in rows():
         key = _key(row, place, path)
-        if key not in contestants:
+        if key not in plan.contestants:
             prompt = mapping(row.get("prompt"))
-            contestants[key] = (
-                text(prompt.get("label")) or text(prompt.get("raw")) or key[1],
+            plan.contestants[key] = (
+                _label(prompt) or text(prompt.get("raw")) or key[1],
                 text(row.get("id")) or "",
             )
-        indices.setdefault((key, _item(row)), []).append(_index(row, place))
-    if not contestants:
+        plain, rest = _test(row)
+        plan.variants.setdefault(plain, set()).add(rest)
+        name = _description(row)
+        if name is not None:
+            plan.described.setdefault(name, set()).add(plain)
+        plan.indices.setdefault((key, plain, rest), []).append(_index(row, place))
+        plan.counted = plan.counted and isinstance(row.get("testIdx"), int)
+    if not plan.contestants:
         raise FormatError(f"{shown_path(path)}: no results in the file; expected the output of promptfoo eval")
-    for of_item in indices.values():
+    for of_item in plan.indices.values():
         of_item.sort()
-    return contestants, indices
+    return plan
+
+
+def _stated(head: Mapping[str, Any], path: str) -> Iterator[Stated]:
+    """The number of results, how many passed, and the sum of the scores."""
+    stats = mapping(head.get("stats"))
+    counts = [whole(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
+    if "successes" not in stats or None in counts:
+        return
+    passed, total = counts[0] or 0, sum(count or 0 for count in counts)
+    yield Stated(where=path, count=total)
+    if not total:
+        return
+    yield Stated(where=path, metric="success", mean=passed / total)
+    sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in _list(head.get("prompts"))]
+    if sums and None not in sums:
+        yield Stated(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
+
+
+def _list(found: object) -> list[Any]:
+    return found if isinstance(found, list) else []
+
+
+def _label(prompt: Mapping[str, Any]) -> str | None:
+    # Before 2024 a prompt is displayed, not labelled; its raw text holds the variables of the row.
+    return text(prompt.get("label")) or text(prompt.get("display"))
 
 
 def _key(row: object, place: int, path: str) -> _Key:
@@ -112,21 +203,21 @@ def _key(row: object, place: int, path: str) -> _Key:
     label = text(provider) or text(mapping(provider).get("label")) or text(mapping(provider).get("id"))
     if not isinstance(row, dict) or not label:
         raise FormatError(f"{shown_path(path)}: result {place}: no provider; expected a result of promptfoo")
-    return label, text(row.get("promptId")) or digest(mapping(row.get("prompt")).get("label"))
+    return label, text(row.get("promptId")) or digest(_label(mapping(row.get("prompt"))))
 
 
-def _samples(rows: _Rows, runs: Mapping[_Key, Run], indices: _Indices, path: str) -> Iterator[Sample]:
+def _samples(rows: _Rows, runs: Mapping[_Key, Run], plan: _Plan, path: str) -> Iterator[Sample]:
     for place, row in rows():
         key = _key(row, place, path)
-        item = _item(row)
-        of_item = indices[key, item]
         error = _error(row)
         yield Sample(
             run=runs[key],
-            item=item,
+            item=plan.item(row),
+            label=plan.label(row),
+            content=_test(row)[0],
             scores=_scores(row),
             place=place,
-            repeat=str(of_item.index(_index(row, place)) + 1),
+            repeat=plan.repeat(key, row, place),
             error=error,
             failure=None if error is None else _failure(row, error),
             cached=mapping(row.get("response")).get("cached") is True,
@@ -149,6 +240,9 @@ def _error(row: Mapping[str, Any]) -> str | None:
     """The error on the way to a score. A wrong answer also carries a text under "error", and is none."""
     if row.get("failureReason") == _ERROR or _grader_failed(row):
         return text(row.get("error")) or "error"
+    # Older versions do not write the kind: an error before there was anything to grade.
+    if "failureReason" not in row and row.get("error") and not row.get("gradingResult"):
+        return text(row.get("error")) or "error"
     return None
 
 
@@ -170,14 +264,19 @@ def _failure(row: Mapping[str, Any], error: str) -> ErrorKind:
     return "judge" if answered or _grader_failed(row) else kind_of_error(error)
 
 
+def _description(row: Mapping[str, Any]) -> str | None:
+    return text(mapping(row.get("testCase")).get("description")) or None
+
+
 def _index(row: Mapping[str, Any], place: int) -> int:
     index = row.get("testIdx")
     return index if isinstance(index, int) else place
 
 
-def _item(row: Mapping[str, Any]) -> str:
+def _test(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Hashes of the variables and assertions of a row's test, and of what else distinguishes tests."""
     case = mapping(row.get("testCase"))
-    return digest(_variables(row), case.get("assert"))
+    return digest(_variables(row), case.get("assert")), digest([case.get(name) for name in _OF_TEST])
 
 
 def _variables(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def readers() -> Mapping[str, Reader]:
     from bbedge.readers.logs.promptfoo import Promptfoo
 
     ours: list[Reader] = [LmEval(), InspectAi(), Helm(), Lighteval(), Promptfoo(), OpenAiEvals()]
+    ours += _of_agents_and_suites()
+    ours += _of_runs_and_judgments()
     found = {reader.name: reader for reader in ours}
     for point in entry_points(group=GROUP):
         loaded = point.load()
@@ -39,6 +41,36 @@ def readers() -> Mapping[str, Reader]:
             )
         found[reader.name] = reader
     return found
+
+
+def _of_agents_and_suites() -> list[Reader]:
+    """The readers of agent benchmarks, and of frameworks that run suites."""
+    from bbedge.readers.logs.evalplus import EvalPlus
+    from bbedge.readers.logs.evalscope import EvalScope
+    from bbedge.readers.logs.every_eval_ever import EveryEvalEver
+    from bbedge.readers.logs.harbor import Harbor
+    from bbedge.readers.logs.nemo_evaluator import NemoEvaluator
+    from bbedge.readers.logs.tau2_bench import Tau2Bench
+    from bbedge.readers.logs.tau_bench import TauBench
+    from bbedge.readers.logs.terminal_bench import TerminalBench
+    from bbedge.readers.logs.verifiers import Verifiers
+
+    agents: list[Reader] = [TauBench(), Tau2Bench(), TerminalBench(), Harbor()]
+    return [*agents, NemoEvaluator(), EveryEvalEver(), EvalPlus(), EvalScope(), Verifiers()]
+
+
+def _of_runs_and_judgments() -> list[Reader]:
+    """The readers of test runs, of tables of results, and of judgments."""
+    from bbedge.readers.logs.alpaca_eval import AlpacaEval
+    from bbedge.readers.logs.arena_hard import ArenaHard
+    from bbedge.readers.logs.deepeval import DeepEval
+    from bbedge.readers.logs.livebench import LiveBench
+    from bbedge.readers.logs.mlflow import MlFlow
+    from bbedge.readers.logs.mt_bench import MtBench
+    from bbedge.readers.logs.openai_api import OpenAiApi
+    from bbedge.readers.logs.swe_bench import SweBench
+
+    return [DeepEval(), MlFlow(), OpenAiApi(), SweBench(), LiveBench(), ArenaHard(), MtBench(), AlpacaEval()]
 
 
 def recognised(path: str) -> tuple[Reader | None, Recognition]:

@@ -41,12 +41,12 @@ class PassBook:
 
     passes: list[Pass] = field(default_factory=list)
     """The passes in the order in which they were met."""
-    _codes: dict[tuple[str, int, str | None, str | None], str] = field(default_factory=dict)
+    _codes: dict[tuple[str, str, int, str | None, str | None], str] = field(default_factory=dict)
 
     def code(self, model: str, path: str, run: Run, repeat: str | None, label: str | None) -> str:
         """The code of a pass."""
         # A run is one object for as long as its log is open.
-        key = (path, id(run), repeat, label)
+        key = (model, path, id(run), repeat, label)
         code = self._codes.get(key)
         if code is None:
             code = self._codes[key] = f"pass {len(self.passes)}"
@@ -127,6 +127,8 @@ class Watch:
     """The place of the first of them."""
     filtered: Counter[str] = field(default_factory=Counter)
     """Rows left out because they were scored under another filter."""
+    stated: dict[str, list[Note]] = field(default_factory=dict)
+    """By path: where the samples differ from what their log states."""
     _contents: dict[str, str] = field(default_factory=dict)
     _prompts: dict[tuple[str, str], str] = field(default_factory=dict)
     _changed: dict[str, str] = field(default_factory=dict)
@@ -149,6 +151,11 @@ class Watch:
             if known != sample.prompt:
                 self._varying.setdefault(model, set()).add(sample.item)
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """What the logs call the items that have several texts."""
+        return frozenset(self._changed)
+
     def notes(self) -> Iterator[Note]:
         """What was noticed."""
         if self._changed:
@@ -170,6 +177,8 @@ class Watch:
                 "when few-shot examples are drawn for each run. Such runs are replicates only if that draw is part of "
                 "what is evaluated.",
             )
+        for of_log in self.stated.values():
+            yield from of_log
         for name, count in self.filtered.items():
             yield Note(kind="log", text=f"Left out: {counted(count, 'row')} scored as {quoted(name)}.")
 
@@ -206,7 +215,8 @@ def check_copies(passes: PassBook) -> None:
             if not each.run.identity:
                 continue
             first = seen.setdefault(each.run.identity, each)
-            if first is not each:
+            # Of a run whose samples name several models there is a pass for each of them.
+            if first.run is not each.run:
                 raise DataError(
                     f"{shown_path(each.path)}: the same run of {quoted(model)} as in {shown_path(first.path)} "
                     f"({shown(each.run.identity)}); a run counts once: leave one of them out"
@@ -228,6 +238,7 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
                     text=f"Runs of {quoted(model)}{_on(task)} differ in {name}: {listed(values)}. If these are "
                     "different systems, name them apart with --model-name PATTERN=NAME.",
                 )
+    yield from _graded(by_model)
     everything = [each for runs in by_model.values() for each in runs]
     for task in sorted({each.run.task for each in everything}):
         of_task = [each for each in everything if each.run.task == task]
@@ -237,6 +248,20 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
                 text=f"Runs{_on(task)} differ in {name}: {listed(values)}. Models can only be compared, and runs are "
                 "only replicates, under one protocol.",
             )
+
+
+def _graded(by_model: Mapping[str, Sequence[Pass]]) -> Iterator[Note]:
+    judged = [model for model, runs in by_model.items() if any(each.run.model in each.run.graders for each in runs)]
+    if judged:
+        who = f"{quoted(judged[0])} graded its own answers" if len(judged) == 1 else "Each model graded its own answers"
+        if 1 < len(judged) < len(by_model):
+            who = f"{listed(judged)} graded their own answers"
+        yield Note(
+            kind="protocol",
+            subject=tuple(judged),
+            text=f"{who}. Scores by different graders cannot be compared, and models tend to favour themselves: grade "
+            "all models with one other model, in Inspect with --model-role grader=MODEL.",
+        )
 
 
 def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:

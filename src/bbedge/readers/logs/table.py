@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
 from bbedge.readers.incomplete import ERROR_KINDS
+from bbedge.readers.logs.aggregates import Tally
+from bbedge.readers.logs.contents import Asked
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.metrics import EveryMetric, check_direction
+from bbedge.readers.logs.naming import check_found, model_in, said_model
 from bbedge.readers.logs.registry import open_log
 from bbedge.readers.logs.runs import PassBook, Watch
 from bbedge.readers.logs.usage import with_usage
@@ -50,8 +53,9 @@ class LogTable:
     ) -> None:
         self.path, self.reader, self.choices = path, reader, choices
         self.name = shown_path(path)
-        self.blocks = None if blocks in _OWN_BLOCKS else blocks
         self.log: Log = with_usage(open_log(reader, path), choices, name=self.name)
+        own = self.log.usual_blocks if blocks is None else None
+        self.blocks = own if blocks in _OWN_BLOCKS else blocks
         self._unit = score_range == (0.0, 1.0)
         self._passes, self._watch = passes, watch
         self._places = array("Q")
@@ -89,17 +93,19 @@ class LogTable:
 
     def models(self) -> list[tuple[str, str | None]]:
         """The path with what the log calls each of its models."""
-        return [(self.path, run.model) for run in self.log.runs]
+        return [(self.path, said_model(run, self.choices)) for run in self.log.runs]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The samples, some at a time."""
         self._places = array("Q")
         self._failed, self._kinds = array("Q"), array("B")
         columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
+        tally = Tally()
         for sample in self.log.samples():
+            tally.add(sample)
             if not self._counts(sample):
                 continue
-            self._watch.add(sample, self._model(sample.run), self._at)
+            self._watch.add(sample, self._model(sample), self._at)
             for row in self._rows(sample):
                 self._places.append(sample.place)
                 for role, values in columns.items():
@@ -110,10 +116,23 @@ class LogTable:
             if len(columns["item"]) >= _ROWS:
                 yield self._frame(columns)
                 columns = {role: [] for role in roles}
+        self._watch.stated[self.path] = list(
+            tally.check(self.log, self.path, metrics=self._read_metrics(), chosen=self._filter)
+        )
         if columns["item"]:
             yield self._frame(columns)
         elif not self._places:
             raise self._no_samples()
+
+    def asked(self) -> Iterator[Asked]:
+        """The questions of the samples, for comparing them with those of other logs."""
+        for sample in self.log.samples():
+            yield Asked(path=self.path, model=self._model(sample), place=self._at(sample), sample=sample)
+
+    def _read_metrics(self) -> tuple[str, ...]:
+        if self._every is not None:
+            return self._every.names()
+        return () if self._metric is None else (self._metric,)
 
     def place(self, row: int) -> str:
         """Where row ``row`` (from 0) stands."""
@@ -141,7 +160,7 @@ class LogTable:
 
     def _rows(self, sample: Sample) -> Iterator[dict[Role, str | float | None]]:
         """The row of a sample, or a row for each of its metrics."""
-        model = self._model(sample.run)
+        model = self._model(sample)
         row: dict[Role, str | float | None] = {
             "model": model,
             "item": sample.item,
@@ -255,19 +274,16 @@ class LogTable:
         check_direction(metric, sample.run, self._scales, name=self.name)
         return metric
 
-    def _model(self, run: Run) -> str:
-        model = self._models.get(id(run))
+    def _model(self, sample: Sample) -> str:
+        model = self._models.get(id(sample.run))
         if model is None:
-            model = self.choices.model_of(self.path, run.model)
-            if model is None:
-                raise FormatError(
-                    f"{self.name}: the log does not name its model; say it with ",
-                    Choice("model_names", (Blank("NAME"),)),
-                    ", or with ",
-                    Choice("model_names", (Blank("PATTERN=NAME"),)),
-                    " for files that fit a pattern",
-                )
-            self._models[id(run)] = model
+            model = model_in(self.path, sample.run, self.choices)
+            if model is not None:
+                self._models[id(sample.run)] = model
+            else:
+                # Only the sample may know, and the next one may know another.
+                found = model_in(self.path, sample.run, self.choices, sample)
+                model = check_found(found, self.path, sample.run, self.choices)
         return model
 
     def _replicate(self, sample: Sample, model: str) -> str:

@@ -6,8 +6,8 @@ Names are text or numbers, scores are numbers or true and false.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Literal, NoReturn, get_args
@@ -15,16 +15,14 @@ from typing import Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
-from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
-from bbedge.readers.choices import Choice
-from bbedge.text import listed, quoted, shown
+from bbedge.text import quoted
 
 Role = Literal["model", "item", "replicate", "block", "score"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 OPTIONAL: frozenset[Role] = frozenset({"replicate", "block"})
 
-ALIASES: Mapping[Role, tuple[str, ...]] = {
+FIRST_ALIASES: Mapping[Role, tuple[str, ...]] = {
     "model": ("model_name", "model_id", "system", "llm"),
     "item": (
         "item_id",
@@ -43,130 +41,21 @@ ALIASES: Mapping[Role, tuple[str, ...]] = {
     "score": ("correct", "is_correct", "accuracy", "value", "rating"),
 }
 """Other usual names of each role; case does not matter."""
+LATER_ALIASES: Mapping[Role, tuple[str, ...]] = {
+    "model": ("provider_id",),
+    "item": ("problem_id", "example_id", "case_id", "test_id", "id", "index", "test"),
+    "replicate": (),
+    "block": (),
+    "score": ("acc", "pass@1", "passed", "success", "reward", "is_resolved"),
+}
+"""Names that mean the role only where no column has one of the others: many tables have such columns besides."""
+ALIASES: Mapping[Role, tuple[str, ...]] = {role: (*FIRST_ALIASES[role], *LATER_ALIASES[role]) for role in ROLES}
+"""All usual names of each role."""
 Fail = Callable[[int, str], NoReturn]
 """Raises the error for a row, given its position and what is wrong with it."""
+_COMMA_NUMBER = re.compile(r"[+-]?[0-9.]*[0-9],[0-9][0-9.,]*(e[+-]?[0-9]+)?", re.IGNORECASE)
 # Python does not write integers of more than some thousand digits.
 _TOO_LONG = 10**1000
-
-
-def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dict[Role, str]:
-    """The columns that the caller named, checked for roles that do not exist and for contradictions."""
-    chosen: dict[Role, str] = {}
-    for key, name in (columns or {}).items():
-        if key not in ROLES:
-            raise DomainError(
-                f"no role {quoted(key)} for a column; the roles are {', '.join(ROLES)}: pass ",
-                Argument("columns", {Blank("ROLE"): Blank("NAME")}),
-                ", for instance ",
-                Argument("columns", {"item": "question"}),
-            )
-        chosen[key] = name
-    if blocks == "item" or blocks == "one":
-        chosen.pop("block", None)
-    elif blocks is not None:
-        if chosen.get("block", blocks) != blocks:
-            raise DomainError(
-                f"blocks from column {quoted(blocks)} and from column {quoted(chosen['block'])}; pass ",
-                Argument("blocks"),
-                " or ",
-                Argument("columns", {"block": Blank("NAME")}),
-                ", not both",
-            )
-        chosen["block"] = blocks
-    roles: dict[str, Role] = {}
-    for role, name in chosen.items():
-        # An item column may well also be the block; any other column with two roles is a mistake.
-        if name in roles and {role, roles[name]} != {"item", "block"}:
-            raise DomainError(f"column {quoted(name)} is named for both {roles[name]} and {role}; name two columns")
-        roles[name] = role
-    return chosen
-
-
-def find_roles(
-    found: Sequence[str],
-    *,
-    table: str,
-    chosen: Mapping[Role, str],
-    blocks: str | None = None,
-    described: Collection[str] = (),
-) -> dict[Role, str]:
-    """The column of every role in a table with these columns; optional roles can be absent.
-
-    ``described`` are columns that describe the items: where several could have a role, they are not meant.
-
-    >>> find_roles(["Model", "task_id", "score"], table="a.csv", chosen={})
-    {'model': 'Model', 'item': 'task_id', 'score': 'score'}
-    """
-    repeated = [name for name in repeated_names(found) if name.strip()]
-    if repeated:
-        raise FormatError(f"{table}: column {listed(repeated)} appears more than once; rename or remove one of them")
-    roles: dict[Role, str] = {}
-    for role in ROLES:
-        if role == "block" and (blocks == "item" or blocks == "one"):
-            continue
-        if role in chosen:
-            if chosen[role] not in found:
-                wrong = shown(chosen[role])
-                raise FormatError(
-                    f"{table}: no column {quoted(chosen[role])} for the {role}; the columns are "
-                    f"{listed(found, limit=20)}: correct ",
-                    Argument("blocks", wrong) if blocks else Argument("columns", {role: wrong}),
-                )
-            roles[role] = chosen[role]
-            continue
-        name = _by_name(found, role, table=table, taken=set(chosen.values()), described=described)
-        if name is not None:
-            roles[role] = name
-        elif role not in OPTIONAL:
-            raise FormatError(
-                f"{table}: no column for the {role}; "
-                f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
-                f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
-                "rename it or pass ",
-                Argument("columns", {role: Blank("NAME")}),
-                *_wide_hint(role, found),
-            )
-    return roles
-
-
-def repeated_names(names: Sequence[str]) -> list[str]:
-    """The names that come more than once, sorted. A table can have a hundred thousand columns."""
-    return sorted(name for name, count in Counter(names).items() if count > 1)
-
-
-def _by_name(
-    found: Sequence[str], role: Role, *, table: str, taken: set[str], described: Collection[str]
-) -> str | None:
-    if role in found and role not in taken:
-        return role
-    free = [name for name in found if name not in taken]
-    canonical = [name for name in free if name.strip().casefold() == role]
-    matching = canonical or [name for name in free if name.strip().casefold() in ALIASES[role]]
-    matching = [name for name in matching if name not in described] or matching
-    if len(matching) > 1:
-        raise FormatError(
-            f"{table}: columns {listed(matching)} could each be the {role}; pass ",
-            Argument("columns", {role: Blank("NAME")}),
-            ", for instance ",
-            Argument("columns", {role: shown(matching[0])}),
-        )
-    return matching[0] if matching else None
-
-
-def _separator_hint(found: Sequence[str]) -> str:
-    if len(found) == 1:
-        for separator, title in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")):
-            if separator in found[0]:
-                return f" (the separator seems to be {title}; .csv needs commas and .tsv tabs)"
-        if "," in found[0]:
-            return " (the separator seems to be a comma; name the file .csv)"
-    return ""
-
-
-def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
-    if role == "score" or len(found) < 3:
-        return ()
-    return "; or ", Choice("format", "wide"), f" if there is a column for every {role}"
 
 
 def is_seed(name: str) -> bool:
@@ -176,6 +65,11 @@ def is_seed(name: str) -> bool:
 
 def text_problem(value: str) -> str:
     """What to say about a score that is text."""
+    if _COMMA_NUMBER.fullmatch(value.strip()):
+        return (
+            f"score {quoted(value)} is text, because it has a comma in it; write numbers with a decimal point, or save "
+            "the table with semicolons between the fields if it is a decimal comma"
+        )
     return (
         f"score {quoted(value)} is text; expected a number, or true and false in the whole column: "
         "write the number, and leave the score empty where the sample failed"

@@ -13,20 +13,25 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
+from typing import Any
 
 import polars as pl
 
-from bbedge.errors import FormatError
+from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force
 from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces
 from bbedge.readers.tables import TableFile
-from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.columns import ALIASES, ROLES, Role
 from bbedge.text import quoted
 
 _BLANK_LINES = re.compile(rb"[\r\n]*\n")
 _LINE_END_AND_BLANK_LINES = re.compile(rb"\n[\r\n]*\n")
 _MANY_BLANK_LINES = b"\n" * 1000
+DECIMAL_COMMA = ";"
+"""The separator of files whose numbers have decimal commas."""
+CELL = "cell "
+"""How the keys of the columns of a wide table begin, each of which holds scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,7 @@ class DelimitedFile(TableFile):
     """A file of separated fields with a header. Scores are text that may be a number or true/false."""
 
     separator: str
-    """A comma or a tab."""
+    """A comma, a tab or a semicolon."""
     text_scores = True
 
     def columns(self) -> tuple[str, ...]:
@@ -45,9 +50,21 @@ class DelimitedFile(TableFile):
         """The columns of the roles as text, piece by piece."""
         header, skipped = self._header()
         positions = {column: position for position, column in enumerate(header)}
+        # Where commas separate fields, one inside a number is a mistake.
+        commas = DecimalCommas(self) if self.separator == DECIMAL_COMMA else None
         for line, chunk in self._whole_records(skipped):
             table = self._parsed(chunk, header, line)
-            yield table.select(pl.nth(positions[column]).alias(role) for role, column in roles.items())
+            batch = table.select(pl.nth(positions[column]).alias(role) for role, column in roles.items())
+            yield batch if commas is None else commas.replaced(batch)
+
+    def head(self, count: int) -> list[dict[str, Any]]:
+        """The first rows, as texts."""
+        header, skipped = self._header()
+        for line, chunk in self._whole_records(skipped):
+            with _long_fields():
+                rows = [fields for _, fields in islice(self._records(chunk, first_line=line), count)]
+            return [dict(zip(header, fields, strict=False)) for fields in rows]
+        return []
 
     def place(self, row: int) -> str:
         """The path and the line at which data row ``row`` (from 0) begins."""
@@ -189,6 +206,50 @@ class DelimitedFile(TableFile):
                 f"a field twice and put the field in quotes, and end every quoted field with a quote and "
                 f"{quoted(self.separator)}"
             ) from None
+
+
+class DecimalCommas:
+    """Numbers of a file whose fields are separated by semicolons: they have commas where others have points.
+
+    Spreadsheets and R write such files in countries that write 0,5. A number with a point as well is refused, because
+    one of the two separates thousands.
+    """
+
+    def __init__(self, table: DelimitedFile) -> None:
+        self._table, self._row = table, 0
+        self._comma = self._point = False
+
+    def replaced(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """The batch with points in the numbers of scores."""
+        names = [name for name in batch.columns if name == "score" or name.startswith(CELL)]
+        for name in names:
+            commas, points = (batch[name].str.contains(sign, literal=True).fill_null(value=False) for sign in ",.")
+            self._comma, self._point = self._comma or bool(commas.any()), self._point or bool(points.any())
+            if self._comma and self._point:
+                # The first of each that is in this piece; the later one is the odd one.
+                row = max(int(signs.arg_max() or 0) for signs in (commas, points) if signs.any())
+                raise DataError(
+                    f"{self._table.place(self._row + row)}: score {quoted(str(batch[name][row]))} in a file with "
+                    "commas and points in its numbers; write all of them with a decimal point, without separators of "
+                    "thousands"
+                )
+        self._row += batch.height
+        return batch.with_columns(pl.col(name).str.replace(",", ".", literal=True) for name in names)
+
+
+def separator_of(path: str, name: str, usual: str) -> str:
+    """What separates the fields of a file, by its first line: ``usual``, unless that is none of it."""
+    try:
+        with _long_fields():
+            line = next(decoded(text, place=name) for _, text in lines(path, name))
+            fields = {sign: next(csv.reader([line], delimiter=sign), []) for sign in (usual, DECIMAL_COMMA, "\t")}
+    except (StopIteration, FormatError, csv.Error):
+        # Whatever is wrong with the file shows, with its place, when it is read.
+        return usual
+    known = {name for role in ROLES for name in (role, *ALIASES[role])}
+    if len(fields[usual]) > 1 and known & {field.strip().casefold() for field in fields[usual]}:
+        return usual
+    return max(fields, key=lambda sign: len(fields[sign]))
 
 
 @contextmanager

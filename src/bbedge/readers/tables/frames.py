@@ -21,6 +21,7 @@ from bbedge.readers.limits import limits_in_force
 from bbedge.readers.opening import naming_errors
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import Role, names_from_objects, names_of, scores_from_objects, scores_of
+from bbedge.readers.tables.nested import expression_at
 from bbedge.text import quoted
 
 # Names are text until they are coded, so this many rows of text are in memory at a time.
@@ -50,6 +51,22 @@ class ParquetFile(TableFile):
             schema = self._scan().collect_schema()
         return tuple(name for name, kind in schema.items() if not (kind.is_nested() or kind in (pl.Binary, pl.Object)))
 
+    def columns_of(self, kind: type[pl.DataType]) -> tuple[str, ...]:
+        """The names of the columns of a type."""
+        with self._readable():
+            return tuple(name for name, its in self._scan().collect_schema().items() if its == kind)
+
+    def has_field(self, path: str) -> bool:
+        """Whether there is a column, or a field of a column, at a path of names joined by dots."""
+        with self._readable():
+            return expression_at(self._scan().collect_schema(), path) is not None
+
+    def head(self, count: int) -> list[dict[str, Any]]:
+        """The first rows."""
+        check_expansion(self.path, self.name)
+        with self._readable():
+            return self._scan().head(count).collect().to_dicts()
+
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some rows at a time."""
         first = 0
@@ -59,11 +76,14 @@ class ParquetFile(TableFile):
 
     def slices(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
         """Some columns, so many rows at a time. What they unpack to is checked before."""
-        check_expansion(self.path, self.name, frozenset(columns))
+        with self._readable():
+            schema = self._scan().collect_schema()
+        wanted = _selected(schema, columns)
+        check_expansion(self.path, self.name, frozenset(name for each in wanted for name in each.meta.root_names()))
         first = 0
         while True:
             with self._readable():
-                table = self._scan().select(columns).slice(first, rows).collect()
+                table = self._scan().select(wanted).slice(first, rows).collect()
             if not table.height:
                 return
             yield table
@@ -118,9 +138,9 @@ class Frame:
             yield self._from_pandas(roles)
             return
         if isinstance(self.table, pl.LazyFrame):
-            table = self.table.select(wanted).collect()
+            table = self.table.select(_selected(self.table.collect_schema(), wanted)).collect()
         elif isinstance(self.table, pl.DataFrame):
-            table = self.table.select(wanted)
+            table = self.table.select(_selected(self.table.schema, wanted))
         elif hasattr(self.table, "__arrow_c_stream__"):
             table = pl.DataFrame(self.table.select(wanted) if hasattr(self.table, "select") else self.table)
         else:
@@ -136,6 +156,12 @@ class Frame:
     def place(self, row: int) -> str:
         """The number of the row, from 1."""
         return f"{self.name}: row {row + 1}"
+
+    def has_field(self, path: str) -> bool:
+        """Whether there is a column, or a field of a column, at a path of names joined by dots."""
+        if isinstance(self.table, pl.DataFrame | pl.LazyFrame):
+            return expression_at(self.table.collect_schema(), path) is not None
+        return path in self.columns()
 
     def _lazy_names(self) -> list[str]:
         names: list[str] = self.table.collect_schema().names()
@@ -162,6 +188,12 @@ class Frame:
                 else names_from_objects(values, role=role, fail=fail)
             )
         return pl.DataFrame(columns)
+
+
+def _selected(schema: Mapping[str, Any], names: Sequence[str]) -> list[pl.Expr]:
+    """The columns, and the fields of columns, of these names; polars says which one there is not."""
+    found = ((name, expression_at(schema, name)) for name in names)
+    return [pl.col(name) if expression is None else expression.alias(name) for name, expression in found]
 
 
 def _typed(table: pl.DataFrame, roles: Mapping[Role, str], *, name: str, first_row: int) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from bbedge.readers.opening import json_object, lines, lines_if_plain, pieces
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ROLES, Role, names_from_objects, scores_from_objects
 from bbedge.readers.tables.item_columns import is_of_item
+from bbedge.readers.tables.nested import slim, value_at
 
 # Objects need not all have the same keys: the columns are those of the first lines.
 _LINES_FOR_COLUMNS = 1000
@@ -42,8 +43,8 @@ class JsonLinesFile(TableFile):
     def columns(self) -> tuple[str, ...]:
         """The keys of the first objects."""
         found: dict[str, None] = {}
-        for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS):
-            found.update(dict.fromkeys(self._object(text, line)))
+        for row in self.head():
+            found.update(dict.fromkeys(row))
         if not found:
             raise FormatError(f"{self.name}: no rows; expected one JSON object with model, item and score per line")
         return tuple(found)
@@ -51,24 +52,24 @@ class JsonLinesFile(TableFile):
     def field_names(self) -> tuple[str, ...]:
         """The paths of keys to texts and numbers of the first objects, also inside other objects."""
         found: dict[str, None] = {}
-        for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS):
-            found.update((name, None) for name, _ in field_paths(self._object(text, line)))
+        for row in self.head():
+            found.update((name, None) for name, _ in field_paths(row))
         return tuple(found)
 
     def has_field(self, path: str) -> bool:
         """Whether one of the first objects has a value at a path of keys joined by dots."""
-        return any(
-            field_at(self._object(text, line), path) is not None
-            for line, text in islice(lines(self.path, self.name), _LINES_FOR_COLUMNS)
-        )
+        return any(value_at(row, path) is not None for row in self.head())
+
+    def head(self, count: int = _LINES_FOR_COLUMNS) -> list[dict[str, Any]]:
+        """The first objects, without long texts and lists."""
+        return [slim(self._object(text, line)) for line, text in islice(lines(self.path, self.name), count)]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, piece by piece."""
         line = 1
         kind: ScoreType = pl.Float64
         other: ScoreType = pl.Boolean
-        described = [key for role, key in roles.items() if is_of_item(role)]
-        nested = bool(described) and not set(described) <= set(self.columns())
+        nested = not set(roles.values()) <= set(self.columns())
         for chunk in self._whole_lines():
             if not chunk.isspace():
                 table = None if nested else _parsed(chunk, roles, kind)
@@ -142,7 +143,8 @@ class JsonLinesFile(TableFile):
                 row = self._object(text, line)
                 at.append(line)
                 for role, key in roles.items():
-                    values[role].append(field_at(row, key) if is_of_item(role) and key not in row else row.get(key))
+                    described = is_of_item(role) and key not in row
+                    values[role].append(field_at(row, key) if described else value_at(row, key))
 
         def fail(row: int, problem: str) -> NoReturn:
             raise DataError(f"{self.name}:{at[row]}: {problem}")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
 import polars as pl
 
 from bbedge.errors import FormatError
 from bbedge.readers.assemble.coding import Table
-from bbedge.readers.tables.columns import ALIASES, Role, repeated_names
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, Role
+from bbedge.readers.tables.delimited import CELL
+from bbedge.readers.tables.heads import as_number, rows_of
 from bbedge.readers.tables.item_columns import column_key
+from bbedge.readers.tables.roles import repeated_names
+from bbedge.readers.tables.summaries import SUMMARIES, RowMeans, summary_error
 from bbedge.text import listed, quoted
 
 _CELLS = 1 << 20
 # A model's means in a few columns are a summary, not scores of items.
 _LEAST = 8
+_OTHER = 0.2
 
 
 class WideTable:
@@ -23,14 +28,22 @@ class WideTable:
 
     ``kept`` are the columns that are not scores: the model or the item of the row, the replicate, the block, and
     columns that describe the items where the rows are items;
-    ``across`` is what the columns of scores are: items or models.
+    ``across`` is what the columns of scores are: items or models; ``dropped`` are columns that were left out.
     """
 
     # Cells are read as text, whatever the table holds, because each column may have its own type.
     text_scores = True
 
-    def __init__(self, inner: Table, *, kept: Mapping[Role, str], across: Role, scored: tuple[str, ...]) -> None:
-        self.inner, self.kept, self.across, self.scored = inner, kept, across, scored
+    def __init__(
+        self,
+        inner: Table,
+        *,
+        kept: Mapping[Role, str],
+        across: Role,
+        scored: tuple[str, ...],
+        dropped: tuple[str, ...] = (),
+    ) -> None:
+        self.inner, self.kept, self.across, self.scored, self.dropped = inner, kept, across, scored, dropped
         self._slices: list[tuple[int, int, int]] = []
 
     @property
@@ -50,27 +63,33 @@ class WideTable:
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The cells, some rows at a time."""
         columns = {f"kept {role}": column for role, column in self.kept.items()}
-        columns |= {f"cell {position}": column for position, column in enumerate(self.scored)}
+        columns |= {f"{CELL}{position}": column for position, column in enumerate(self.scored)}
         rows = max(1, _CELLS // len(self.scored))
         self._slices = []
         cells = first = 0
+        summaries = RowMeans(len(self.scored))
         for whole in self.inner.batches(cast("Mapping[Role, str]", columns)):
             for batch in whole.iter_slices(rows):
                 self._slices.append((cells, first, batch.height))
                 cells += batch.height * len(self.scored)
+                summaries.add(batch.select(f"{CELL}{position}" for position in range(len(self.scored))))
                 first += batch.height
                 long = batch.unpivot(
-                    [f"cell {position}" for position in range(len(self.scored))],
+                    [f"{CELL}{position}" for position in range(len(self.scored))],
                     index=[f"kept {role}" for role in self.kept],
                     variable_name="across",
                     value_name="score",
                 )
-                titles = {f"cell {position}": title for position, title in enumerate(self.scored)}
+                titles = {f"{CELL}{position}": title for position, title in enumerate(self.scored)}
                 yield long.select(
                     *(pl.col(f"kept {role}").alias(role) for role in self.kept),
                     pl.col("across").replace_strict(titles, return_dtype=pl.String).alias(self.across),
                     pl.col("score").cast(pl.String),
                 )
+
+        found = summaries.found()
+        if found is not None:
+            raise summary_error(self.name, self.scored[found], self.across, why="in every row the mean of the others")
 
     def place(self, row: int) -> str:
         """The place of the row, and the column, of cell ``row`` (from 0)."""
@@ -80,12 +99,19 @@ class WideTable:
 
 
 def as_wide(
-    table: Table, *, chosen: Mapping[Role, str], asked: bool, described: Sequence[str] = ()
+    table: Table,
+    *,
+    chosen: Mapping[Role, str],
+    asked: bool,
+    described: Sequence[str] = (),
+    dropped: Sequence[str] = (),
+    given: Collection[Role] = (),
 ) -> WideTable | None:
     """The table as a wide one, if it has a model or an item column and neither of the other nor scores.
 
     Asked for, it is one or an error. Otherwise it must have so many columns of scores that it cannot be a summary.
-    ``described`` are columns that describe the items: in a table with a row per item they are not models.
+    ``described`` are columns that describe the items: in a table with a row per item they are not models. ``dropped``
+    are left out, and the roles ``given`` come from the path of the file.
     """
     found = table.columns()
     repeated = repeated_names(found)
@@ -97,10 +123,10 @@ def as_wide(
     roles: tuple[Role, ...] = ("model", "item", "replicate", "block", "score")
     for role in roles:
         column = chosen.get(role) or _found(found, role)
-        if column is not None and column in found:
+        if column is not None and column in found and role not in given:
             by_role[role] = column
     down = [role for role in ("model", "item") if role in by_role]
-    if len(down) != 1 or ("score" in by_role and not asked):
+    if len(down) != 1 or "model" in given or ("score" in by_role and not asked):
         if not asked:
             return None
         raise FormatError(
@@ -113,13 +139,30 @@ def as_wide(
         by_role.pop("block", None)
     else:
         by_role |= {column_key(name): name for name in described if name in found}
-    scored = tuple(name for name in found if name not in by_role.values())
-    usual = {*ALIASES["item"], *ALIASES["score"]}
-    if not asked and (len(scored) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
+    left_out = tuple(name for name in found if name in dropped and name not in by_role.values())
+    scored = tuple(name for name in found if name not in by_role.values() and name not in left_out)
+    usual = {*FIRST_ALIASES["item"], *ALIASES["score"]}
+    if not asked and (len(scored) + len(left_out) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
+        return None
+    if not asked and _mostly_other(table, scored):
         return None
     if not scored:
         raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
-    return WideTable(table, kept=by_role, across=across, scored=scored)
+    summary = next((name for name in scored if name.strip().casefold() in SUMMARIES), None)
+    if summary is not None:
+        raise summary_error(table.name, summary, across, why="by its name a summary of the others")
+    return WideTable(table, kept=by_role, across=across, scored=scored, dropped=left_out)
+
+
+def _mostly_other(table: Table, columns: Sequence[str]) -> bool:
+    """Whether the first rows have something else than numbers in more columns than mistakes would explain."""
+    rows = rows_of(table)
+
+    def is_other(name: str) -> bool:
+        values = (row.get(name) for row in rows)
+        return any(as_number(value) is None for value in values if value is not None and value != "")
+
+    return sum(map(is_other, columns)) > _OTHER * len(columns)
 
 
 def _found(columns: Sequence[str], role: Role) -> str | None:
@@ -129,5 +172,5 @@ def _found(columns: Sequence[str], role: Role) -> str | None:
         return exact[0]
     if role == "score":
         return None
-    usual = [name for name in columns if name.strip().casefold() in ALIASES[role]]
+    usual = [name for name in columns if name.strip().casefold() in FIRST_ALIASES[role]]
     return usual[0] if len(usual) == 1 else None

@@ -1,0 +1,166 @@
+"""The pytest plugin: tests that score a system several times, and a gate over all of their scores at the end.
+
+Does nothing unless a test uses the ``gate`` fixture or an option asks for it. pytest imports this package at every
+start, so it imports NumPy and the rest of bbedge only when a session needs them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bbedge.errors import BbedgeError
+from bbedge.pytest_plugin.scored import CLAIMS, Recorder
+from bbedge.text import harmless, listed
+
+if TYPE_CHECKING:
+    from bbedge.pytest_plugin.session import GateSession
+
+_RECORDER = pytest.StashKey[Recorder]()
+_PLUGIN = "bbedge_gate_session"
+_SENT = "bbedge_gate"  # the attribute of a report that carries scores from an xdist worker to the controller
+_RUN_ID = "gate-run-{}"
+_LEAST_WIDTH = 110  # of the table of verdicts
+_MARKER = (
+    "gate(runs=1, not_worse_by=None, better_by=None, at_least=None, tier='block'): run the test several times; each "
+    "run is a replicate of the scores that it records with the gate fixture, about which the session decides the claim"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the gate."""
+    group = parser.getgroup("gate", "gate (bbedge)")
+    group.addoption("--gate-policy", metavar="FILE", help="The policy with the claims; markers then have none.")
+    group.addoption("--gate-baseline", metavar="FILE", help="Compare with the scores that --gate-store wrote there.")
+    group.addoption("--gate-store", metavar="FILE", help="Write the scores of this session, to be a baseline later.")
+    group.addoption("--gate-runs", metavar="N", type=int, help="Run every test with a gate marker N times.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and read policy and baseline before anything runs."""
+    config.addinivalue_line("markers", _MARKER)
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    runs = config.getoption("gate_runs")
+    if runs is not None and runs < 1:
+        raise pytest.UsageError(f"--gate-runs {runs} is not a number of runs; choose 1 or more")
+    paths = {name: _path(config, f"gate_{name}") for name in ("policy", "baseline", "store")}
+    session = _Session()
+    if any(paths.values()):
+        from bbedge.pytest_plugin.session import GateSession
+
+        try:
+            session.gate = GateSession.make(policy=paths["policy"], baseline=paths["baseline"], store=paths["store"])
+        except BbedgeError as error:
+            raise pytest.UsageError(harmless(str(error))) from None
+    config.pluginmanager.register(session, _PLUGIN)
+
+
+def _path(config: pytest.Config, name: str) -> Path | None:
+    value = config.getoption(name)
+    return None if value is None else Path(config.invocation_params.dir, value)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat a test that has the marker and the fixture; last, so that the run ends the name of a test."""
+    marker = metafunc.definition.get_closest_marker("gate")
+    if marker is None or "gate" not in metafunc.fixturenames:
+        return
+    runs = metafunc.config.getoption("gate_runs") or marker.kwargs.get("runs", 1)
+    if type(runs) is not int or runs < 1:
+        pytest.fail(f"the gate marker has runs={runs!r}; give a whole number of 1 or more", pytrace=False)
+    if runs > 1:
+        numbers = range(1, runs + 1)
+        metafunc.parametrize("gate", numbers, indirect=True, ids=[_RUN_ID.format(number) for number in numbers])
+
+
+@pytest.fixture
+def gate(request: pytest.FixtureRequest) -> Recorder:
+    """Records scores of this run of the test: ``gate.score(item, value)``."""
+    run = getattr(request, "param", 1)
+    marker = request.node.get_closest_marker("gate")
+    test = f"{request.node.parent.nodeid}::{request.node.originalname}"
+    recorder = Recorder(test=test, case=_without_run(request.node, test, run), run=run, claim=_claim(marker))
+    request.node.stash[_RECORDER] = recorder
+    return recorder
+
+
+def _without_run(node: pytest.Function, test: str, run: int) -> str:
+    """The name of the test with its parameters, the same in all runs."""
+    if not hasattr(node, "callspec"):
+        return test
+    mark = _RUN_ID.format(run)
+    parameters = str(node.callspec.id).removesuffix(mark).removesuffix("-")
+    return f"{test}[{parameters}]" if parameters else test
+
+
+def _claim(marker: pytest.Mark | None) -> dict[str, object] | None:
+    """The claim of a marker, as a table of a policy would have it."""
+    if marker is None:
+        return None
+    known = ("runs", "tier", *CLAIMS)
+    wrong = [name for name in marker.kwargs if name not in known]
+    if wrong or marker.args:
+        given = listed(wrong) if wrong else "arguments without a name"
+        pytest.fail(f"the gate marker has {given}; it knows {', '.join(known)}", pytrace=False)
+    if not any(name in marker.kwargs for name in CLAIMS):
+        if "tier" in marker.kwargs:
+            pytest.fail(f"the gate marker has a tier and no claim; add one of {', '.join(CLAIMS)}", pytrace=False)
+        return None
+    return {name: value for name, value in marker.kwargs.items() if name != "runs"}
+
+
+# The old kind of wrapper: pytest 7 would not start with the new one, not even sessions without a gate.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Attach the scores to the last report of a test, which xdist sends to the controller."""
+    report = (yield).get_result()
+    if report.when == "teardown" and _RECORDER in item.stash:
+        setattr(report, _SENT, item.stash[_RECORDER].to_values())
+        del item.stash[_RECORDER]
+
+
+class _Session:
+    """Collects scores where the reports of all workers arrive, and shows the verdict."""
+
+    def __init__(self) -> None:
+        self.gate: GateSession | None = None
+        self._recorded = 0
+        self._lines: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in the scores of a test."""
+        values = getattr(report, _SENT, None)
+        if values is not None:
+            self._recorded += len(values["scores"])
+            if self.gate is not None:
+                self.gate.add(values)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Decide; only a blocking claim, or no verdict where one was asked for, changes the exit status."""
+        if self.gate is None:
+            return
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            self._lines = ["No verdict: the session did not end as planned. Nothing was stored."]
+            return
+        try:
+            outcome = self.gate.finish(width=max(shutil.get_terminal_size().columns, _LEAST_WIDTH))
+            self._lines, passed = list(outcome.lines), outcome.passed
+        except BbedgeError as error:
+            self._lines, passed = [harmless(f"No verdict: {error}")], False
+        if not passed and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the verdict and its table."""
+        if self.gate is None and self._recorded:
+            self._lines = [f"{self._recorded} scores recorded; compare them with --gate-baseline FILE."]
+        if self._lines:
+            terminalreporter.section("gate")
+            for line in self._lines:
+                terminalreporter.write_line(line)

@@ -1,0 +1,220 @@
+"""From sources to tables that are read alike: long, with a column or a name for every role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bbedge.core.notes import Note
+from bbedge.errors import Argument, Blank, DomainError, FormatError
+from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.describing import Described
+from bbedge.readers.candidates import text_columns, with_score_proposal
+from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
+from bbedge.readers.logs.table import LogTable
+from bbedge.readers.scales import MetricScales
+from bbedge.readers.sources import Source, open_table
+from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, with_columns
+from bbedge.readers.tables.joined import with_chosen
+from bbedge.readers.tables.metrics import ChosenMetric, MetricTable, WatchedMetric, several_metrics
+from bbedge.readers.tables.named import NamedTable
+from bbedge.readers.tables.roles import ColumnError, find_roles
+from bbedge.readers.tables.wide import WideTable, as_wide
+from bbedge.text import listed, quoted, shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shaping:
+    """What every table is read with."""
+
+    chosen: Mapping[Role, str]
+    """The columns that the caller named."""
+    choices: Choices
+    """What else was chosen."""
+    blocks: str | None
+    """Where blocks come from."""
+    described: Described
+    """What is asked for about the items."""
+    scales: MetricScales | None
+    """The scales of metrics, where they may have several."""
+
+    def opened(self, source: Source) -> Table:
+        """The table of a file."""
+        path = source.path
+        names: dict[Role, str] = {}
+        model, replicate = self.choices.model_in_path(path), self.choices.replicate_in_path(path)
+        if model is not None:
+            names["model"] = model
+        if replicate is not None:
+            names["replicate"] = replicate
+        return self.shaped(open_table(path, source.called), names)
+
+    def shaped(self, table: Table, names: Mapping[Role, str] | None = None) -> Table:
+        """A table as one with a row for every score; ``names`` are what its path says."""
+        given = names or {}
+        chosen = {role: name for role, name in self.chosen.items() if role not in given}
+        table = with_chosen(table, chosen)
+        if self.choices.format != "table":
+            wide = as_wide(
+                table,
+                chosen=chosen,
+                asked=self.choices.format == "wide",
+                described=self.described.names,
+                dropped=self.choices.drop_columns,
+                given=given,
+            )
+            table = wide or table
+        if given:
+            table = NamedTable(table, given)
+        return self._by_metric(table)
+
+    def roles(self, table: Table, described: Sequence[str]) -> dict[Role, str]:
+        """The column of every role of a table, and those of the item columns that it has."""
+        if isinstance(table, LogTable | WideTable):
+            return table.roles()
+        if isinstance(table, MetricTable):
+            return {**self.roles(table.inner, described), ORIGINAL: "item"}
+        if isinstance(table, ChosenMetric):
+            return self.roles(table.inner, described)
+        if isinstance(table, WatchedMetric):
+            return {**self.roles(table.inner, described), column_key(METRIC): METRIC}
+        if isinstance(table, NamedTable):
+            inner = table.inner
+            own = inner.roles() if isinstance(inner, WideTable) else self._columns(inner, described, table.names)
+            return {**own, **{role: role for role in table.names}}
+        return self._columns(table, described, {})
+
+    def _columns(self, table: Table, described: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
+        chosen = {role: name for role, name in self.chosen.items() if role not in given}
+        try:
+            found = find_roles(
+                table.columns(),
+                table=table.name,
+                chosen=chosen,
+                blocks=self.blocks,
+                described=described,
+                given=tuple(given),
+            )
+        except ColumnError as error:
+            raise with_score_proposal(error, table, chosen) from None
+        return with_columns(found, described, table=table.name)
+
+    def _by_metric(self, table: Table) -> Table:
+        if METRIC in self.described.names:
+            return MetricTable(table, self.scales) if METRIC in self.described.in_table(table) else table
+        inner = table.inner if isinstance(table, NamedTable) else table
+        if isinstance(inner, WideTable) or METRIC not in text_columns(inner) or METRIC in self.chosen.values():
+            return table
+        return ChosenMetric(table, self.choices.metrics, self.scales) if self.choices.metrics else WatchedMetric(table)
+
+    def check(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
+        """Refuse options that would have no effect: they were given for a reason."""
+        by_metric = any(isinstance(table, MetricTable | ChosenMetric) for table in tables)
+        needless = None if logs else self.choices.any_for_logs(metrics=by_metric)
+        if needless is not None:
+            raise DomainError(
+                needless,
+                f" is for logs, and {tables[0].name} is a table; name its columns with ",
+                Argument("columns"),
+                ", for instance ",
+                Argument("columns", {"score": "accuracy"}),
+            )
+        plain = [table.name for table in tables if not isinstance(table, LogTable | MetricTable | ChosenMetric)]
+        if self.choices.metric_ranges and plain:
+            raise DomainError(
+                Choice("metric_ranges"),
+                f" is for metrics, and {plain[0]} names none; convert the logs, or read them alone",
+            )
+        self._check_names(tables, logs)
+        self._check_dropped(tables)
+
+    def _check_names(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
+        columns = [role for role in self.chosen if role != "block"]
+        if len(logs) == len(tables) and columns:
+            raise DomainError(
+                Argument("columns", {columns[0]: self.chosen[columns[0]]}),
+                f" is for tables, and {logs[0].name} is a log; use ",
+                Choice("metrics"),
+                ", ",
+                Choice("model_names"),
+                ", ",
+                Choice("replicate_from"),
+                " or ",
+                Argument("blocks"),
+            )
+        for role, choice in (("model", self.choices.model_origin), ("replicate", self.choices.replicate_origin)):
+            if choice is not None and choice.is_of_path and role in columns:
+                raise DomainError(
+                    Choice(f"{role}_from"),
+                    " and ",
+                    Argument("columns", {role: self.chosen[columns[columns.index(role)]]}),
+                    f" both say where the {role} is; leave one of them out",
+                )
+        self.choices.check_names([seen for log in logs for seen in log.models()])
+
+    def _check_dropped(self, tables: Sequence[Table]) -> None:
+        there = {name for wide in wide_tables(tables) for name in wide.dropped}
+        for name in self.choices.drop_columns:
+            if name not in there:
+                raise DomainError(
+                    Choice("drop_columns", (shown(name),)),
+                    f": no wide table has a column {quoted(name)}; other columns are not read: leave the option out",
+                )
+
+
+def wide_tables(tables: Sequence[Table]) -> Iterator[WideTable]:
+    """The wide tables among these, and inside of them."""
+    for table in tables:
+        inner = table
+        while isinstance(inner, MetricTable | ChosenMetric | WatchedMetric | NamedTable):
+            inner = inner.inner
+        if isinstance(inner, WideTable):
+            yield inner
+
+
+def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
+    """Which tables were read as wide ones without being asked for, and what was dropped from them."""
+    for table in wide_tables(tables):
+        if choices.format is None:
+            yield Note(
+                kind="files",
+                subject=(table.name,),
+                text=f"{table.name} was read as a wide table: each of its {len(table.scored):,} other columns is one "
+                f"{table.across}.",
+            )
+        if table.dropped:
+            yield Note(
+                kind="files",
+                subject=(table.name,),
+                text=f"Dropped from {table.name} on purpose: column {listed(table.dropped)}.",
+            )
+
+
+def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], role: Role) -> None:
+    """Raise if some tables have the role and others do not: what the others mean would be a guess."""
+    having = [table.name for table, its_roles in zip(tables, roles, strict=True) if role in its_roles]
+    lacking = [table.name for table, its_roles in zip(tables, roles, strict=True) if role not in its_roles]
+    if having and lacking and role == ORIGINAL:
+        raise FormatError(f"{lacking[0]}: no column {METRIC}, but {having[0]} has one; add the column")
+    if having and lacking:
+        others = f" ({len(having)} files have the column, {len(lacking)} do not: {listed(lacking)})"
+        by_file = (", or pass ", Choice("replicate_from", "file"), " if every file is one run")
+        raise FormatError(
+            f"{lacking[0]}: no {role} column, but {having[0]} has one{others if len(tables) > 2 else ''}; add the "
+            "column or name it with ",
+            Argument("columns", {role: Blank("NAME")}),
+            *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
+            *(by_file if role == "replicate" else ()),
+        )
+
+
+def check_one_metric(coder: Coder) -> None:
+    """Raise if an item has scores of several metrics, in tables that name them, and none was chosen."""
+    key = column_key(METRIC)
+    if ORIGINAL in coder.columns or key not in coder.columns:
+        return
+    conflict = coder.columns[key].conflict
+    if conflict is None:
+        return
+    raise several_metrics(conflict.table.place(conflict.row), coder.names(key))

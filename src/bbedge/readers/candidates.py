@@ -1,0 +1,123 @@
+"""Whether a table that was found in a folder looks like scores, and which of its columns could be them.
+
+A table that looks like scores is read or refused by its name: a model that disappears changes the leaderboard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from bbedge.errors import Argument
+from bbedge.readers.assemble.coding import Table
+from bbedge.readers.choices import Choices
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
+from bbedge.readers.tables.frames import Frame, ParquetFile
+from bbedge.readers.tables.heads import as_number, rows_of
+from bbedge.readers.tables.joined import JoinedColumns, with_chosen
+from bbedge.readers.tables.roles import ColumnError
+from bbedge.readers.tables.wide import as_wide
+
+# Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
+_WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
+_NO_SCORES = frozenset(
+    {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
+)
+
+
+def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False) -> bool:
+    """Whether a table may be one of scores, also where its columns do not say which is which.
+
+    ``by_name`` asks for usual names of columns instead.
+    """
+    table = with_chosen(table, chosen)
+    found = table.columns()
+    if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
+        return True
+    by_path: tuple[Role, ...] = ("model",) if choices.model_origin and choices.model_origin.is_of_path else ()
+    if as_wide(table, chosen=chosen, asked=False, dropped=choices.drop_columns, given=by_path) is not None:
+        return True
+    names = {name.strip().casefold() for name in found}
+    has = {role: bool(names & {role, *ALIASES[role]}) for role in ROLES}
+    if (has["score"] and has["item"]) or by_name:
+        return has["score"] and (has["item"] or has["model"])
+    if has["score"] and has["model"]:
+        # A row for every model is a summary; several rows of a model are its scores.
+        column = next(name for name in found if name.strip().casefold() in ("model", *ALIASES["model"]))
+        models = [str(row.get(column)) for row in rows_of(table)]
+        return len(models) > len(set(models))
+    strong = bool(names & ({"item", *ALIASES["item"]} - _WEAK_ITEMS))
+    return (has["model"] or strong) and has["item"] and bool(score_columns(table))
+
+
+def with_score_proposal(error: ColumnError, table: Table, chosen: Mapping[Role, str]) -> ColumnError:
+    """The error about a column, with a proposal where a column could be the score or the item."""
+    if error.proposal or error.role not in ("score", "item") or error.role in chosen:
+        return error
+    columns = score_columns(table) if error.role == "score" else _item_columns(table)
+    if columns:
+        error.proposal = (Argument("columns", {error.role: columns[0]}),)
+    return error
+
+
+def score_columns(table: Table) -> list[str]:
+    """Columns and nested fields that have no usual name, and only numbers or truth values in the first rows.
+
+    Those in [0, 1] come first: they are scores more often than counts, times and costs are.
+    """
+    usual = {name for role in ROLES if role != "score" for name in (role, *ALIASES[role])}
+    found: list[tuple[bool, str]] = []
+    values: dict[str, list[Any]] = {}
+    for row in rows_of(table):
+        for name, value in _leaves(row):
+            values.setdefault(name, []).append(value)
+    for name, of_name in values.items():
+        plain = name.strip().casefold()
+        words = {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", plain)}
+        if not plain or plain in usual or words & _NO_SCORES:
+            continue
+        numbers = [as_number(value) for value in of_name if value is not None and value != ""]
+        if numbers and None not in numbers:
+            on_scale = all(each is not None and 0 <= each <= 1 for each in numbers)
+            found.append((not on_scale, name))
+    return [name for _, name in sorted(found, key=lambda each: each[0])]
+
+
+def _item_columns(table: Table) -> list[str]:
+    """Columns that could name the item: with many different texts or whole numbers, identifiers first."""
+    rows = rows_of(table)
+    taken = {name for role in ("model", "score", *OPTIONAL) for name in (role, *FIRST_ALIASES[role])}
+    found = []
+    for name in table.columns():
+        values, plain = [row.get(name) for row in rows], name.strip().casefold()
+        if plain and plain not in taken and all(isinstance(each, str | int) for each in values):
+            found.append((not name.casefold().endswith("id"), -len(set(values)), name))
+    return [name for _, _, name in sorted(found)]
+
+
+def text_columns(table: Table) -> frozenset[str]:
+    """The columns whose values are texts."""
+    if isinstance(table, JoinedColumns):
+        return text_columns(table.inner)
+    if isinstance(table, Frame):
+        kinds = table.table.collect_schema() if isinstance(table.table, pl.DataFrame | pl.LazyFrame) else {}
+        return frozenset(name for name, kind in kinds.items() if kind == pl.String)
+    if isinstance(table, ParquetFile):
+        return frozenset(table.columns_of(pl.String))
+    rows = rows_of(table)
+    names = {name for row in rows for name in row}
+    return frozenset(name for name in names if all(isinstance(row.get(name), str | None) for row in rows))
+
+
+def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
+    """The values of a row with their paths, also those of objects in it."""
+    leaves: list[tuple[str, Any]] = []
+    for name, value in row.items():
+        if isinstance(value, Mapping) and depth < 4:
+            leaves += _leaves(value, f"{prefix}{name}.", depth + 1)
+        else:
+            leaves.append((f"{prefix}{name}", value))
+    return leaves

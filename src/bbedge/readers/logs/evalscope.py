@@ -1,0 +1,192 @@
+"""EvalScope: ``reviews/<model>/<dataset>_<subset>.jsonl`` with ``reports/<model>/<dataset>.json`` beside ``reviews``.
+
+Only the folder names the model. With ``repeats`` a question is a group of samples with a number within the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bbedge.errors import FormatError
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.fields import digest, mapping, number, numbers, text
+from bbedge.readers.logs.files import document, objects
+from bbedge.readers.logs.stated import Tally, compared_mean, whole
+from bbedge.text import quoted, shown_path
+
+_REVIEWS = "reviews"
+# A score with another status is not usable, and EvalScope leaves it out itself.
+_USABLE = (None, "success", "fallback")
+
+
+class EvalScope:
+    """Reads reviews of EvalScope 1, and those of 0 that have one result for each answer."""
+
+    name = "evalscope"
+    title = "EvalScope"
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """By the keys of the first review; predictions and reports stand beside it."""
+        if glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"):
+            return "samples"
+        folders = Path(glimpse.path).parts[:-1]
+        if "predictions" in folders and glimpse.has("index", "model_output"):
+            return "beside"
+        return "beside" if glimpse.has("dataset_name", "model_name", "metrics") else "no"
+
+    def open(self, path: str) -> Log:
+        """Open reviews and the report; the reviews are read once to number the repetitions of a question."""
+        place = shown_path(path)
+        file = Path(path)
+        folder = file.parent
+        model = folder.name if folder.parent.name == _REVIEWS else None
+        task = file.name.removesuffix(".gz").removesuffix(".jsonl")
+        report, found = _report(path, task)
+        groups: dict[str, list[int]] = {}
+        mains: set[str | None] = set()
+        for line, row in objects(path):
+            item, index = _identity(row, f"{place}:{line}")
+            groups.setdefault(item, []).append(index)
+            mains.add(text(mapping(mapping(row.get("sample_score")).get("score")).get("main_score_name")))
+        for of_item in groups.values():
+            of_item.sort()
+        run = Run(
+            model=text(report.get("model_name")) or model,
+            task=task,
+            lower_is_better=frozenset(_lower(report)),
+            fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
+        )
+
+        def samples() -> Iterator[Sample]:
+            return _samples(path, run, groups)
+
+        return Log(
+            runs=(run,),
+            samples=samples,
+            counts="line",
+            # The score that EvalScope itself takes from several, if it is the same in all rows.
+            usual_metric=next(iter(mains)) if len(mains) == 1 else None,
+            beside=(found,) if found else (),
+            notes=(
+                *(() if found else (f"{place} has no report beside it that states how many reviews there are.",)),
+                *_compared(samples(), list(_stated(report, task, found)), place),
+            ),
+        )
+
+
+def _report(path: str, task: str) -> tuple[dict[str, Any], str | None]:
+    """The report of the dataset whose name begins that of the file."""
+    folder = Path(path).parent
+    reports = folder.parent.parent / "reports" / folder.name
+    if folder.parent.name != _REVIEWS or not reports.is_dir():
+        return {}, None
+    fitting = [each for each in reports.glob("*.json") if task == each.stem or task.startswith(f"{each.stem}_")]
+    if not fitting:
+        return {}, None
+    found = str(max(fitting, key=lambda each: len(each.stem)))
+    return document(found), found
+
+
+def _identity(row: Mapping[str, Any], where: str) -> tuple[str, int]:
+    """The name of the question, and the number of the sample."""
+    scored = mapping(row.get("sample_score"))
+    index = row.get("index", scored.get("sample_id"))
+    item = text(scored.get("group_id")) or text(index)
+    if not item or (not scored and not isinstance(row.get("choices"), list)):
+        raise FormatError(f"{where}: no index and sample_score in this row; expected a review of EvalScope")
+    number_of = scored.get("generation_index")
+    number_of = index if number_of is None else number_of
+    return item, number_of if isinstance(number_of, int) else 0
+
+
+def _samples(path: str, run: Run, groups: Mapping[str, list[int]]) -> Iterator[Sample]:
+    for line, row in objects(path):
+        item, index = _identity(row, f"{shown_path(path)}:{line}")
+        scored = mapping(row.get("sample_score"))
+        score = mapping(scored.get("score"))
+        status = text(score.get("status"))
+        failed = status not in _USABLE
+        of_item, target = groups[item], row.get("target")
+        yield Sample(
+            run=run,
+            item=f"{run.task}/{item}",
+            scores=numbers(mapping(score.get("value"))) if scored else _old_scores(row),
+            place=line,
+            repeat=str(of_item.index(index) + 1) if len(of_item) > 1 else "1",
+            error=f"the scorer ended with {status}" if failed else None,
+            failure="judge" if failed else None,
+            fields={"sample_metadata": mapping(scored.get("sample_metadata"))},
+            # The template of the prompt may be what is compared.
+            content=digest(target if isinstance(target, list) else [target]) if target else None,
+            prompt=digest(_asked(row)),
+        )
+
+
+def _old_scores(row: Mapping[str, Any]) -> dict[str, Value]:
+    """The result of the only answer; several would be an average."""
+    choices = row["choices"]
+    reviews = [mapping(mapping(choice).get("review")) for choice in choices]
+    if len(reviews) != 1:
+        return {}
+    result = reviews[0].get("result")
+    return numbers(result) if isinstance(result, dict) else {"result": number(result)}
+
+
+def _asked(row: Mapping[str, Any]) -> object:
+    """What was asked, which is as text in some versions and the first messages in others."""
+    messages = row.get("messages")
+    if row.get("input") or not isinstance(messages, list):
+        return row.get("input") or row.get("raw_input")
+    return [mapping(each).get("content") for each in messages if mapping(each).get("role") == "user"][:1]
+
+
+def _compared(samples: Iterator[Sample], stated: Sequence[tuple[str, object, int | None]], place: str) -> Iterator[str]:
+    """Compare with the report, which has a mean and a count for every metric and subset."""
+    tallies = {metric: Tally() for metric, _, _ in stated}
+    for sample in samples if stated else ():
+        for metric, tally in tallies.items():
+            tally.add(sample, metric)
+    for metric, mean, count in stated:
+        tally = tallies[metric]
+        if tally.scored and count is not None and tally.scored < count:
+            raise FormatError(
+                f"{place}: {tally.scored:,} reviews with {quoted(metric)}, but the report states {count:,}; the file "
+                "was cut off: restore it, or leave it out"
+            )
+        yield from compared_mean(tally.mean, mean, place=place, what=quoted(metric))
+
+
+def _metrics(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The metrics of a report that are means of samples, by the names that samples have for them."""
+    metrics = report.get("metrics")
+    for metric in metrics if isinstance(metrics, list) else []:
+        said = mapping(metric)
+        identity = mapping(said.get("identity"))
+        if identity:
+            if identity.get("aggregation") == "mean" and not identity.get("dimensions"):
+                yield text(identity.get("name")) or "", said
+        else:
+            name = text(said.get("name")) or ""
+            if name.startswith("mean_"):
+                yield name.removeprefix("mean_"), said
+
+
+def _lower(report: Mapping[str, Any]) -> Iterator[str]:
+    for name, said in _metrics(report):
+        if mapping(said.get("semantics")).get("direction") == "lower_is_better":
+            yield name
+
+
+def _stated(report: Mapping[str, Any], task: str, path: str | None) -> Iterator[tuple[str, object, int | None]]:
+    """The metrics of the subset, each with mean and count."""
+    dataset = Path(path).stem if path else ""
+    for name, said in _metrics(report):
+        categories = said.get("categories")
+        for category in categories if isinstance(categories, list) else []:
+            subsets = mapping(category).get("subsets")
+            for subset in subsets if isinstance(subsets, list) else []:
+                of_subset = mapping(subset)
+                if task == f"{dataset}_{text(of_subset.get('name'))}":
+                    yield name, of_subset.get("score"), whole(of_subset.get("num"))

@@ -1,0 +1,287 @@
+"""SWE-bench: lists of instances that a system resolved.
+
+In the repository of experiments a system has a folder with ``results/results.json``, or ``per_instance_details.json``;
+the harness writes a report with lists whose names end in ``_ids``. An instance that is in no list was not resolved only
+if the system was asked to resolve it, and that must be written somewhere: in the lists, in ``all_preds.jsonl``, or in
+the folders of logs or trajectories. A score of 0 is for an instance that was tested to the end; what broke on the way
+is a missing score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bbedge.errors import FormatError
+from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
+from bbedge.readers.logs.fields import mapping
+from bbedge.readers.logs.files import document, objects
+from bbedge.readers.logs.records import holds_no_score
+from bbedge.readers.opening import naming_errors
+from bbedge.text import listed, shown_path
+
+_RESOLVED = ("resolved", "resolved_ids")
+_ATTEMPTED = ("generated", "no_generation", "applied", "with_logs", "unresolved_ids", "completed_ids", "submitted_ids")
+# Lists of instances that were not tested to the end, with what they say about why. A patch that cannot be applied is
+# one that resolves nothing; all others may be the fault of the system or of the harness.
+_BROKEN: dict[str, tuple[str, ErrorKind]] = {
+    "no_generation": ("no patch was generated", "unknown"),
+    "empty_patch_ids": ("no patch was generated", "unknown"),
+    "incomplete_ids": ("no prediction was submitted", "unknown"),
+    "error_ids": ("the evaluation ended with an error", "unknown"),
+    "no_logs": ("there is no log of the evaluation", "infrastructure"),
+    "install_fail": ("the installation failed", "infrastructure"),
+    "reset_failed": ("the repository could not be reset", "infrastructure"),
+    "test_errored": ("the tests ended with an error", "unknown"),
+    "test_timeout": ("the tests took too long", "unknown"),
+}
+# The complement of the resolved instances is known where these are there.
+_WHOLE = ({"generated", "no_generation"}, {"resolved_ids", "unresolved_ids"})
+_DETAILS = "per_instance_details.json"
+_PREDICTIONS = ("all_preds.jsonl", "preds.jsonl")
+_FOLDERS = ("logs", "trajs")
+_OF_INSTANCE = (".json", ".log", ".txt", ".traj", ".diff", ".patch", ".sh", ".md")
+_SUMMARY = "resolved_by_repo.json"
+_BESIDE = frozenset([_SUMMARY, "resolved_by_time.json", "metadata.yaml", "metadata.yml", *_PREDICTIONS])
+_NAME = re.compile(r"^(?:info:\s*\n(?:[ \t]+.*\n)*?[ \t]+)?name:[ \t]*(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
+_INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
+_REPOSITORY = re.compile(r"-\d+$")
+
+
+class SweBench:
+    """Reads results of SWE-bench."""
+
+    name = "swe-bench"
+    title = "SWE-bench"
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """By the names of the lists; what else is in the folder of a system stands beside."""
+        if glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs")):
+            return "samples"
+        if glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
+            return "samples"
+        if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
+            return "samples"
+        return "beside" if _is_beside(glimpse) else "no"
+
+    def open(self, path: str) -> Log:
+        """Open the lists of one system."""
+        system = _system(path)
+        details = Path(path).name == _DETAILS
+        content = document(path)
+        run = Run(
+            model=None if system is None else system.name,
+            identity="" if system is None else f"{system.parent.name}/{system.name}",
+            fields={} if system is None else {"metadata": _metadata(system)},
+        )
+        if details:
+            return Log(runs=(run,), samples=lambda: _of_details(path, run, content))
+        lists = _lists(content, path)
+        _check_counts(content, lists, path)
+        attempted = _attempted(lists, system, path)
+        summary = Path(path).parent / _SUMMARY
+        compared = summary.is_file() and system is not None
+        notes = _compared(summary, len(_resolved(lists)), len(attempted.instances), path) if compared else ()
+        return Log(
+            runs=(run,),
+            samples=lambda: _samples(run, lists, attempted.instances),
+            beside=(*attempted.beside, *((str(summary),) if compared else ())),
+            notes=(*attempted.notes, *notes),
+        )
+
+
+def _system(path: str) -> Path | None:
+    """The folder of the system; None for a report of the harness, which lies anywhere."""
+    file = Path(path).absolute()
+    if file.name == _DETAILS:
+        return file.parent
+    return file.parent.parent if file.name == "results.json" and file.parent.name == "results" else None
+
+
+def _is_beside(glimpse: Glimpse) -> bool:
+    if glimpse.has("instance_id", "model_patch"):
+        return holds_no_score(glimpse)
+    path = Path(glimpse.path)
+    above = list(path.parents)[:4]
+    of_instance = path.suffix in _OF_INSTANCE and any(folder.name in _FOLDERS for folder in above)
+    if path.name not in _BESIDE and not of_instance:
+        return False
+    return any(_has_lists(folder / "results" / "results.json") for folder in above)
+
+
+def _has_lists(results: Path) -> bool:
+    """Whether a file of that name is one of SWE-bench: other tools have results, too."""
+    if not results.is_file():
+        return False
+    found = Glimpse.of(str(results))
+    return found.has("resolved") and (found.has("no_generation") or found.has("no_logs"))
+
+
+def _metadata(system: Path) -> dict[str, str]:
+    """The name that the system gives itself. Two systems may have the same one; their folders differ."""
+    for name in ("metadata.yaml", "metadata.yml"):
+        file = system / name
+        if file.is_file():
+            with naming_errors(str(file)):
+                found = _NAME.search(file.read_bytes()[: 1 << 16].decode("utf-8", "replace"))
+            return {"name": found["name"].strip("'\"")} if found else {}
+    return {}
+
+
+def _lists(content: Mapping[str, Any], path: str) -> dict[str, list[str]]:
+    """The lists of instances that are known; none may name an instance twice."""
+    lists: dict[str, list[str]] = {}
+    for name in dict.fromkeys((*_RESOLVED, *_ATTEMPTED, *_BROKEN)):
+        found = content.get(name)
+        if found is None:
+            continue
+        if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
+            raise FormatError(f"{shown_path(path)}: {name} is no list of instances; expected results of SWE-bench")
+        twice = [instance for instance, count in Counter(found).items() if count > 1]
+        if twice:
+            raise FormatError(
+                f"{shown_path(path)}: {name} names {listed(twice)} more than once; an instance has one result"
+            )
+        lists[name] = found
+    resolved = _resolved(lists)
+    for name in ("unresolved_ids", *_BROKEN):
+        both = sorted(resolved.intersection(lists.get(name, ())))
+        if both:
+            raise FormatError(f"{shown_path(path)}: {listed(both)} in {name} and among the resolved; correct one list")
+    return lists
+
+
+def _check_counts(content: Mapping[str, Any], lists: Mapping[str, list[str]], path: str) -> None:
+    """Compare the lists of a report with the counts that it states."""
+    for name, instances in lists.items():
+        stated = content.get(f"{name.removesuffix('_ids')}_instances")
+        if name.endswith("_ids") and isinstance(stated, int) and stated != len(instances):
+            raise FormatError(
+                f"{shown_path(path)}: {name} has {len(instances)} instances, but the report counts {stated}; the file "
+                "was changed or cut: write the report again"
+            )
+
+
+def _compared(summary: Path, resolved: int, attempted: int, path: str) -> tuple[str, ...]:
+    """Compare the lists with the counts per repository that stand beside them."""
+    rows = [mapping(row) for row in document(str(summary)).values()]
+    counts = [sum(row[key] for row in rows if isinstance(row.get(key), int)) for key in ("resolved", "total")]
+    if counts[0] != resolved:
+        raise FormatError(
+            f"{shown_path(path)}: {resolved} instances resolved, but {summary.name} beside it counts {counts[0]}; use "
+            "files of one run"
+        )
+    if counts[1] == attempted:
+        return ()
+    return (f"{shown_path(path)}: {attempted} instances attempted, and {summary.name} counts {counts[1]} in all.",)
+
+
+def _resolved(lists: Mapping[str, list[str]]) -> set[str]:
+    return {instance for name in _RESOLVED for instance in lists.get(name, ())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempted:
+    instances: frozenset[str]
+    """All instances that the system was asked to resolve."""
+    beside: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -> _Attempted:
+    named = frozenset(instance for instances in lists.values() for instance in instances)
+    if any(whole <= lists.keys() for whole in _WHOLE):
+        return _Attempted(instances=named)
+    # What was generated and tested shows in two lists; where one of them is not there, only the logs show it.
+    stated = {"no_generation", "no_logs"} <= lists.keys()
+    for name in _PREDICTIONS if stated else ():
+        file = _in_system(system, name)
+        if file.is_file():
+            found = _predicted(str(file))
+            _check_predicted(named - found, lists, path, name)
+            return _Attempted(instances=named | found, beside=(str(file),))
+    for name in _FOLDERS if stated else ("logs",):
+        folder = _in_system(system, name)
+        if folder.is_dir():
+            found = _instances_in(folder)
+            if _resolved(lists) <= found:
+                return _Attempted(instances=named | found, notes=(_from_folder(path, name, len(named | found)),))
+    raise FormatError(
+        f"{shown_path(path)}: lists the {len(_resolved(lists))} instances that were resolved, but not all that were "
+        "attempted, and an instance that is not listed may have failed or never been tried; put all_preds.jsonl of the "
+        "system, with an instance_id per line, into its folder, or its folder logs or trajs"
+    )
+
+
+def _in_system(system: Path | None, name: str) -> Path:
+    return Path() if system is None else system / name
+
+
+def _from_folder(path: str, name: str, count: int) -> str:
+    return f"{shown_path(path)}: the {count} instances that were attempted are those in the folder {name}."
+
+
+def _predicted(path: str) -> frozenset[str]:
+    found: set[str] = set()
+    for line, row in objects(path):
+        instance = row.get("instance_id")
+        if not isinstance(instance, str) or not instance.strip():
+            raise FormatError(f"{shown_path(path)}:{line}: no instance_id; expected a prediction of SWE-bench")
+        found.add(instance)
+    return frozenset(found)
+
+
+def _check_predicted(unknown: frozenset[str], lists: Mapping[str, list[str]], path: str, name: str) -> None:
+    resolved = sorted(unknown & _resolved(lists))
+    if resolved:
+        raise FormatError(
+            f"{shown_path(path)}: {listed(resolved)} resolved without a prediction in {name}; use files of one run"
+        )
+
+
+def _instances_in(folder: Path) -> frozenset[str]:
+    """The instances after which the files and folders of a folder are named."""
+    with naming_errors(str(folder)):
+        names = [entry.name for entry in folder.iterdir()]
+    return frozenset(match[0] for match in map(_INSTANCE.match, names) if match)
+
+
+def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]) -> Iterator[Sample]:
+    resolved = _resolved(lists)
+    broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
+    if "unresolved_ids" in lists:
+        unlisted = attempted - resolved - broken.keys() - set(lists["unresolved_ids"])
+        broken |= dict.fromkeys(unlisted, ("no result is listed", "unknown"))
+    if "with_logs" in lists:
+        untested = attempted - resolved - broken.keys() - set(lists["with_logs"])
+        broken |= dict.fromkeys(untested, _BROKEN["no_logs"])
+    for place, instance in enumerate(sorted(attempted), start=1):
+        error, kind = broken.get(instance, (None, None))
+        yield Sample(
+            run=run,
+            item=instance,
+            scores={} if error is not None else {"resolved": instance in resolved},
+            place=place,
+            error=error,
+            failure=kind,
+            fields=_fields(instance),
+        )
+
+
+def _of_details(path: str, run: Run, content: Mapping[str, Any]) -> Iterator[Sample]:
+    for place, (instance, details) in enumerate(sorted(content.items()), start=1):
+        resolved = mapping(details).get("resolved")
+        if not isinstance(resolved, bool):
+            raise FormatError(
+                f"{shown_path(path)}: sample {place}: no result for {listed([instance])}; expected resolved"
+            )
+        yield Sample(run=run, item=instance, scores={"resolved": resolved}, place=place, fields=_fields(instance))
+
+
+def _fields(instance: str) -> dict[str, Any]:
+    return {"instance": {"repository": _REPOSITORY.sub("", instance)}}

@@ -1,0 +1,97 @@
+"""Columns that are chosen by a name that the table does not have: nested fields, and several columns as one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import polars as pl
+
+from bbedge.errors import Argument, DomainError
+from bbedge.readers.assemble.coding import Table
+from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.frames import Frame, ParquetFile
+from bbedge.readers.tables.json_lines import JsonLinesFile
+from bbedge.readers.tables.records import RecordsFile
+from bbedge.text import quoted
+
+BETWEEN = "+"
+"""What joins columns in a choice, and their values in a name."""
+_PART = "part "
+
+
+class JoinedColumns:
+    """A table with further columns, whose values are made of one or several others."""
+
+    def __init__(self, inner: Table, made: Mapping[str, tuple[str, ...]]) -> None:
+        self.inner, self.made = inner, made
+
+    @property
+    def name(self) -> str:
+        """What to call the table in messages."""
+        return self.inner.name
+
+    @property
+    def text_scores(self) -> bool:
+        """Whether scores come as text."""
+        return self.inner.text_scores
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, with the further ones."""
+        return (*self.inner.columns(), *self.made)
+
+    def has_field(self, path: str) -> bool:
+        """Whether there is a value at a path of names joined by dots."""
+        return has_nested(self.inner, path)
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The columns of the roles; a name that is made of several has an escaped plus between them."""
+        wanted: dict[str, str] = {}
+        several: dict[Role, list[str]] = {}
+        for role, column in roles.items():
+            parts = self.made.get(column, (column,))
+            if len(parts) == 1:
+                wanted[role] = parts[0]
+            else:
+                several[role] = [f"{_PART}{position} of {role}" for position in range(len(parts))]
+                wanted |= dict(zip(several[role], parts, strict=True))
+        for batch in self.inner.batches(cast("Mapping[Role, str]", wanted)):
+            joined = [
+                pl.concat_str([_escaped(pl.col(key)) for key in keys], separator=BETWEEN).alias(role)
+                for role, keys in several.items()
+            ]
+            yield batch.with_columns(joined).select(list(roles))
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` (from 0) is, for a message."""
+        return self.inner.place(row)
+
+
+def _escaped(part: pl.Expr) -> pl.Expr:
+    """A part of a name; two different rows of parts never have the same name."""
+    return part.str.replace_all("\\", "\\\\", literal=True).str.replace_all(BETWEEN, f"\\{BETWEEN}", literal=True)
+
+
+def with_chosen(table: Table, chosen: Mapping[Role, str]) -> Table:
+    """The table with the columns that were chosen by paths such as ``evaluation.score``, or as ``question_id+turn``."""
+    there = set(table.columns()) if chosen else set()
+    made: dict[str, tuple[str, ...]] = {}
+    for role, name in chosen.items():
+        if name in there:
+            continue
+        parts = (name,) if has_nested(table, name) else tuple(name.split(BETWEEN))
+        if all(part in there or has_nested(table, part) for part in parts):
+            if len(parts) > 1 and role == "score":
+                raise DomainError(
+                    Argument("columns", {role: name}),
+                    f": {len(parts)} columns, {quoted(parts[0])} and others; a score is one column",
+                )
+            made[name] = parts
+    return JoinedColumns(table, made) if made else table
+
+
+def has_nested(table: Table, path: str) -> bool:
+    """Whether there is a nested value at the path."""
+    if "." not in path or not isinstance(table, JsonLinesFile | RecordsFile | ParquetFile | Frame | JoinedColumns):
+        return False
+    return table.has_field(path)

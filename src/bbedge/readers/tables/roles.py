@@ -1,0 +1,171 @@
+"""Which column of a table plays which role: named by the caller, or found by its usual names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
+from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, LATER_ALIASES, OPTIONAL, ROLES, Role
+from bbedge.text import listed, quoted, shown
+
+# Names of a question's text or of a whole benchmark, which may come more than once: an identifier says more.
+_BEATEN_BY_IDS = ("task", "question", "prompt")
+
+
+class ColumnError(OpenChoiceError):
+    """A table of which no column, or more than one, could have a role."""
+
+    role: Role | None = None
+    """The role."""
+
+    @classmethod
+    def about(cls, role: Role, proposal: Sequence[Argument], *parts: Part) -> ColumnError:
+        """The error with its facts."""
+        error = cls.proposing(proposal, *parts)
+        error.role = role
+        return error
+
+
+def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dict[Role, str]:
+    """The columns that the caller named, checked for roles that do not exist and for contradictions."""
+    chosen: dict[Role, str] = {}
+    for key, name in (columns or {}).items():
+        if key not in ROLES:
+            raise DomainError(
+                f"no role {quoted(key)} for a column; the roles are {', '.join(ROLES)}: pass ",
+                Argument("columns", {Blank("ROLE"): Blank("NAME")}),
+                ", for instance ",
+                Argument("columns", {"item": "question"}),
+            )
+        chosen[key] = name
+    if blocks == "item" or blocks == "one":
+        chosen.pop("block", None)
+    elif blocks is not None:
+        if chosen.get("block", blocks) != blocks:
+            raise DomainError(
+                f"blocks from column {quoted(blocks)} and from column {quoted(chosen['block'])}; pass ",
+                Argument("blocks"),
+                " or ",
+                Argument("columns", {"block": Blank("NAME")}),
+                ", not both",
+            )
+        chosen["block"] = blocks
+    roles: dict[str, Role] = {}
+    for role, name in chosen.items():
+        # An item column may well also be the block; any other column with two roles is a mistake.
+        if name in roles and {role, roles[name]} != {"item", "block"}:
+            raise DomainError(f"column {quoted(name)} is named for both {roles[name]} and {role}; name two columns")
+        roles[name] = role
+    return chosen
+
+
+def find_roles(
+    found: Sequence[str],
+    *,
+    table: str,
+    chosen: Mapping[Role, str],
+    blocks: str | None = None,
+    described: Collection[str] = (),
+    given: Collection[Role] = (),
+) -> dict[Role, str]:
+    """The column of every role in a table with these columns; optional roles can be absent.
+
+    ``described`` are columns that describe the items: where several could have a role, they are not meant. ``given``
+    are roles that no column has, because the path of the file says the name.
+
+    >>> find_roles(["Model", "task_id", "score"], table="a.csv", chosen={})
+    {'model': 'Model', 'item': 'task_id', 'score': 'score'}
+    """
+    repeated = [name for name in repeated_names(found) if name.strip()]
+    if repeated:
+        raise FormatError(f"{table}: column {listed(repeated)} appears more than once; rename or remove one of them")
+    roles: dict[Role, str] = {}
+    for role in ROLES:
+        if role in given or (role == "block" and (blocks == "item" or blocks == "one")):
+            continue
+        if role in chosen:
+            if chosen[role] not in found:
+                wrong = shown(chosen[role])
+                raise ColumnError.about(
+                    role,
+                    (),
+                    f"{table}: no column {quoted(chosen[role])} for the {role}; the columns are "
+                    f"{listed(found, limit=20)}: correct ",
+                    Argument("blocks", wrong) if blocks else Argument("columns", {role: wrong}),
+                )
+            roles[role] = chosen[role]
+            continue
+        name = _by_name(found, role, table=table, taken=set(chosen.values()), described=described)
+        if name is not None:
+            roles[role] = name
+        elif role not in OPTIONAL:
+            raise ColumnError.about(
+                role,
+                (Choice("model_from", "file"),) if role == "model" else (),
+                f"{table}: no column for the {role}; "
+                f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
+                f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
+                "rename it or pass ",
+                Argument("columns", {role: Blank("NAME")}),
+                *_path_hint(role),
+                *_wide_hint(role, found),
+            )
+    return roles
+
+
+def repeated_names(names: Sequence[str]) -> list[str]:
+    """The names that come more than once, sorted. A table can have a hundred thousand columns."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _by_name(
+    found: Sequence[str], role: Role, *, table: str, taken: set[str], described: Collection[str]
+) -> str | None:
+    if role in found and role not in taken:
+        return role
+    free = [name for name in found if name not in taken]
+    canonical = [name for name in free if name.strip().casefold() == role]
+    matching = canonical or _usual(free, role)
+    matching = [name for name in matching if name not in described] or matching
+    if len(matching) > 1:
+        raise ColumnError.about(
+            role,
+            (Argument("columns", {role: matching[0]}),),
+            f"{table}: columns {listed(matching)} could each be the {role}; pass ",
+            Argument("columns", {role: Blank("NAME")}),
+            ", for instance ",
+            Argument("columns", {role: shown(matching[0])}),
+        )
+    return matching[0] if matching else None
+
+
+def _usual(free: Sequence[str], role: Role) -> list[str]:
+    """The columns with a usual name of the role that means more than those of the others."""
+    first = [name for name in free if name.strip().casefold() in FIRST_ALIASES[role]]
+    later = [name for name in free if name.strip().casefold() in LATER_ALIASES[role]]
+    if role == "item":
+        named = [name for name in first if name.strip().casefold() not in _BEATEN_BY_IDS]
+        return named or [name for name in later if name.strip().casefold().endswith("_id")] or first or later
+    return first or later
+
+
+def _path_hint(role: Role) -> tuple[Part, ...]:
+    return ("; or ", Choice("model_from", "file"), " if every file is of one model") if role == "model" else ()
+
+
+def _separator_hint(found: Sequence[str]) -> str:
+    if len(found) == 1:
+        for separator, title in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")):
+            if separator in found[0]:
+                return f" (the separator seems to be {title}; .csv needs commas and .tsv tabs)"
+        if "," in found[0]:
+            return " (the separator seems to be a comma; name the file .csv)"
+    return ""
+
+
+def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
+    if role == "score" or len(found) < 3:
+        return ()
+    return "; or ", Choice("format", "wide"), f" if there is a column for every {role}"

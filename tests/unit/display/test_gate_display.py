@@ -1,0 +1,257 @@
+"""The report of a gate as a sentence, a terminal's table, Markdown and JUnit XML."""
+
+import io
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bbedge.core.scores import Scores
+from bbedge.display.gate import advice, interval, junit, markdown, render, sentence
+from bbedge.gate import Claim, ClaimResult, GateReport, Policy, gate
+from bbedge.gate.report import LookResult, Outlook
+
+BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0}
+
+
+def result(verdict="PASS", *, candidate="new", looks=None, difference=0.01, outlook=None, **claim):
+    claim = Claim(**({"kind": "not_worse_by", "amount": 0.02} | claim))
+    looks = (verdict,) if looks is None else looks
+    return ClaimResult(
+        claim=claim,
+        candidate=candidate,
+        verdict=verdict,
+        since=None if verdict == "OPEN" else 1,
+        difference=difference,
+        lower=-0.01,
+        upper=0.03,
+        bar=BAR[claim.kind] * claim.amount,
+        log_e=5.0,
+        log_e_against=-1.0,
+        log_threshold=3.7,
+        looks=tuple(LookResult(replicate=i, verdict=v, lower=-0.01, upper=0.03) for i, v in enumerate(looks, 1)),
+        outlook=outlook or (Outlook(resolvable=0.0312, more_runs=4) if verdict == "OPEN" else None),
+    )
+
+
+def report(*results, replicates=4, notes=(), **options):
+    """Every claim's own policy does not matter here: only what is open and which names there are."""
+    policy = Policy(
+        **(
+            {
+                "candidates": ("new",),
+                "baseline": "main",
+                "claims": (Claim(kind="not_worse_by", amount=0.02),),
+                "views": "topic",
+            }
+            | options
+        )
+    )
+    return GateReport(policy=policy, replicates=replicates, items=100, results=results, notes=notes)
+
+
+def printed(given):
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    console.print(render(given))
+    return console.file.getvalue()
+
+
+# The sentence ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (report(result()), "Ship: new is not worse than main by more than 0.02; at most 5 % risk; 4 runs."),
+        (report(result(amount=0.0), replicates=1), "Ship: new is not worse than main; at most 5 % risk; 1 run."),
+        (
+            report(result(view="math"), result(view="code"), alpha=0.01),
+            "Ship: new is not worse than main by more than 0.02 in each of 2 views; at most 1 % risk; 4 runs.",
+        ),
+        (
+            report(result(), result(view="math")),
+            "Ship: new is not worse than main by more than 0.02 overall and in math; at most 5 % risk; 4 runs.",
+        ),
+        (
+            report(result(kind="better_by", amount=0.01), result(kind="at_least", amount=0.9)),
+            "Ship: new is better than main by more than 0.01; new scores at least 0.9; at most 5 % risk; 4 runs.",
+        ),
+        (
+            report(result(kind="cheaper_by", amount=0.1)),
+            "Ship: new is at least 10 % cheaper than main; at most 5 % risk; 4 runs.",
+        ),
+        (report(result("FAIL")), "Stop: new is worse than main by more than 0.02; at most 5 % risk; 4 runs."),
+        (
+            report(result("FAIL", view="math"), result("FAIL", kind="at_least", amount=0.9), result()),
+            "Stop: new is worse than main by more than 0.02 in math; new scores less than 0.9; at most 5 % risk; "
+            "4 runs.",
+        ),
+        (
+            report(*(result("FAIL", view=f"v{i}", amount=0.0) for i in range(5))),
+            "Stop: new is worse than main in v0; new is worse than main in v1; new is worse than main in v2, and 2 more"
+            "; at most 5 % risk; 4 runs.",
+        ),
+        (
+            report(result("OPEN"), result(view="math")),
+            "Ship: 1 blocking claim is not decided yet, 1 passed (the policy ships open claims); at most 5 % risk; "
+            "4 runs.",
+        ),
+        (
+            report(result("OPEN"), result("OPEN", view="math"), when_open="fail"),
+            "Stop: 2 blocking claims are not decided yet, 0 passed (the policy stops open claims); at most 5 % risk; "
+            "4 runs.",
+        ),
+        (
+            report(result("OPEN"), when_open="error"),
+            "Undecided: 1 blocking claim is not decided yet, 0 passed (no verdict); at most 5 % risk; 4 runs.",
+        ),
+        (report(result("FAIL", tier="warn")), "Ship: no claim blocks; at most 5 % risk; 4 runs."),
+    ],
+)
+def test_one_sentence(given, words):
+    assert sentence(given) == words
+
+
+# Terminal --------------------------------------------------------------------------------------------------------
+
+
+def test_the_terminal_starts_with_the_sentence_and_has_a_row_for_each_claim():
+    given = report(result(), result("OPEN", view="math", tier="warn"), notes=("a note of the reader",))
+    text = printed(given)
+    assert text.startswith(sentence(given))
+    assert "math" in text
+    assert "-0.0100 to +0.0300" in text
+    assert "these runs can show a distance of 0.0312 from the bar; about 4 more runs likely needed" in text
+    assert "a note of the reader" in text
+
+
+def test_a_contradiction_is_shown_everywhere():
+    given = report(result("PASS", looks=("PASS", "OPEN", "FAIL")))
+    assert "Contradiction: later runs certify the opposite of: not worse by more than 0.02." in printed(given)
+    assert "later runs certify the opposite" in markdown(given)
+
+
+def test_advice():
+    assert advice(result()) == ""
+    assert "no number of runs" in advice(result("OPEN", outlook=Outlook(resolvable=None, more_runs=None)))
+    assert "about 1 more run likely" in advice(result("OPEN", outlook=Outlook(resolvable=0.1, more_runs=1)))
+    assert interval(result()) == "-0.0100 to +0.0300"
+
+
+def test_an_unknown_difference_is_not_a_number():
+    given = report(result("OPEN", difference=float("nan")))
+    for text in (printed(given), markdown(given), junit(given)):
+        assert "unknown" in text
+        assert "nan" not in text
+
+
+# Names that try to be more than names ----------------------------------------------------------------------------
+
+EVIL = (
+    "a|b\n| ✅ PASS | `x` **bold** <img src=x onerror=alert(1)> [l](http://e.example) @maintainer #12 $x$ \x1b[31m\x00"
+)
+
+
+def evil_report():
+    return report(
+        result(candidate=EVIL, view=EVIL),
+        result("FAIL", candidate=EVIL, view=EVIL, tier="warn"),
+        baseline=EVIL,
+        notes=(EVIL,),
+    )
+
+
+def test_a_name_cannot_add_rows_or_lines():
+    text = markdown(evil_report())
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    for row in rows[2:]:
+        assert row.replace("\\|", "").count("|") == 8
+    assert len([line for line in text.splitlines() if line.startswith("- ")]) == 1
+    shown = printed(evil_report())
+    assert "\x1b[31m" not in shown
+    assert "\x00" not in shown
+
+
+@pytest.mark.parametrize("mark", ["`", "*", "_", "[", "]", "|", "#", "!", "~", "$", "\\"])
+def test_markdown_marks_in_names_are_escaped(mark):
+    text = markdown(report(result(candidate=f"a{mark}b", view="math")))
+    row = next(line for line in text.splitlines() if line.startswith("| ✅"))
+    assert f"a\\{mark}" in row
+
+
+def test_markdown_has_no_tags_and_mentions_no_one():
+    text = markdown(evil_report())
+    assert "<img" not in text
+    assert "&lt;img" in text
+    assert "@maintainer" not in text
+    assert "#12" not in text.replace("## Evaluation", "")
+
+
+def test_a_title_is_text_too():
+    assert markdown(report(result()), title="a\n# b").startswith("## a\\\\x0a\\#")
+
+
+# JUnit -----------------------------------------------------------------------------------------------------------
+
+
+def parsed(given):
+    return ElementTree.fromstring(junit(given).encode("utf-8"))
+
+
+@pytest.mark.parametrize("when_open", ["pass", "fail", "error"])
+def test_junit_counts_what_it_has(when_open):
+    given = report(
+        result(),
+        result("FAIL", view="a"),
+        result("FAIL", view="b", tier="warn"),
+        result("OPEN", view="c"),
+        result("OPEN", view="d", tier="info"),
+        when_open=when_open,
+    )
+    suite = parsed(given)
+    found = {tag: len(suite.findall(f"testcase/{tag}")) for tag in ("failure", "skipped", "error", "system-out")}
+    assert found == {
+        "failure": 1 + (when_open == "fail"),
+        "error": int(when_open == "error"),
+        "skipped": 2 + (when_open == "pass"),
+        "system-out": 1,
+    }
+    assert suite.attrib == {
+        "name": "bbedge gate",
+        "tests": "5",
+        "failures": str(found["failure"]),
+        "errors": str(found["error"]),
+        "skipped": str(found["skipped"]),
+    }
+    first = suite[0]
+    assert (first.get("classname"), first.get("name")) == ("bbedge gate.new", "not worse by more than 0.02")
+
+
+NAMES = [
+    "".join(map(chr, range(32))) + "\x7f\x85",
+    "\ud800 alone",
+    "\ufffe\uffff",
+    "\U0001ffff",
+    "<a b='c'>&amp;]]>",
+    EVIL,
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_junit_is_valid_xml_whatever_the_names(name):
+    suite = parsed(report(result(candidate=name, view=name), result("FAIL", candidate=name, view="x")))
+    assert len(suite.findall("testcase")) == 2
+    assert suite[1].find("failure") is not None
+
+
+def test_real_reports_are_shown_in_every_form():
+    rng = np.random.default_rng(1)
+    values = (rng.random((3, 2, 50)) < 0.5).astype(float)
+    scores = Scores.of(values, models=["new", "main"], items=[f"q{i}" for i in range(50)])
+    policy = Policy(candidates=("new",), baseline="main", claims=(Claim(kind="not_worse_by", amount=0.02),))
+    given = gate(policy, scores)
+    assert sentence(given) in printed(given)
+    assert "⏳ OPEN" in markdown(given)
+    assert parsed(given).get("skipped") == "1"

@@ -1,0 +1,278 @@
+"""Tables as people have them: lists of records, nested fields, names of several columns, spreadsheets, summaries."""
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bbedge.errors import DataError, DomainError, FormatError
+from bbedge.readers import Choices, read_scores
+from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.convert import convert
+
+MODELS, ITEMS, RUNS = ("a", "b"), ("q1", "q2", "q3"), (1, 2)
+
+
+def score_of(model, item, run):
+    return (ord(model) + int(item[1:]) * run) % 3 / 2
+
+
+RECORDS = [
+    {
+        "model": model,
+        "question_id": item,
+        "run": run,
+        "evaluation": {"score": score_of(model, item, run)},
+        "tags": ["x"],
+    }
+    for model in MODELS
+    for item in ITEMS
+    for run in RUNS
+]
+EXPECTED = np.array([[[score_of(model, item, run) for item in ITEMS] for model in MODELS] for run in RUNS])
+NESTED = {"score": "evaluation.score"}
+
+
+def written(path, content):
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def refusal(*sources, error=FormatError, columns=None, **choices):
+    with pytest.raises(error) as caught:
+        read_scores(*sources, columns=columns, choices=Choices(**choices))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", RECORDS),
+        ("a.json", json.dumps(RECORDS, indent=2)),
+        ("a.json.gz", RECORDS),
+        ("a.jsonl", json.dumps(RECORDS, indent=1)),
+        ("a.json", "\n".join(map(json.dumps, RECORDS))),
+        ("a.json", {"when": "now", "results": RECORDS, "names": ["a", "b"], "empty": []}),
+        ("a.json", "\ufeff" + json.dumps({"data": RECORDS})),
+    ],
+    ids=["list", "indented", "packed", "named jsonl", "lines named json", "inside an object", "byte-order mark"],
+)
+def test_records(tmp_path, name, content):
+    path = written(tmp_path / name, content)
+    for source in (path, tmp_path):
+        scores = read_scores(source, columns=NESTED)
+        assert (scores.models, scores.items, scores.replicates) == (MODELS, ITEMS, ("1", "2"))
+        assert np.array_equal(scores.values, EXPECTED)
+
+
+def test_nested_fields_of_typed_tables(tmp_path):
+    frame = pl.DataFrame(RECORDS)
+    frame.write_parquet(tmp_path / "a.parquet")
+    for source in (frame, frame.lazy(), tmp_path / "a.parquet"):
+        assert np.array_equal(read_scores(source, columns=NESTED).values, EXPECTED)
+
+
+def test_the_document_may_name_the_model_of_its_records(tmp_path):
+    for model in MODELS:
+        records = [{"id": item, "reward": score_of(model, item, 1)} for item in ITEMS]
+        written(tmp_path / f"{model}.json", {"results": records, "model": model, "reward": 0.25})
+    assert np.array_equal(read_scores(tmp_path).values, EXPECTED[:1])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"model": "a", "item": "q", "score": 1}, {"model"', "not a complete JSON document"),
+        ('[{"model": "a", "item": "q", "score": 1}] 3', "more after its end"),
+        ('[{"model": "a", "item": "q", "score": 1}, 3]', "record 2: a JSON int"),
+        ('[{"model": "a", "item": "q", "score": "1"}]', "record 1: score '1' is text"),
+        ('[{"model": "a", "item": "q", "score": NaN}]', "record 1: score NaN is not a number"),
+        ('[{"model": "a", "item": ["q"], "score": 1}]', "record 1: the item is a list"),
+        ('[{"model": "a", "item": "q", "score": 1, "score": 0}]', "key 'score' appears more than once"),
+        ('[{"model": "a", "item": "q", "score": 1}, {"model": "b", "score": 1}]', "record 2: no item in this row"),
+        ("[]", "neither its name nor its content is known"),
+        ('{"results": [{"model": "a", "item": "q", "score": 1}', "not a complete JSON document"),
+    ],
+)
+def test_broken_records_are_refused_with_their_place(tmp_path, content, said):
+    message = str(refusal(written(tmp_path / "a.json", content), error=DataError))
+    assert message.startswith(f"{tmp_path}/a.json:")
+    assert said in message
+
+
+def test_many_records(tmp_path):
+    rows = [{"model": model, "item": f"q{n}", "score": n % 2} for model in MODELS for n in range(20_000)]
+    path = written(tmp_path / "a.json", {"rows": rows})
+    scores = read_scores(path)
+    assert scores.values.shape == (1, 2, 20_000)
+    assert scores.values.sum() == 20_000
+    rows[-1]["score"] = "x"
+    message = str(refusal(written(path, {"rows": rows}), error=DataError))
+    assert message.startswith(f"{path}: record 40000: score 'x' is text")
+
+
+def test_of_two_lists_none_is_chosen(tmp_path):
+    path = written(tmp_path / "a.json", {"first": RECORDS, "second": RECORDS})
+    assert "neither its name nor its content is known" in str(refusal(path, columns=NESTED))
+
+
+def test_several_columns_make_one_name(tmp_path):
+    rows = [
+        {"model": model, "question_id": question, "turn": turn, "score": number % 2}
+        for model in MODELS
+        for number, (question, turn) in enumerate([("81", 1), ("81", 2), ("8", 11), ("8+1", 1), ("8", "+1+1")])
+    ]
+    path = written(tmp_path / "a.json", rows)
+    found = refusal(path, error=DataError)
+    assert found.proposal[0].value == {"item": "question_id+turn"}
+    assert "columns={'replicate': 'turn'}" in str(found)
+    for source in (path, written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))):
+        scores = read_scores(source, columns={"item": "question_id+turn"})
+        assert scores.items == ("8+11", "8+\\+1\\+1", "8\\+1+1", "81+1", "81+2")
+    message = str(refusal(path, error=DomainError, columns={"score": "turn+score"}))
+    assert "a score is one column" in message
+
+
+def test_repeated_rows_with_a_number_of_the_run(tmp_path):
+    rows = [
+        {"model": m, "id": q, "attempt": k, "pred": f"{m}{q}{k}", "passed": True}
+        for m in MODELS
+        for q in "xy"
+        for k in (0, 1)
+    ]
+    path = written(tmp_path / "a.json", rows)
+    found = refusal(path, error=DataError)
+    assert found.proposal[0].value == {"replicate": "attempt"}
+    assert read_scores(path, columns={"replicate": "attempt"}).replicates == ("0", "1")
+
+
+def test_identifiers_are_items_rather_than_texts(tmp_path):
+    rows = [{"model": m, "prompt": "say a", "prompt_id": q, "task": "t", "passed": True} for m in MODELS for q in ITEMS]
+    assert read_scores(written(tmp_path / "a.json", rows)).items == ITEMS
+    both = [{**row, "task_id": row["prompt_id"]} for row in rows]
+    message = str(refusal(written(tmp_path / "b.json", both)))
+    assert "columns 'prompt_id', 'task_id' could each be the item; pass columns={'item': NAME}" in message
+
+
+@pytest.mark.parametrize("score", ["passed", "success", "reward", "is_resolved", "acc", "pass@1"])
+@pytest.mark.parametrize("item", ["id", "index", "problem_id", "test"])
+def test_usual_names(tmp_path, score, item):
+    rows = [{"provider_id": model, item: name, score: 1} for model in MODELS for name in ITEMS]
+    scores = read_scores(written(tmp_path / "a.json", rows))
+    assert (scores.models, scores.items) == (MODELS, ITEMS)
+
+
+def test_names_that_come_later_give_way(tmp_path):
+    path = written(tmp_path / "a.csv", "model,question_id,id,correct,reward\na,q1,7,1,0\nb,q1,8,0,1\n")
+    scores = read_scores(path)
+    assert (scores.items, scores.values.tolist()) == (("q1",), [[[1.0], [0.0]]])
+
+
+WIDE = {"model": ["a", "b", "c"], **{f"q{n}": [0.5, n / 10, 1.0] for n in range(10)}}
+
+
+@pytest.mark.parametrize("name", ["overall", "Mean", "average", "total"])
+def test_a_summary_column_is_refused_by_its_name(name):
+    found = refusal(pl.DataFrame({**WIDE, name: [0.1, 0.2, 0.3]}), error=OpenChoiceError)
+    assert found.proposal == (Choice("drop_columns", (name,)),)
+    scores = read_scores(pl.DataFrame({**WIDE, name: [0.1, 0.2, 0.3]}), choices=Choices(drop_columns=(name,)))
+    assert len(scores.items) == 10
+    assert any(note.text == f"Dropped from frame on purpose: column '{name}'." for note in scores.notes)
+
+
+def test_a_wide_table_stays_one_when_its_summary_is_dropped():
+    table = {"model": ["a", "b"], **{f"q{n}": [1, 0] for n in range(7)}, "mean": [1, 0]}
+    assert refusal(pl.DataFrame(table), error=OpenChoiceError).proposal == (Choice("drop_columns", ("mean",)),)
+    assert len(read_scores(pl.DataFrame(table), choices=Choices(drop_columns=("mean",))).items) == 7
+
+
+def test_a_column_of_means_is_refused_by_its_values(tmp_path):
+    rng = np.random.default_rng(1)
+    cells = rng.random((5, 12)).round(2)
+    table = {"model": list("abcde"), **{f"q{n}": cells[:, n] for n in range(12)}}
+    assert len(read_scores(pl.DataFrame(table)).items) == 12
+    table["result"] = cells.mean(axis=1).round(3)
+    assert refusal(pl.DataFrame(table)).proposal == (Choice("drop_columns", ("result",)),)
+
+
+def test_equal_scores_are_no_means():
+    table = {"model": ["a", "b"], **{f"q{n}": [1, 0] for n in range(9)}}
+    assert len(read_scores(pl.DataFrame(table)).items) == 9
+    assert "no wide table has a column 'mean'" in str(
+        refusal(pl.DataFrame(table), error=DomainError, drop_columns=("mean",))
+    )
+
+
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_semicolons_and_decimal_commas(tmp_path, bom):
+    path = written(tmp_path / "a.csv", f'{bom}"model";"item";"score"\n"a";"x, y";0,5\n"b";"x, y";1\n')
+    assert read_scores(path).values.tolist() == [[[0.5], [1.0]]]
+    wide = "model;" + ";".join(f"q{n}" for n in range(9)) + "\na" + ";0,25" * 9 + "\nb" + ";1,0" * 9 + "\n"
+    assert read_scores(written(tmp_path / "b.csv", wide)).values[0].tolist() == [[0.25] * 9, [1.0] * 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model;item;score\na;q;0,5\nb;q;0.5\n", "a.csv:3: score '0.5' in a file with commas and points"),
+        ("model;item;score\na;q;1.000,5\nb;q;0\n", "a.csv:2: score '1.000,5' in a file with commas and points"),
+        ('model,item,score\na,q,"1,5"\nb,q,1\n', "a.csv:2: score '1,5' is text, because it has a comma"),
+        ("model,item,score\na,q,1,5\nb,q,1\n", "a.csv:2: 4 fields where the header has 3"),
+        ("model\titem\tscore\na\tq\t1,5\nb\tq\t1\n", "a.csv:2: score '1,5' is text, because it has a comma"),
+    ],
+)
+def test_numbers_that_could_mean_two_things_are_refused(tmp_path, text, said):
+    path = written(tmp_path / "a.csv", text)
+    with pytest.raises(DataError) as caught:
+        read_scores(path, score_range=(0, 100))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_converted_tables_are_read_back_alike(tmp_path, kind):
+    names = ["plain", 'quote " and, comma; semicolon', "line\nend", "\rreturn", " padded ", "1", "1.50", "true", "ü"]
+    rows = [
+        {"model": model, "item": name, "block": f"b{n % 2}", "run": run, "score": None if n == 3 else (n + run) / 30}
+        for model in ("m;1", "m,2")
+        for n, name in enumerate(names)
+        for run in (1, 2)
+    ]
+    source = tmp_path / "source.parquet"
+    pl.DataFrame(rows).write_parquet(source)
+    convert([str(source)], tmp_path / f"out.{kind}")
+    before, after = (read_scores(path, incomplete="worst-case") for path in (source, tmp_path / f"out.{kind}"))
+    for of in ("models", "items", "blocks", "replicates", "gaps"):
+        assert getattr(before, of) == getattr(after, of)
+    assert np.array_equal(before.values, after.values, equal_nan=True)
+
+
+def test_a_table_is_only_converted_to_what_can_be_read(tmp_path):
+    path = written(tmp_path / "a.csv", "model,item,score\na,q,1\n")
+    with pytest.raises(DomainError, match=r"ends with \.parquet, \.csv, \.jsonl"):
+        convert([str(path)], tmp_path / "out.xlsx")
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_the_order_of_files_rows_and_keys_does_not_matter(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("tables")
+    records = data.draw(st.permutations(RECORDS))
+    cut = data.draw(st.integers(1, len(records) - 1))
+    for name, part in data.draw(st.permutations([("x.json", records[:cut]), ("y.jsonl", records[cut:])])):
+        keys = data.draw(st.permutations(list(RECORDS[0])))
+        rows = [{key: row[key] for key in keys} for row in part]
+        written(folder / name, rows if name.endswith("json") else "\n".join(map(json.dumps, rows)))
+    scores = read_scores(folder, columns=NESTED)
+    assert np.array_equal(scores.values, EXPECTED)
+    # A file less is a missing score, or a model, item or replicate less: never the same scores.
+    (folder / data.draw(st.sampled_from(["x.json", "y.jsonl"]))).unlink()
+    try:
+        fewer = read_scores(folder, columns=NESTED, least_models=1)
+    except DataError:
+        return
+    assert fewer.values.shape != scores.values.shape
