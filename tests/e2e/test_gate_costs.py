@@ -74,8 +74,8 @@ def test_a_log_without_the_metric_is_refused(bbedge, tmp_path):
     ("change", "words"),
     [
         (("tokens = [1000, 0]", "tokens = [1000, 10]"), "whose best value is 0"),
-        (("tokens = [1000, 0]", "tokens = [0, 1000]"), "whose best value is 0"),
-        (("tokens = [1000, 0]", "cost = [1000, 0]"), "whose best value is 0"),
+        (("tokens = [1000, 0]", "tokens = [0, 1000]"), "less is better"),
+        (("tokens = [1000, 0]", "cost = [1000, 0]"), "no score is of the metric 'cost'"),
         (("tokens = [1000, 0]", "tokens = [0, 0]"), "has one value"),
         (("tokens = [1000, 0]", "tokens = 1000"), "pairs of a worst and a best value"),
         (('view = "tokens"\n', ""), "whose best value is 0"),
