@@ -193,8 +193,8 @@ def carry_over(monkeypatch):
     """Plant it: an epoch begins with the evidence and the certificates of the one before."""
     honest = BoardState._open_epoch
 
-    def planted(self, models, items, blocks):
-        honest(self, models, items, blocks)
+    def planted(self, *version):
+        honest(self, *version)
         if len(self.epochs) < 2:
             return
         before, now = (epoch.stages[0].certifier.evidence for epoch in self.epochs[-2:])

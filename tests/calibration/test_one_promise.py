@@ -266,10 +266,10 @@ def test_reading_certificates_from_a_later_look_costs_no_level():
     later = np.zeros((n, 3, 3), dtype=np.int64)
     for _ in range(2):
         evidence, procedure = Evidence(design, batch=(n,)), Procedure(design, batch=(n,))
-        procedure.first = later
+        procedure.first = [later]
         for panel in panels:
             evidence.update(panel)
             procedure.look(evidence)
-        later = to_numpy(procedure.first)
+        later = to_numpy(procedure.first[0])
         failed = int(((later > 0) & false).any(axis=(1, 2)).sum())
     judge("certificates of a later look", failed, n)

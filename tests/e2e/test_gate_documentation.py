@@ -67,7 +67,7 @@ def test_the_commands_run(bbedge, monkeypatch, tmp_path):
 def test_every_key_of_policies_and_of_the_json_is_documented(bbedge, tmp_path):
     keys = " ".join(row[0] for row in rows("The policy"))
     for name in (*_KEYS, *_KINDS, "view", "tier"):
-        assert re.search(rf"`(\[\[)?{name}\b", keys), name
+        assert re.search(rf"`\[*{name}\b", keys), name
     values = rng_report().to_values()
     known = " ".join(row[0] for row in rows("JSON"))
     for name in (*values, *values["claims"][0]):
