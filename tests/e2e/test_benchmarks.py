@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHEAP = ("look", "naive", "betting", "baselines", "scale")
+CHEAP = ("look", "views", "naive", "betting", "baselines", "scale")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="benchmarks are not part of the archive")
 
