@@ -114,7 +114,7 @@ class ChosenMetric:
 
 
 class WatchedMetric:
-    """A long table with a column for the metric that nobody asked for, which is read to see whether it matters."""
+    """A long table with a column for the metric that was not asked for, which is read to see whether it matters."""
 
     def __init__(self, inner: Table) -> None:
         self.inner = inner
