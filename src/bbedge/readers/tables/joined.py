@@ -13,6 +13,7 @@ from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.frames import Frame, ParquetFile
 from bbedge.readers.tables.json_lines import JsonLinesFile
 from bbedge.readers.tables.records import RecordsFile
+from bbedge.readers.tables.wrapped import WrappedTable
 from bbedge.text import quoted
 
 BETWEEN = "+"
@@ -20,21 +21,12 @@ BETWEEN = "+"
 _PART = "part "
 
 
-class JoinedColumns:
+class JoinedColumns(WrappedTable):
     """A table with further columns, whose values are made of one or several others."""
 
     def __init__(self, inner: Table, made: Mapping[str, tuple[str, ...]]) -> None:
-        self.inner, self.made = inner, made
-
-    @property
-    def name(self) -> str:
-        """What to call the table in messages."""
-        return self.inner.name
-
-    @property
-    def text_scores(self) -> bool:
-        """Whether scores come as text."""
-        return self.inner.text_scores
+        super().__init__(inner)
+        self.made = made
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, with the further ones."""
@@ -61,10 +53,6 @@ class JoinedColumns:
                 for role, keys in several.items()
             ]
             yield batch.with_columns(joined).select(list(roles))
-
-    def place(self, row: int) -> str:
-        """Where row ``row`` (from 0) is, for a message."""
-        return self.inner.place(row)
 
 
 def _escaped(part: pl.Expr) -> pl.Expr:

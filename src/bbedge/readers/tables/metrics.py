@@ -15,6 +15,7 @@ from bbedge.readers.choices import Choice, ChoiceNeededError
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.tables.columns import Role, scores_from_text
 from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, metric_item
+from bbedge.readers.tables.wrapped import WrappedTable
 from bbedge.text import listed, shown
 
 _NO_METRIC = "(none)"
@@ -113,25 +114,8 @@ class ChosenMetric:
         return sum(map(len, self._rows[:-1]))
 
 
-class WatchedMetric:
+class WatchedMetric(WrappedTable):
     """A long table with a column for the metric that was not asked for, which is read to see whether it matters."""
-
-    def __init__(self, inner: Table) -> None:
-        self.inner = inner
-
-    @property
-    def name(self) -> str:
-        """What to call the table in messages."""
-        return self.inner.name
-
-    @property
-    def text_scores(self) -> bool:
-        """Whether scores come as text."""
-        return self.inner.text_scores
-
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.inner.columns()
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The rows; one without a metric has the name of none."""
@@ -150,10 +134,6 @@ class WatchedMetric:
         if len(metrics) > 1 and batch.select("item", key).unique().height > batch["item"].drop_nulls().n_unique():
             row = int((batch[key] != metrics[0]).arg_max() or 0)
             raise several_metrics(self.place(first + row), metrics)
-
-    def place(self, row: int) -> str:
-        """Where row ``row`` (from 0) is, for a message."""
-        return self.inner.place(row)
 
 
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
