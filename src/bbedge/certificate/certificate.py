@@ -90,7 +90,7 @@ class Pairs:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Certificate:
-    """A certificate. Everything has the models in the order shown: by tier, then as in the document."""
+    """A certificate. Everything has the models in the order shown: by best possible rank, then as in the document."""
 
     content: Document
     """The document, in its own order."""
@@ -167,8 +167,8 @@ class Certificate:
     ) -> Certificate:
         """The certificate of the parts and of their views; what is given comes for each of them, the headline first."""
         ranks = parts.ranks[shown]
-        tier = {model: t for t, members in enumerate(ranks.tiers) for model in members}
-        order = tuple(sorted(range(len(parts.names)), key=lambda i: (tier[i], i)))
+        # By best possible rank: models of one tier stay together, because those of the tiers before are all better.
+        order = tuple(np.argsort(ranks.n_better, kind="stable").tolist())
         names = tuple(parts.names[i] for i in order)
         made = leaderboards or [None] * (1 + len(parts.views))
         labels = labels or dict(zip(names, display_names(names), strict=True))  # the same in all views

@@ -14,6 +14,15 @@ def level(certificate: Certificate) -> str:
     return f"{100 * (1 - alpha):.6g} %"
 
 
+def risk(certificate: Certificate) -> str:
+    """The risk that what is shown is wrong, in one sentence."""
+    board = certificate.content.board
+    percent = f"{100 * (board.design.alpha if board else certificate.content.design.alpha):.6g} %"
+    if certificate.content.design.is_joint:
+        return f"At most {percent} risk that anything here is wrong."
+    return f"At most {percent} risk that any certified comparison is wrong, and {percent} that any margin is."
+
+
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs, all looks and all views together."""
     probability, step = f"With probability at least {level(certificate)}", f"{certificate.step:.4g}"

@@ -1,0 +1,160 @@
+"""The leaderboard row by row, as text: the terminal, the page, Markdown and notebooks show these same rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import rank
+from bbedge.text import shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A model on the leaderboard, with numbers as they are printed."""
+
+    index: int
+    """Its place in the order shown, from 0."""
+    label: str
+    """Its name, harmless and short."""
+    full: str
+    """Its name, harmless and whole."""
+    best: int
+    """Its best possible rank, which is its group: models of one group are not certified better than each other."""
+    worst: int
+    """Its worst possible rank."""
+    mean: str
+    """Its mean score."""
+    mean_interval: str
+    """Where its true mean lies; empty if the design does not pay for such intervals."""
+    behind: str
+    """Its mean minus the leader's; empty for the leader."""
+    behind_interval: str
+    """Where the true difference to the leader lies; empty for the leader and where pairs are not known."""
+    beats: int
+    """Number of models that it is certified better than."""
+    loses_to: int
+    """Number of models that are certified better than it."""
+    opens_group: bool
+    """Whether it is the first row with its best possible rank."""
+    cut_above: bool
+    """Whether every model above this row is certified better than it and all below: the line of a Top-k set."""
+
+    @property
+    def rank(self) -> str:
+        """Its rank interval, short."""
+        return rank((self.best, self.worst))
+
+    @property
+    def could_be(self) -> str:
+        """Its best possible rank in words: 1st, 2nd and so on."""
+        return ordinal(self.best)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The models that share a best possible rank."""
+
+    best: int
+    """That rank."""
+    rows: tuple[Row, ...]
+    """Its models, in the order shown."""
+
+    @property
+    def title(self) -> str:
+        """What the group is called."""
+        return f"could be {ordinal(self.best)}"
+
+
+def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
+    """The rows in the order shown, or the first ``most`` of them."""
+    ranks = certificate.ranks
+    cuts, beats, loses_to = set(ranks.cuts), ranks.n_worse.tolist(), ranks.n_better.tolist()
+    made: list[Row] = []
+    for i, (best, worst) in enumerate(ranks.rank_intervals[:most]):
+        behind, interval = to_leader(certificate, i) if i else ("", "")
+        made.append(
+            Row(
+                index=i,
+                label=certificate.labels[i],
+                full=shown(certificate.names[i], None),
+                best=best,
+                worst=worst,
+                mean=certificate.units.score(certificate.means[i]),
+                mean_interval="",
+                behind=behind,
+                behind_interval=interval,
+                beats=beats[i],
+                loses_to=loses_to[i],
+                opens_group=i == 0 or best != made[-1].best,
+                cut_above=i in cuts,
+            )
+        )
+    return tuple(made)
+
+
+def groups(certificate: Certificate, most: int | None = None) -> tuple[Group, ...]:
+    """The rows, put together by their best possible rank; the order shown has the models of a group side by side."""
+    found: dict[int, list[Row]] = {}
+    for row in rows(certificate, most):
+        found.setdefault(row.best, []).append(row)
+    return tuple(Group(best=best, rows=tuple(members)) for best, members in found.items())
+
+
+def to_leader(certificate: Certificate, model: int) -> tuple[str, str]:
+    """The difference of a model's mean to the leader's, and where the true difference lies; empty if not known."""
+    units, mean, leader = certificate.units, certificate.means[model], certificate.means[0]
+    observed = "-" if mean is None or leader is None else units.difference(mean - leader)
+    return observed, between(certificate, model, 0)
+
+
+def between(certificate: Certificate, a: int, b: int) -> str:
+    """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known.
+
+    Margins give both ends. A certified comparison adds that the difference is above zero, or above tau for every edge
+    of its path, where that says more than its margin.
+    """
+    known, units = certificate.known, certificate.units
+    if known is None:
+        return ""
+    low, high = float(known.margins[a, b]), -float(known.margins[b, a])
+    if math.isnan(low) and math.isnan(high):
+        return "not tested"
+    if known.graph.above[a, b]:
+        low = _larger(low, _proved(certificate, a, b))
+    if known.graph.above[b, a]:
+        high = -_larger(-high, _proved(certificate, b, a))
+    if math.isnan(high):
+        return f"at least {_end(units.at_least(low, '+'))}"
+    if math.isnan(low):
+        return f"at most {_end(units.at_most(high, '+'))}"
+    return f"{_end(units.at_least(low, '+'))} to {_end(units.at_most(high, '+'))}"
+
+
+def _end(text: str) -> str:
+    return "0" if float(text) == 0.0 else text  # neither +0.0000 nor -0.0000
+
+
+def _proved(certificate: Certificate, better: int, worse: int) -> float:
+    """What the certified edges alone prove of a difference, in score units."""
+    known = certificate.by_pair(known=True)
+    # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
+    edges = int(known.graph.path_lengths[better, worse]) if certificate.step and certificate.pairs else 1
+    return edges * certificate.step
+
+
+def _larger(bound: float, proved: float) -> float:
+    return proved if math.isnan(bound) else max(bound, proved)
+
+
+@cache
+def ordinal(number: int) -> str:
+    """A rank in words.
+
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 21, 102, 113)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '21st', '102nd', '113th']
+    """
+    teens = number % 100 in (11, 12, 13)
+    return f"{number:,}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

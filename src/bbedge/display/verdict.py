@@ -1,0 +1,162 @@
+"""The answer of a certificate in a few sentences, the same words for every display."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.shape import Prospect
+from bbedge.display.promise import risk
+from bbedge.display.ranking import between
+from bbedge.text import counted
+
+MOST_NAMED = 8
+"""So many models that could be best are named; the table has the others."""
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a reader wants to know first."""
+
+    answer: str
+    """Who leads, and what is certain about that."""
+    contenders: str
+    """Which models could be best, or what an open comparison still needs; may be empty."""
+    risk: str
+    """The risk that anything shown is wrong; empty as long as nothing was measured."""
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.answer, self.contenders, self.risk) if part)
+
+
+def verdict(certificate: Certificate) -> Verdict:
+    """The answer of a certificate.
+
+    Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
+    """
+    if not certificate.replicates:
+        return Verdict(answer="Nothing is certified yet: there is no complete run.", contenders="", risk="")
+    if certificate.content.contradictions:
+        answer = "The certified comparisons contradict each other: do not rely on any of them until you know why."
+        return Verdict(answer=answer, contenders="", risk="")
+    if certificate.pilot_replicates is not None:
+        return Verdict(answer=_candidate(certificate), contenders="", risk=risk(certificate))
+    if not certificate.ranks.n_resolved:
+        return Verdict(answer=_seen(certificate), contenders=_needed(certificate), risk=risk(certificate))
+    if len(certificate.names) == 2:
+        return Verdict(answer=f"{_beaten(certificate)}.", contenders="", risk=risk(certificate))
+    return Verdict(answer=_leader(certificate), contenders=_contenders(certificate), risk=risk(certificate))
+
+
+def in_words(number: int) -> str:
+    """A small number as a word.
+
+    >>> in_words(5), in_words(1234)
+    ('five', '1,234')
+    """
+    return _WORDS[number] if number < len(_WORDS) else f"{number:,}"
+
+
+def _leader(certificate: Certificate) -> str:
+    """Of a leaderboard on which something is certified."""
+    leader, others, beats = certificate.labels[0], len(certificate.names) - 1, int(certificate.ranks.n_worse[0])
+    above = f" by more than {certificate.step:.4g}" if certificate.step else ""
+    if beats == others:
+        every = "both" if others == 2 else f"all {in_words(others)}"
+        return f"{leader} is best: it beats {every} other models{above} for certain."
+    if beats:
+        return f"{leader} leads: it beats {beats:,} of {counted(others, 'other model')}{above} for certain."
+    decided = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'comparison')}"
+    verb = "is" if certificate.ranks.n_resolved == 1 else "are"
+    return (
+        f"{leader} has the highest mean of the models that could be best, but beats none for certain; {decided} {verb} "
+        "certified."
+    )
+
+
+def _contenders(certificate: Certificate) -> str:
+    count = int(np.count_nonzero(certificate.ranks.n_better == 0))
+    if count == 1:
+        return ""
+    if count == len(certificate.names):
+        return f"All {in_words(count)} models could be best."
+    named = ", ".join(certificate.labels[: min(count, MOST_NAMED)])
+    more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
+    return f"{in_words(count).capitalize()} models could be best: {named}{more}."
+
+
+def _beaten(certificate: Certificate) -> str:
+    """Of two models, one of which is certified better; it is the first in the order shown."""
+    better, worse = certificate.labels
+    lead = certificate.lead(0, 1) if certificate.known is not None else "> 0"
+    sign, amount = lead.split(" ", 1)
+    if float(amount) == 0.0:
+        return f"{better} beats {worse} for certain"
+    word = "at least" if sign == "≥" else "more than"
+    return f"{better} beats {worse} by {word} {amount}{_points(certificate, float(amount))}"
+
+
+def _points(certificate: Certificate, amount: float) -> str:
+    """The same in points of a hundred, where scores are between 0 and 1."""
+    if certificate.score_range != (0.0, 1.0):
+        return ""
+    points = math.floor(amount * 1000.0 + 1e-9) / 10.0
+    return f" ({points:g} points of 100)" if points else ""
+
+
+def _seen(certificate: Certificate) -> str:
+    """Of a leaderboard on which nothing is certified: what was seen, which is no claim."""
+    means = np.array([np.nan if mean is None else mean for mean in certificate.means])
+    first = int(np.nanargmax(means))
+    others = [i for i in range(len(means)) if i != first]
+    second = others[int(np.nanargmax(means[others]))]
+    runs = counted(certificate.replicates, "run")
+    seen = certificate.units.difference(float(means[first] - means[second]))
+    interval = between(certificate, first, second)
+    names = certificate.labels[first], certificate.labels[second]
+    if float(seen) == 0.0:
+        words = f"{names[0]} and {names[1]} have the same mean after {runs}"
+    else:
+        words = f"{names[0]} is ahead of {names[1]} by {seen.lstrip('+')} after {runs}"
+    where = f" (the true difference lies between {interval.replace(' to ', ' and ')})" if " to " in interval else ""
+    return f"Nothing is certified yet: {words}{where}."
+
+
+def _needed(certificate: Certificate) -> str:
+    """How many more runs the comparison that may be decided first is likely to need."""
+    prospect = next((each for each in certificate.content.outlook or () if each.more_replicates), None)
+    if prospect is None:
+        return "More runs are needed; there is no trend yet that says how many."
+    return f"{_about(prospect)} more runs are likely needed{_of_which(certificate, prospect)}."
+
+
+def _about(prospect: Prospect) -> str:
+    low, high = prospect.more_replicates or (1, 1)
+    if low >= 1000:
+        return "Thousands of"
+    return f"About {low:,}" if low == high else f"About {low:,} to {high:,}"
+
+
+def _of_which(certificate: Certificate, prospect: Prospect) -> str:
+    if len(certificate.names) == 2:
+        return ""
+    label = dict(zip(certificate.names, certificate.labels, strict=True))
+    return f" for the first certificate, {label[prospect.ahead]} over {label[prospect.behind]}"
+
+
+def _candidate(certificate: Certificate) -> str:
+    """Of a set that a pilot chose."""
+    done, total = certificate.n_edges[certificate.shown == "standing"], certificate.content.design.directions
+    label = dict(zip(certificate.names, certificate.labels, strict=True))
+    inside = [label[name] for name in certificate.candidate]
+    if done == total:
+        return f"{', '.join(inside)}: certified as the Top-{len(inside)} set."
+    return (
+        f"{', '.join(inside)}: not certified as the Top-{len(inside)} set yet; {done:,} of {total:,} comparisons with "
+        "the other models are certified."
+    )

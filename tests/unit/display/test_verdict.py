@@ -1,0 +1,123 @@
+"""The first sentences of every display, and the rows below them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bbedge
+from bbedge.certificate.certificate import Certificate
+from bbedge.display.ranking import between, groups, rows
+from bbedge.display.verdict import verdict
+
+
+def drawn(means, *, items=200, replicates=3, seed=1, design=None, **options) -> Certificate:
+    rng = np.random.default_rng(seed)
+    names = tuple(f"m{i}" for i in range(len(means)))
+    panels = [(rng.random((len(means), items)) < np.array(means)[:, None]).astype(float) for _ in range(replicates)]
+    scores = bbedge.Scores.from_arrays(np.array(panels).transpose(1, 2, 0), models=names)
+    return Certificate.made(bbedge.certify(scores, **options))
+
+
+def test_the_best_model_is_named_and_called_best():
+    answer = verdict(drawn([0.9, 0.5, 0.2]))
+    assert answer.answer == "m0 is best: it beats both other models for certain."
+    assert answer.contenders == ""
+    assert answer.risk == "At most 5 % risk that anything here is wrong."
+
+
+def test_a_leader_and_everyone_who_could_be_best():
+    certificate = drawn([0.9, 0.88, 0.3, 0.28])
+    assert str(verdict(certificate)) == (
+        f"{certificate.labels[0]} leads: it beats 2 of 3 other models for certain. Two models could be best: "
+        f"{', '.join(certificate.labels[:2])}. At most 5 % risk that anything here is wrong."
+    )
+
+
+def test_a_long_list_of_contenders_is_cut():
+    answer = verdict(drawn([0.6] * 12 + [0.05]))
+    assert answer.contenders.startswith("Twelve models could be best: ")
+    assert answer.contenders.endswith(" and 4 more.")
+
+
+def test_two_models_with_the_difference_that_is_certain():
+    certificate = drawn([0.9, 0.3])
+    margin = float(certificate.margins[0, 1])
+    assert verdict(certificate).answer.startswith("m0 beats m1 by at least 0.")
+    said = float(verdict(certificate).answer.split("at least ")[1].split(" ")[0])
+    assert 0.0 <= margin - said < 1e-4
+    points = float(verdict(certificate).answer.split("(")[1].split(" ")[0])
+    assert 0.0 <= 100.0 * margin - points < 0.1
+
+
+def test_nothing_certified_says_what_was_seen_and_what_is_needed():
+    certificate = drawn([0.55, 0.5], items=60)
+    answer = verdict(certificate)
+    assert answer.answer.startswith(f"Nothing is certified yet: {certificate.labels[0]} is ahead of ")
+    assert "the true difference lies between -" in answer.answer
+    assert "more runs are" in answer.contenders.lower()
+
+
+def test_no_run_at_all():
+    scores = bbedge.Scores.from_arrays(np.zeros((2, 3, 1)), models=("a", "b"))
+    assert str(verdict(Certificate.made(bbedge.Certifier(scores.design()).leaderboard()))) == (
+        "Nothing is certified yet: there is no complete run."
+    )
+
+
+def test_the_published_method_makes_two_promises():
+    assert verdict(drawn([0.9, 0.2], method="bb-edge")).risk == (
+        "At most 5 % risk that any certified comparison is wrong, and 5 % that any margin is."
+    )
+
+
+def test_tau_is_part_of_the_answer():
+    assert "it beats both other models by more than 0.02 for certain" in str(verdict(drawn([0.9, 0.5, 0.1], tau=0.02)))
+
+
+def test_groups_are_contiguous_and_unordered_inside():
+    certificate = drawn([0.9, 0.85, 0.6, 0.58, 0.56, 0.2], seed=3)
+    above = certificate.graph.above
+    found = groups(certificate)
+    assert [row.index for group in found for row in group.rows] == list(range(6))
+    assert [group.best for group in found] == sorted({group.best for group in found})
+    for group in found:
+        members = [row.index for row in group.rows]
+        assert not above[np.ix_(members, members)].any()
+        assert all(int(certificate.ranks.n_better[i]) == group.best - 1 for i in members)
+
+
+def test_a_cut_is_a_line_that_separates_everything():
+    certificate = drawn([0.9, 0.88, 0.3, 0.28])
+    above = certificate.graph.above
+    for row in rows(certificate)[1:]:
+        assert row.cut_above == bool(above[: row.index, row.index :].all())
+
+
+def test_the_difference_to_the_leader_is_within_the_margins():
+    certificate = drawn([0.9, 0.8, 0.5, 0.2])
+    leader, *others = rows(certificate)
+    assert leader.behind == leader.behind_interval == ""
+    for row in others:
+        low, high = map(float, row.behind_interval.split(" to "))
+        assert low <= certificate.margins[row.index, 0] <= low + 1e-4
+        assert high - 1e-4 <= -certificate.margins[0, row.index] <= high or high == 0.0
+        assert low <= float(row.behind) <= high
+
+
+def test_a_certified_comparison_is_never_shown_with_the_other_sign():
+    certificate = drawn([0.62, 0.5, 0.4], items=120, replicates=4, seed=8)
+    above = certificate.graph.above
+    assert above.any()
+    for a, b in np.argwhere(above).tolist():
+        assert not between(certificate, a, b).startswith("-")
+
+
+def test_what_was_not_tested_is_not_given_bounds():
+    scores = bbedge.Scores.from_arrays(np.random.default_rng(0).random((4, 30, 4)), models=tuple("abcd"))
+    leaderboard = bbedge.certify(scores, top_k=2, pilot=1)
+    certificate = Certificate.made(leaderboard)
+    inside = [certificate.names.index(name) for name in certificate.candidate]
+    assert between(certificate, *inside) == "not tested"
+    with pytest.raises(ValueError):
+        float(between(certificate, *inside))
