@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import bbedge
 from bbedge.certificate.certificate import Certificate
+from bbedge.core.leaderboard import certify_design, pilot_design
 from bbedge.display.ranking import between, groups, rows
 from bbedge.display.verdict import verdict
 
 
-def drawn(means, *, items=200, replicates=3, seed=1, design=None, **options) -> Certificate:
+def drawn(means, *, items=200, replicates=3, seed=1, **options) -> Certificate:
     rng = np.random.default_rng(seed)
-    names = tuple(f"m{i}" for i in range(len(means)))
-    panels = [(rng.random((len(means), items)) < np.array(means)[:, None]).astype(float) for _ in range(replicates)]
-    scores = bbedge.Scores.from_arrays(np.array(panels).transpose(1, 2, 0), models=names)
-    return Certificate.made(bbedge.certify(scores, **options))
+    values = (rng.random((replicates, len(means), items)) < np.array(means)[None, :, None]).astype(float)
+    return Certificate.made(bbedge.certify(named(values), **options))
+
+
+def named(values) -> bbedge.Scores:
+    return bbedge.Scores.of(
+        values, models=[f"m{i}" for i in range(values.shape[1])], items=[f"q{i}" for i in range(values.shape[2])]
+    )
 
 
 def test_the_best_model_is_named_and_called_best():
@@ -59,8 +63,7 @@ def test_nothing_certified_says_what_was_seen_and_what_is_needed():
 
 
 def test_no_run_at_all():
-    scores = bbedge.Scores.from_arrays(np.zeros((2, 3, 1)), models=("a", "b"))
-    assert str(verdict(Certificate.made(bbedge.Certifier(scores.design()).leaderboard()))) == (
+    assert str(verdict(Certificate.made(bbedge.Certifier(named(np.zeros((1, 2, 3))).design()).leaderboard()))) == (
         "Nothing is certified yet: there is no complete run."
     )
 
@@ -114,10 +117,11 @@ def test_a_certified_comparison_is_never_shown_with_the_other_sign():
 
 
 def test_what_was_not_tested_is_not_given_bounds():
-    scores = bbedge.Scores.from_arrays(np.random.default_rng(0).random((4, 30, 4)), models=tuple("abcd"))
-    leaderboard = bbedge.certify(scores, top_k=2, pilot=1)
-    certificate = Certificate.made(leaderboard)
+    scores = named(np.random.default_rng(0).random((4, 4, 30)))
+    design = pilot_design(scores, k=2, pilot=1)
+    certificate = Certificate.made(certify_design(scores, design, pilot=1))
     inside = [certificate.names.index(name) for name in certificate.candidate]
+    outside = [i for i in range(4) if i not in inside]
     assert between(certificate, *inside) == "not tested"
-    with pytest.raises(ValueError):
-        float(between(certificate, *inside))
+    assert between(certificate, inside[0], outside[0]).startswith("at least ")
+    assert between(certificate, outside[0], inside[0]).startswith("at most ")
