@@ -55,7 +55,7 @@ def test_the_last_version_with_runs_is_shown(bbedge, grown, tmp_path):
     assert "Epoch 2 is open (38 items, 3 models)" in said
     assert "has no replicate yet" in said
     assert "nan" not in done.out
-    assert re.search(r"^ *1 .*\ba +0\.\d+", done.out, re.MULTILINE)
+    assert re.search(r"^1st +1 .*\ba +0\.\d+", done.out, re.MULTILINE)
     document = json.loads(out.read_text(encoding="ascii"))
     assert (document["board"]["epoch"], document["board"]["epochs"], document["replicates"]) == (1, 2, 3)
     assert any("Epoch 2 is open" in note for note in document["notes"])
@@ -83,7 +83,7 @@ def test_the_version_that_is_asked_for_is_shown(bbedge, grown, tmp_path):
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
     assert "epoch 2 · all looks" in said
-    assert "Nothing is certified yet: there is no complete replicate. Models: 'a', 'b', 'c'." in said
+    assert "Nothing is certified yet: there is no complete run. Models: 'a', 'b', 'c'." in said
     assert "nan" not in done.out
     assert not re.search(r"\b1-3\b", done.out)
     text = page.read_text(encoding="ascii")
@@ -104,5 +104,5 @@ def test_runs_on_the_new_version_are_shown_when_they_come(bbedge, grown, tmp_pat
 
 def test_a_notebook_before_the_first_replicate():
     text = Certifier(drawn([0.5, 0.6]).design()).leaderboard()._repr_html_()
-    assert "no complete replicate yet" in text
+    assert "there is no complete run" in text
     assert "<table" not in text

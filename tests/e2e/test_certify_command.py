@@ -229,7 +229,7 @@ def test_pilot_names_its_procedure_and_spends_its_replicates(bbedge, tmp_path):
     assert document["design"]["directions"] == 4
     assert document["top_k"]["2"] == ["a", "b"]
     assert sum(cell is not None for row in document["log_e"] for cell in row) == 4
-    assert "Certified as the Top-2 set" in outcome.out
+    assert "a, b: certified as the Top-2 set. A pilot of 2 runs, not part of the evidence, chose them." in outcome.out
 
 
 HOSTILE = [

@@ -253,11 +253,18 @@ def test_every_page_can_have_a_title(bbedge, tmp_path, certificate, board):
         assert "<title>&lt;b&gt;Ours&lt;/b&gt; &amp; yours \\u202e</title>" in text
 
 
-def test_a_title_needs_a_page(bbedge, board):
+def test_a_title_is_the_heading_of_a_terminal_and_of_markdown(bbedge, board):
     for command in (("certify", DEMO), ("board", "show", board)):
-        done = bbedge(*command, "--title", "Ours")
-        assert done.code == 2
-        assert "--html" in done.err
+        done = bbedge(*command, "--title", "Ours \x1b[31m", "--markdown", "-")
+        assert done.code == 0
+        assert done.out.startswith("## Ours \\\\x1b\\[31m\n")
+        assert "Ours \\x1b[31m · " in done.err
+
+
+def test_only_one_document_goes_to_standard_output(bbedge):
+    done = bbedge("certify", DEMO, "--json", "-", "--markdown", "-")
+    assert done.code == 2
+    assert "both write to standard output" in done.err
 
 
 def test_a_board_s_table_of_edges_runs_nothing_in_a_spreadsheet(bbedge, tmp_path, monkeypatch):

@@ -96,13 +96,20 @@ def test_the_two_graphs_differ_in_everything():
 
 def check_terminal(text: str, expected: Expected) -> None:
     ranking, rest = text.split(" pairs certified")[0], text
-    rows = re.findall(r"^ *(\d(?:-\d)?) +\S+ +([a-e]) +0\.\d+ +(.*?) +(\d) +(\d) +(\d) *$", ranking, re.MULTILINE)
-    assert {name: rank for rank, name, *_ in rows} == expected.ranks
-    assert {name: int(tier) for _, name, *_, tier in rows} == expected.tiers
-    places = [NAMES.index(name) for _, name, *_ in rows]
-    for (a, b), (_, _, lead, *_) in zip(pairwise(places), rows, strict=False):
-        assert (lead == "open") != bool(expected.graph.above[a, b])
-    above = {name: (int(over), int(under)) for _, name, _, over, under, _ in rows}
+    rows = re.findall(
+        r"^(?:(\d)\w\w)? +(\d(?:-\d)?) +\S+ +([a-e]) +0\.\d+ +(.*?) +(\d) +(\d) *$", ranking, re.MULTILINE
+    )
+    assert {name: rank for _, rank, name, *_ in rows} == expected.ranks
+    places = [NAMES.index(name) for _, _, name, *_ in rows]
+    group = 0
+    for place, (could_be, rank, _, interval, *_) in zip(places, rows, strict=True):
+        group = int(could_be or group)
+        assert rank.split("-")[0] == str(group)
+        if interval:  # of the difference to the leader: never above zero where the leader is certified better
+            assert float(interval.split(" to ")[1]) <= 0.0 or not expected.graph.above[places[0], place]
+    lines = [i for i, line in enumerate(ranking.splitlines()) if "╌" in line]
+    assert len(lines) == len(expected.sets)
+    above = {name: (int(over), int(under)) for _, _, name, _, over, under in rows}
     for i, name in enumerate(NAMES):
         assert above[name] == (expected.graph.above[i].sum(), expected.graph.above[:, i].sum())
     assert f"{expected.pairs} of 10 pairs certified" in text
@@ -220,10 +227,10 @@ def test_the_json_has_both(bbedge, table, tmp_path):
 def test_a_notebook_and_the_order_of_the_models():
     leaderboard = certify(parted(), method="bb-edge", tau=0.01)
     text = leaderboard._repr_html_()
-    rows = re.findall(r"<tr><td.*?<b>(.*?)</b>.*?<bdi>(.)</bdi>.*?</td></tr>", text)
+    rows = re.findall(r"<tr><td.*?<b>(.*?)</b>.*?<bdi>([a-e])</bdi>.*?</td></tr>", text)
     assert {name: rank for rank, name in rows} == STANDING.ranks
     assert f"{STANDING.pairs} of 10 pairs certified" in text
-    order = [NAMES[i] for i in leaderboard.order()]
+    order = sorted((NAMES[i] for i in leaderboard.order()), key=lambda name: int(STANDING.ranks[name][0]))
     assert [name for _, name in rows] == order
     assert [STANDING.tiers[name] for name in order] == sorted(STANDING.tiers.values())
 

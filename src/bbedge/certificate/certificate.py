@@ -233,6 +233,10 @@ class Certificate:
         render = import_module("bbedge.display.page").render_page
         return cast("str", render(self, title=title) if title else render(self))
 
+    def to_markdown(self, title: str | None = None) -> str:
+        """The answer and the table of models, for a pull request or a job summary."""
+        return cast("str", import_module("bbedge.display.markdown").to_markdown(self, title=title))
+
     def to_latex(self) -> str:
         """A table for a paper; it needs the LaTeX package booktabs."""
         return cast("str", import_module("bbedge.display.latex").to_latex(self))

@@ -256,20 +256,21 @@ def show(
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
-    page.check()
+    page.check(json_out)
     board = _open(place, design)
     number = shown_epoch(board, view.epoch)
     written = json_out is not None or page.html_out is not None
     certificate = view.chosen(board_certificate(board, number, graph=view.shown, history=written))
     console = write_certificate(certificate, json_out=json_out, page=page, title=board_title(place))
-    say_written(console, page=page.html_out)
+    say_written(console, page=page.html_out, Markdown=page.markdown_out)
+    looks = "last look" if view.current else "all looks"
     if board.state.in_pilot:
         say(*certificate.content.notes, console=console)
     else:
         show_leaderboard(
             console,
             certificate,
-            title=f"{board.name} · epoch {number} · " + ("last look" if view.current else "all looks"),
+            title=page.title or f"{board.name} · epoch {number} · {looks}",
             most_rows=None if all_rows else MOST_ROWS,
             verbose=verbose,
         )

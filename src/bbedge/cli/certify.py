@@ -97,6 +97,9 @@ def certify(
     [cyan]bbedge certify scores.csv --html page.html[/cyan]
     Write a web page: one file that needs no network.
 
+    [cyan]bbedge certify scores.csv --markdown summary.md[/cyan]
+    Write the answer and the table for a pull request.
+
     [cyan]bbedge certify scores.csv --expect "new > old"[/cyan]
     Exit with code 3 unless new is certified better than old, for CI.
 
@@ -112,7 +115,7 @@ def certify(
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
-    page.check()
+    page.check(json_out)
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
     table = about.table(reading, scores, suite.columns)
@@ -129,8 +132,15 @@ def certify(
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
     out = write_certificate(certificate, json_out=json_out, page=page)
-    show_leaderboard(out, certificate, top_k=top_k, most_rows=None if all_rows else MOST_ROWS, verbose=verbose)
-    say_written(out, certificate=json_out, page=page.html_out, arrays=arrays_out)
+    show_leaderboard(
+        out,
+        certificate,
+        title=page.title,
+        top_k=top_k,
+        most_rows=None if all_rows else MOST_ROWS,
+        verbose=verbose,
+    )
+    say_written(out, certificate=json_out, page=page.html_out, Markdown=page.markdown_out, arrays=arrays_out)
     if code := statements.check(out, leaderboard):
         raise typer.Exit(code)
 

@@ -37,7 +37,7 @@ Source = Annotated[
     ),
 ]
 Title = Annotated[
-    str | None, typer.Option("--title", metavar="TEXT", help="The heading of the page.", show_default=False)
+    str | None, typer.Option("--title", metavar="TEXT", help="The heading of what is shown.", show_default=False)
 ]
 Work = TypeVar("Work")
 
@@ -154,7 +154,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """The page of a certificate."""
+    """What a certificate is written as for readers: a page, Markdown."""
 
     html_out: Annotated[
         Path | None,
@@ -162,12 +162,22 @@ class Page:
             "--html", metavar="OUT", help="Write a web page: one file that needs no network.", show_default=False
         ),
     ] = None
+    markdown_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--markdown",
+            metavar="OUT",
+            help="Write the answer and the table as Markdown, for a pull request or a job summary; - for standard "
+            "output.",
+            show_default=False,
+        ),
+    ] = None
     title: Title = None
 
-    def check(self) -> None:
-        """Raise if there is a heading but no page."""
-        if self.title is not None and self.html_out is None:
-            raise DomainError("--title sets the heading of a page; add --html OUT to write the page")
+    def check(self, json_out: Path | None) -> None:
+        """Raise if two documents are to go to standard output."""
+        if json_out == self.markdown_out == _STANDARD_OUTPUT:
+            raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
 
 
 def write_certificate(
@@ -176,10 +186,15 @@ def write_certificate(
     """Write the document and the page that the options ask for; the console is for everything else."""
     if page.html_out is not None:
         write_page(page.html_out, certificate, title=page.title or title)
-    # Last, because the reader of standard output may close it early, and the page must still be written.
-    if json_out is not None:
-        _write(json_out, certificate.to_json())
-    return output(json_out=json_out)
+    # Standard output comes last: its reader may close it early, and the files must still be written.
+    documents = [
+        (json_out, certificate.to_json),
+        (page.markdown_out, lambda: certificate.to_markdown(page.title or title)),
+    ]
+    for out, text in sorted(documents, key=lambda document: document[0] == _STANDARD_OUTPUT):
+        if out is not None:
+            _write(out, text())
+    return output(json_out=_STANDARD_OUTPUT if _STANDARD_OUTPUT in (json_out, page.markdown_out) else None)
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:

@@ -188,6 +188,10 @@ class Leaderboard:
         """The whole page as ``bbedge certify --html`` writes it: one text that needs no network."""
         return cast("str", self.certificate().to_html(title))
 
+    def to_markdown(self, title: str | None = None) -> str:
+        """The answer and the table of models, for a pull request or a job summary."""
+        return cast("str", self.certificate().to_markdown(title))
+
     def to_latex(self) -> str:
         """A table for a paper; it needs the LaTeX package booktabs."""
         return cast("str", self.certificate().to_latex())

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bbedge.core.views import HEADLINE
+from bbedge.display.markdown import escaped
 from bbedge.gate.report import ClaimResult, GateReport, Release
 from bbedge.text import counted, harmless, shown
 
@@ -148,21 +149,21 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     """A summary for a pull request or a step of a pipeline."""
     mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN"}
     rows = [
-        f"| {mark[each.verdict]} | {each.claim.tier} | {_cell(shown(each.candidate))} | {_cell(str(each.claim))} | "
+        f"| {mark[each.verdict]} | {each.claim.tier} | {escaped(shown(each.candidate))} | {escaped(str(each.claim))} | "
         f"{_difference(each)} | {interval(each)} | {each.since or ''} |"
         for each in report.results
     ]
-    notes = [f"- {_cell(str(each.claim))}: {words}" for each in report.results if (words := advice(each))]
+    notes = [f"- {escaped(str(each.claim))}: {words}" for each in report.results if (words := advice(each))]
     notes += [
-        f"- {_cell(str(each.claim))}: later runs certify the opposite"
+        f"- {escaped(str(each.claim))}: later runs certify the opposite"
         for each in report.results
         if each.is_contradicted
     ]
-    notes += [f"- {_cell(note)}" for note in report.notes]
+    notes += [f"- {escaped(note)}" for note in report.notes]
     lines = [
-        f"## {_cell(title)}",
+        f"## {escaped(title)}",
         "",
-        f"**{_cell(sentence(report))}**",
+        f"**{escaped(sentence(report))}**",
         "",
         "| verdict | tier | candidate | claim | difference | interval | since run |",
         "|---|---|---|---|---:|---|---:|",
@@ -172,14 +173,6 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
         "PASS and FAIL are certified: all intervals hold together, however often you look. OPEN is neither.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    safe = shown(text, None).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    escaped = "".join(f"\\{c}" if c in "\\`*_[]|#!~$" else c for c in safe)
-    # A backslash does not keep GitHub from reading a mention or the number of an issue; an empty comment does.
-    return escaped.replace("@", "@<!-- -->").replace("\\#", "\\#<!-- -->")
 
 
 def junit(report: GateReport, name: str = "bbedge gate") -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.units import rank
+from bbedge.display.ranking import Column, Row, columns, rows
 from bbedge.display.scope import missing, titled, view_lines
+from bbedge.display.verdict import verdict
+from bbedge.text import counted
 
 MOST_ROWS = 50
 """The number of models that are shown."""
@@ -21,30 +24,38 @@ def leaderboard_html(certificate: Certificate) -> str:
     """The certificate as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
     design, ranks, size = certificate.content.design, certificate.ranks, len(certificate.names)
     if not certificate.replicates:
-        return f"<div><p><b>{escape(design.method)}</b>: {size:,} models, no complete replicate yet</p></div>"
-    tiers = {model: t for t, members in enumerate(ranks.tiers, start=1) for model in members}
-    rows = []
-    for i, (best, worst) in enumerate(ranks.rank_intervals[:MOST_ROWS]):
-        span = _SPAN.format(100 * (best - 1) / size, 100 * (worst - best + 1) / size)
-        rows.append(
-            f'<tr><td style="{_RIGHT}"><b>{rank((best, worst))}</b></td>'
-            f'<td style="{_LEFT}"><div style="{_BAR}"><div style="{span}"></div></div></td>'
-            f'<td style="{_LEFT}"><bdi>{escape(certificate.labels[i])}</bdi></td>'
-            f'<td style="{_RIGHT}">{certificate.units.score(certificate.means[i])}</td>'
-            f'<td style="{_RIGHT}">{size - worst}</td>'
-            f'<td style="{_RIGHT}">{best - 1}</td>'
-            f'<td style="{_RIGHT}">{tiers[i]}</td></tr>'
-        )
-    heads = {"rank": _RIGHT, f"1 to {size}": _LEFT, "model": _LEFT}
-    heads |= dict.fromkeys(("mean", "beats", "loses to", "tier"), _RIGHT)
-    head = "".join(f'<th style="{style}">{text}</th>' for text, style in heads.items())
+        about = f"{counted(size, 'model')}, {design.method}"
+        return f"<div><p><b>{escape(str(verdict(certificate)))}</b> {escape(about)}</p></div>"
+    made = rows(certificate, MOST_ROWS)
+    shown_columns = columns(made)
+    head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in shown_columns)
+    cells = zip(*(column.cells for column in shown_columns), strict=True)
+    body = "".join(_row(row, shown_columns, texts, size) for row, texts in zip(made, cells, strict=True))
+    answer = verdict(certificate)
     return (
-        f"<div><p><b>{escape(titled(certificate, design.method))}</b>: {ranks.n_resolved:,} of {ranks.n_pairs:,} pairs "
-        f"certified after {certificate.replicates:,} replicates, alpha {design.alpha:g}{_warning(certificate)}</p>"
-        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f"<div><p><b>{escape(titled(certificate, answer.answer))}</b> {escape(answer.rest)}{_warning(certificate)}</p>"
+        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         f"{f'<p>{size - MOST_ROWS:,} more models</p>' if size > MOST_ROWS else ''}"
+        f"<p>{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified after {certificate.replicates:,} replicates, "
+        f"{escape(design.method)}, alpha {design.alpha:g}</p>"
         f"{_views(certificate)}{_missing(certificate)}</div>"
     )
+
+
+def _row(row: Row, shown_columns: Sequence[Column], texts: Sequence[str], size: int) -> str:
+    line = ";border-top:2px solid #888" if row.cut_above else ""
+    span = _SPAN.format(100 * (row.best - 1) / size, 100 * (row.worst - row.best + 1) / size)
+    cells = []
+    for column, text in zip(shown_columns, texts, strict=True):
+        content = f"<bdi>{escape(text)}</bdi>"
+        if column.head == "rank":
+            content = f'<b>{text}</b><div style="{_BAR}"><div style="{span}"></div></div>'
+        cells.append(f'<td style="{_style(column)}{line}">{content}</td>')
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _style(column: Column) -> str:
+    return _LEFT if column.is_text else _RIGHT
 
 
 def _views(certificate: Certificate) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -54,6 +55,20 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of the table of models."""
+
+    head: str
+    """What it is called."""
+    cells: tuple[str, ...]
+    """Its text in every row."""
+    is_text: bool = False
+    """Whether it holds words, which are aligned to the left."""
+    spare: int = 0
+    """The column with the largest number is left out first where there is no room; 0 is always shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The models that share a best possible rank."""
 
@@ -93,6 +108,28 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
             )
         )
     return tuple(made)
+
+
+def columns(made: Sequence[Row]) -> tuple[Column, ...]:
+    """The table of these rows, column by column, without those that have nothing to say."""
+    every = (
+        Column(head="could be", cells=tuple(_once(made)), is_text=True, spare=2),
+        Column(head="rank", cells=tuple(row.rank for row in made)),
+        Column(head="model", cells=tuple(row.label for row in made), is_text=True),
+        Column(head="mean", cells=tuple(row.mean for row in made)),
+        Column(head="mean interval", cells=tuple(row.mean_interval for row in made), spare=3),
+        Column(head="to leader", cells=tuple(row.behind for row in made), spare=4),
+        Column(head="to leader, interval", cells=tuple(row.behind_interval for row in made), spare=1),
+        Column(head="beats", cells=tuple(f"{row.beats:,}" for row in made)),
+        Column(head="loses to", cells=tuple(f"{row.loses_to:,}" for row in made)),
+    )
+    return tuple(column for column in every if any(column.cells))
+
+
+def _once(made: Sequence[Row]) -> Iterator[str]:
+    """The best possible rank of each group, in its first row."""
+    for row in made:
+        yield row.could_be if row.opens_group else ""
 
 
 def groups(certificate: Certificate, most: int | None = None) -> tuple[Group, ...]:

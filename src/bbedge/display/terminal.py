@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
+from rich.box import SIMPLE_HEAD, Box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.units import rank
 from bbedge.display.promise import promise, shares
+from bbedge.display.ranking import Column, Row, rows
+from bbedge.display.ranking import columns as made_columns
 from bbedge.display.scope import items, missing, view_lines
+from bbedge.display.verdict import verdict
 from bbedge.text import counted, display_names, listed, shown
 
 MOST_ROWS = 60
 """The number of models that are printed by default."""
 
+_WITH_CUTS = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")  # as SIMPLE_HEAD, and a line between sections
+_STYLES = {"could be": "bold", "rank": "bold"}
 _MOST_OPEN = 10
 _WIDEST_BAR = 40
 
@@ -74,16 +78,14 @@ def show_leaderboard(
     """
     _print(console, Text.assemble(("\n" + _heading(certificate, title), "bold")))
     _show_contradictions(console, certificate)
+    _print(console, _answer(certificate))
     if not certificate.replicates:
-        models = listed(certificate.names, limit=20)
-        _print(console, Text(f"Nothing is certified yet: there is no complete replicate. Models: {models}."))
+        _print(console, Text(f"Models: {listed(certificate.names, limit=20)}."))
     elif certificate.pilot_replicates is None:
-        console.print(Padding(_ranking(certificate, most_rows), (0, 0, 1, 0), expand=False))
+        console.print(Padding(_ranking(certificate, most_rows, console.width), (0, 0, 1, 0), expand=False))
         _print(console, Text(_certified_line(certificate, looks_apart)))
         _show_open(console, certificate, top_k)
         _print(console, _top_k_line(certificate, top_k))
-    else:
-        _print(console, _pilot_lines(certificate, certificate.pilot_replicates))
     _show_views(console, certificate, most_rows)
     _print(console, Text(missing(certificate) or ""))
     for note in certificate.content.notes if notes is None else notes:
@@ -117,7 +119,13 @@ def _print(console: Console, text: Text) -> None:
 def _heading(certificate: Certificate, title: str | None) -> str:
     about = [f"view {shown(certificate.name)}"] if certificate.name else []
     parts = [counted(len(certificate.names), "model"), items(certificate), counted(certificate.replicates, "replicate")]
-    return " · ".join([title or certificate.content.design.method, *about, *parts])
+    return " · ".join([shown(title, 120) if title else certificate.content.design.method, *about, *parts])
+
+
+def _answer(certificate: Certificate) -> Text:
+    """The first sentences, the answer itself in bold."""
+    answer = verdict(certificate)
+    return Text.assemble((answer.answer, "bold"), f" {answer.rest}" if answer.rest else "")
 
 
 def _show_views(console: Console, certificate: Certificate, most_rows: int | None) -> None:
@@ -144,44 +152,55 @@ def _show_views(console: Console, certificate: Certificate, most_rows: int | Non
     console.print(Padding(table, (0, 0, 1, 0), expand=False))
 
 
-def _ranking(certificate: Certificate, most_rows: int | None) -> Table:
-    ranks, n_models = certificate.ranks, len(certificate.names)
-    rows = n_models if most_rows is None else most_rows
-    tiers = {model: t for t, members in enumerate(ranks.tiers, start=1) for model in members}
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("rank", justify="right")
-    with_bar = n_models <= _WIDEST_BAR
-    if with_bar:
-        table.add_column(Text("1" + str(n_models).rjust(n_models - 1), style="dim"), no_wrap=True)
-    table.add_column("model", overflow="fold")
-    for column in ("mean", "lead over next", "beats", "loses to", "tier"):
-        table.add_column(column, justify="right")
-    for i, (best, worst) in enumerate(ranks.rank_intervals[:rows]):
-        cells = [Text(rank((best, worst)), style="bold")]
-        if with_bar:
-            bar = "·" * (best - 1) + "█" * (worst - best + 1) + "·" * (n_models - worst)
-            cells.append(Text(bar, style="cyan"))
-        cells += [
-            Text(certificate.labels[i]),
-            Text(certificate.units.score(certificate.means[i])),
-            _lead(certificate, i),
-            Text(str(int(ranks.n_worse[i]))),
-            Text(str(int(ranks.n_better[i]))),
-            Text(str(tiers[i])),
-        ]
-        table.add_row(*cells)
-    if n_models > rows:
-        table.caption = f"{counted(n_models - rows, 'more model')}; add --all to certify or board show to print all"
+def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Table:
+    """The rows, grouped by best possible rank; a line is a certified cut."""
+    n_models, made = len(certificate.names), rows(certificate, most_rows)
+    table = Table(box=_WITH_CUTS, pad_edge=False, show_edge=False)
+    columns = _fitting(_with_bars(list(made_columns(made)), made, n_models), width)
+    for column in columns:
+        wraps = column.head == "model"
+        table.add_column(
+            column.head,
+            justify="left" if column.is_text else "right",
+            no_wrap=not wraps,
+            overflow="fold" if wraps else "ellipsis",
+            style=_STYLES.get(column.head, "cyan" if column.head.startswith("1") else ""),
+        )
+    for row, cells in zip(made, zip(*(column.cells for column in columns), strict=True), strict=True):
+        if row.cut_above:
+            table.add_section()
+        table.add_row(*map(Text, cells))
+    if n_models > len(made):
+        table.caption = (
+            f"{counted(n_models - len(made), 'more model')}; add --all to certify or board show to print all"
+        )
     return table
 
 
-def _lead(certificate: Certificate, model: int) -> Text:
-    """The certified lead of a model over the next one in the table."""
-    if certificate.known is None or model + 1 == len(certificate.names):
-        return Text("")
-    if not certificate.known.graph.above[model, model + 1]:
-        return Text("open", style="yellow")
-    return Text(certificate.lead(model, model + 1), style="green")
+def _with_bars(columns: list[Column], made: Sequence[Row], size: int) -> list[Column]:
+    """The columns, and one that draws the rank intervals; it would be too wide for very many models."""
+    if size > _WIDEST_BAR:
+        return columns
+    bars = ["·" * (row.best - 1) + "█" * (row.worst - row.best + 1) + "·" * (size - row.worst) for row in made]
+    drawn = Column(head="1" + str(size).rjust(size - 1), cells=tuple(bars), is_text=True, spare=5)
+    return [*columns[:2], drawn, *columns[2:]]
+
+
+def _fitting(columns: list[Column], width: int) -> list[Column]:
+    """The columns without those that a narrow terminal has no room for."""
+    while True:
+        # A model's name may be folded, but not below a third of the screen.
+        needed = sum(
+            min(_width(column), width // 3) if column.head == "model" else _width(column) for column in columns
+        ) + 3 * (len(columns) - 1)
+        spare = max(columns, key=lambda column: column.spare)
+        if needed <= width or not spare.spare:
+            return columns
+        columns = [column for column in columns if column is not spare]
+
+
+def _width(column: Column) -> int:
+    return max(map(len, (column.head, *column.cells)))
 
 
 def _certified_line(certificate: Certificate, looks_apart: bool) -> str:
@@ -258,20 +277,6 @@ def _top_k_line(certificate: Certificate, top_k: int | None) -> Text:
             line.append("\n… the JSON lists larger certified sets", style="dim")
             break
     return line
-
-
-def _pilot_lines(certificate: Certificate, pilot_replicates: int) -> Text:
-    label = dict(zip(certificate.names, certificate.labels, strict=True))
-    inside = [label[name] for name in certificate.candidate]
-    done = certificate.n_edges[certificate.shown == "standing"]
-    total = certificate.content.design.directions
-    line = Text(
-        f"The pilot ({counted(pilot_replicates, 'replicate')}, not part of the evidence) chose: {', '.join(inside)}\n"
-    )
-    if done == total:
-        return line.append(f"Certified as the Top-{len(inside)} set.", style="bold green")
-    line.append(f"Not certified as the Top-{len(inside)} set yet: ", style="bold")
-    return line.append(f"{done} of {total} comparisons with the other models are certified.")
 
 
 def _show_contradictions(console: Console, certificate: Certificate) -> None:

@@ -30,8 +30,13 @@ class Verdict:
     risk: str
     """The risk that anything shown is wrong; empty as long as nothing was measured."""
 
+    @property
+    def rest(self) -> str:
+        """What follows the answer; may be empty."""
+        return " ".join(part for part in (self.contenders, self.risk) if part)
+
     def __str__(self) -> str:
-        return " ".join(part for part in (self.answer, self.contenders, self.risk) if part)
+        return f"{self.answer} {self.rest}".rstrip()
 
 
 def verdict(certificate: Certificate) -> Verdict:
@@ -45,7 +50,8 @@ def verdict(certificate: Certificate) -> Verdict:
         answer = "The certified comparisons contradict each other: do not rely on any of them until you know why."
         return Verdict(answer=answer, contenders="", risk="")
     if certificate.pilot_replicates is not None:
-        return Verdict(answer=_candidate(certificate), contenders="", risk=risk(certificate))
+        pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
+        return Verdict(answer=_candidate(certificate), contenders=pilot, risk=risk(certificate))
     if not certificate.ranks.n_resolved:
         return Verdict(answer=_seen(certificate), contenders=_needed(certificate), risk=risk(certificate))
     if len(certificate.names) == 2:

@@ -18,6 +18,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.schema import schema, schema_text
 from bbedge.core.leaderboard import certify_pilot_top_k
 from bbedge.display.ledger import show_looks
+from bbedge.display.ranking import between
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, circular, document, drawn, many, parted
@@ -131,12 +132,12 @@ def test_a_terminal_shows_of_the_file_what_it_shows_of_the_board(tmp_path, seed)
     board.close()
 
 
-def test_a_terminal_prints_the_leads_of_the_certificate():
+def test_a_terminal_prints_the_bounds_of_the_certificate():
     shown = Certificate.made(LEADERBOARDS["parted"])
     table = printed(shown).split("pairs certified")[0]
-    leads = [shown.lead(i, i + 1) for i in range(4) if shown.graph.above[i, i + 1]]
-    assert leads
-    assert re.findall("[≥>] [0-9.]+", table) == leads
+    intervals = [between(shown, i, 0) for i in range(1, 5)]
+    assert len(set(intervals)) > 1
+    assert re.findall(r"\S+ to \S+(?= +\d+ +\d+ *$)", table, re.MULTILINE) == intervals
 
 
 def test_counts_alone_can_be_printed():
