@@ -22,7 +22,7 @@ PICTURE = HERE.parent / "docs" / "demo.svg"
 def main() -> None:
     """Certify the demo data and save the terminal's picture."""
     leaderboard = bbedge.certify(bbedge.read_scores(HERE / "scores.csv"))
-    console = Console(record=True, width=98, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console = Console(record=True, width=108, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     show_leaderboard(console, leaderboard.certificate())
     svg = console.export_svg(title="bbedge certify demo/scores.csv", theme=MONOKAI, unique_id="demo")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # no fetch when the picture is shown
