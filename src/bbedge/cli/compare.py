@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.claim import Claim
-from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import JsonOut, tracked, write_json
-from bbedge.errors import BbedgeError
 from bbedge.text import counted
 
 if TYPE_CHECKING:
@@ -34,6 +33,9 @@ def compare(
     reading: Reading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print the references of the methods in full.")
+    ] = False,
 ) -> None:
     """Show what BB-EDGE and other methods would claim on the same scores.
 
@@ -76,6 +78,7 @@ def compare(
         title=f"{n_models} models · {len(table.items):,} items · {counted(replicates, 'replicate')} · "
         f"alpha {claim.alpha:g} · tau {claim.tau:g}",
         n_pairs=n_models * (n_models - 1) // 2,
+        verbose=verbose,
     )
 
 
@@ -84,6 +87,7 @@ def _claims(
 ) -> Claims:
     import numpy as np
 
+    from bbedge.baselines import NotApplicable
     from bbedge.core.graph import Graph
     from bbedge.display.comparison import Claims
 
@@ -92,16 +96,17 @@ def _claims(
         edition=method.edition,
         control=method.validity,
         assumes=method.assumes,
+        target=method.target,
+        references=method.references,
         edges=None,
         pairs=None,
         withdrawn=None,
         alone=None,
         width=None,
     )
-    try:
-        result = method.run(design, panels, np.random.default_rng(seed))
-    except BbedgeError as error:
-        return replace(nothing, refused=error.render(as_option))
+    result = method.apply(design, panels, np.random.default_rng(seed))
+    if isinstance(result, NotApplicable):
+        return replace(nothing, not_applicable=result.reason)
     if method.claims == "ranks":
         return replace(nothing, width=_width(result[-1]))
     edges, certified = result.astype(bool), reference.astype(bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -12,13 +12,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bbedge.citation import Reference
+
 Control = Literal["all looks", "one look", "none"]
 
 _WARNINGS: dict[Control, tuple[str, str]] = {
     "all looks": ("yes, for all looks", "green"),
-    "one look": ("for a single look only", "yellow"),
+    "one look": ("for one look only", "yellow"),
     "none": ("NOT CONTROLLED", "bold red"),
 }
+_NOT_APPLICABLE = "not applicable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,10 @@ class Claims:
     """Where its error is controlled."""
     assumes: str
     """What it assumes."""
+    target: Literal["these items", "items like these"]
+    """What its claims are about: further runs of these items, or other items like them."""
+    references: tuple[Reference, ...]
+    """Where it is described."""
     edges: int | None
     """Directions claimed at the last look; ``None`` for methods of rank intervals."""
     pairs: int | None
@@ -51,46 +58,98 @@ class Claims:
     """Mean width of the rank intervals that follow from what stands."""
     edition: int | None = None
     """The edition, of the methods that ``bbedge certify`` offers."""
-    refused: str | None = None
-    """Why the method cannot be used here, if it cannot."""
+    not_applicable: str | None = None
+    """Why the method cannot be used on these scores, if it cannot; its numbers are then ``None``."""
 
 
-def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pairs: int) -> None:
-    """Print the table, with a warning next to every method whose error is not controlled."""
+def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pairs: int, verbose: bool = False) -> None:
+    """Print the table, with a warning next to every method whose error is not controlled; ``verbose``: in full."""
     console.print()
     console.print(Text(title, style="bold"))
     console.print()
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in ("method", "edges", f"pairs of {n_pairs:,}", "withdrawn", "beyond bb-edge-x", "rank width"):
-        table.add_column(column, justify="left" if column == "method" else "right")
+    # Narrow enough for a terminal of 80 columns: names that are cut off look alike.
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+    table.add_column("method", no_wrap=True)
+    for column in ("edges", f"pairs\nof {n_pairs:,}", "withdrawn", "beyond\nbb-edge-x", "rank\nwidth"):
+        table.add_column(column, justify="right", no_wrap=True)
     table.add_column("error controlled?", no_wrap=True)
     for each in claims:
-        words, style = _WARNINGS[each.control]
+        table.add_row(Text(each.method), *_cells(each), _verdict(each))
+    console.print(Padding(table, (0, 0, 1, 0), expand=False))
+    for words, style in (*_remarks(claims), (_ADVICE, "dim")):
+        console.print(Text(words, style=style), highlight=False)
+    console.print()
+    for words in _sources(claims, verbose=verbose):
+        console.print(Text(words, style="dim"), highlight=False)
+
+
+_ADVICE = (
+    "A method without error control may claim more because it is wrong more often. Choose the method before you see "
+    "the scores: if you choose the one that claims most, no method controls the error."
+)
+
+
+def _numbered(claims: Sequence[Claims]) -> dict[Reference, int]:
+    """The references in the order in which they are first needed, from 1 on."""
+    numbers: dict[Reference, int] = {}
+    for each in claims:
+        for reference in each.references:
+            numbers.setdefault(reference, len(numbers) + 1)
+    return numbers
+
+
+def _cells(each: Claims) -> tuple[Text, ...]:
+    """What a method claims: what stands, where its claims stand."""
+    if each.standing_edges is None:
         counts: tuple[int | None, ...] = (each.edges, each.pairs, each.withdrawn, each.standing_alone)
         width = each.width
-        if each.standing_edges is not None:
-            counts = (each.standing_edges, each.standing_pairs, 0, each.standing_alone)
-            width = each.standing_width
-        table.add_row(
-            Text(each.method),
-            *(Text("-" if count is None else f"{count:,}") for count in counts),
-            Text("-" if width is None else f"{width:.2f}"),
-            Text("not usable here", style="dim") if each.refused else Text(words, style=style),
-        )
-    console.print(Padding(table, (0, 0, 1, 0), expand=False))
-    for each in claims:
-        if each.refused:
-            console.print(Text(f"{each.method}: {each.refused}."), highlight=False)
-        elif each.edition is not None and each.edition > 1:
-            words = f"{each.method}: edition {each.edition} of the method, as bbedge certify uses it."
-            console.print(Text(words, style="dim"), highlight=False)
-    console.print(
-        Text(
-            "A method without error control may claim more because it is wrong more often. Choose the method before "
-            "you see the scores: if you choose the one that claims most, no method controls the error.",
-            style="dim",
-        )
+    else:
+        counts = (each.standing_edges, each.standing_pairs, 0, each.standing_alone)
+        width = each.standing_width
+    return (
+        *(Text("-" if count is None else f"{count:,}") for count in counts),
+        Text("-" if width is None else f"{width:.2f}"),
     )
+
+
+def _verdict(each: Claims) -> Text:
+    if each.not_applicable:
+        return Text(_NOT_APPLICABLE, style="dim")
+    words, style = _WARNINGS[each.control]
+    return Text(words, style=style)
+
+
+def _remarks(claims: Sequence[Claims]) -> Iterator[tuple[str, str]]:
+    """What the table cannot say of a method, and the style to say it in."""
+    for reason in dict.fromkeys(each.not_applicable for each in claims if each.not_applicable):
+        names = ", ".join(each.method for each in claims if each.not_applicable == reason)
+        yield f"{names}: {_NOT_APPLICABLE}: {reason}.", ""
+    for each in claims:
+        if each.not_applicable:
+            continue
+        if each.target == "items like these":
+            yield (
+                f"{each.method} answers another question: would the order hold on other questions like these? It does "
+                "not cover repeated looks, and does not test whether more runs of these questions keep the order.",
+                "",
+            )
+        if each.edition is not None and each.edition > 1:
+            yield f"{each.method}: edition {each.edition} of the method, as bbedge certify uses it.", "dim"
+
+
+def _sources(claims: Sequence[Claims], *, verbose: bool) -> Iterator[str]:
+    """Which references belong to which method, and the numbered list: by author and year, or in full."""
+    numbers = _numbered(claims)
+    of_methods = (
+        f"{each.method} [{', '.join(str(number) for number in sorted(numbers[one] for one in each.references))}]"
+        for each in claims
+    )
+    yield f"Sources: {', '.join(of_methods)}."
+    if verbose:
+        yield from (f"[{number}] {reference.text}" for reference, number in numbers.items())
+    else:
+        listed = ", ".join(f"[{number}] {reference.short}" for reference, number in numbers.items())
+        yield f"{listed}. In full: -v, or --json."
 
 
 def claims_document(claims: Sequence[Claims]) -> list[dict[str, object]]:

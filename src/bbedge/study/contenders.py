@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from bbedge.baselines import METHODS
+from bbedge.baselines import METHODS, NotApplicable
 from bbedge.baselines.bb_edge import VARIANTS, edges_at_looks
 from bbedge.baselines.means import holm, running
 from bbedge.core.design import Design
@@ -58,12 +58,12 @@ _OF_X: dict[str, dict[str, str | int | float]] = {
 
 def claims(
     name: str, benchmark: SyntheticBenchmark, design: Design, panels: Array, rng: np.random.Generator
-) -> NDArray[np.generic]:
+) -> NDArray[np.generic] | NotApplicable:
     """What a contender claims at every look: edges, or rank intervals for the methods that give only those."""
     if name == LIMIT:
         return z_test_edges(benchmark, design, panels)
     own = variant_design(name, benchmark, design)
-    return METHODS[name].run(design, panels, rng) if own is None else edges_at_looks(own, panels)
+    return METHODS[name].apply(design, panels, rng) if own is None else edges_at_looks(own, panels)
 
 
 def gives_ranks(name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.baselines import NotApplicable
 from bbedge.baselines.bb_edge import edges_at_looks
 from bbedge.core.arrays import space_on
 from bbedge.core.design import Design
@@ -154,17 +155,22 @@ class Contest:
         known: Mapping[str, NDArray[np.bool_]],
         measured: Mapping[str, Mapping[str, Array]],
     ) -> Record:
-        """What every contender claims on these panels, measured; edges or measures may be known already."""
+        """What every contender claims on these panels, measured; edges or measures may be known already.
+
+        A contender that is not applicable has no measures: a power of 0 would be a finding.
+        """
         record: dict[tuple[str, str], Array] = {}
         for name in self.contenders:
             measures = measured.get(name)
             if measures is None:
                 if name in known:
-                    found: NDArray[np.generic] = known[name]
+                    found: NDArray[np.generic] | NotApplicable = known[name]
                 elif name == PILOT:
                     found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
                 else:
                     found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
+                if isinstance(found, NotApplicable):
+                    continue
                 measures = self._measures(name, found)
             record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
         return record

@@ -4,6 +4,7 @@ from scipy import stats
 
 from bbedge.errors import DomainError
 from bbedge.study.contenders import covariance, difference_variances, z_test_edges
+from bbedge.study.study import Contest, Seeds
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 
 
@@ -49,3 +50,14 @@ def test_a_single_look_of_the_z_test_keeps_its_level():
     )
     # Exact for three equal models is a little below 5 %; the bounds are those of a binomial at 1e-6.
     assert 5 <= false <= stats.binom.isf(1e-6, 600, 0.05)
+
+
+def test_a_contender_that_is_not_applicable_has_no_numbers():
+    benchmark = SyntheticBenchmark(means=(0.2, 0.9), n_items=20)
+
+    def measured(looks: int) -> set[str]:
+        contest = Contest(name="few", benchmark=benchmark, contenders=("EMR", "t-Holm", "BB-EDGE"), looks=looks)
+        return {name for name, _ in contest.repeat(Seeds(seed=1, place="few", repetition=0))}
+
+    assert measured(1) == {"EMR", "BB-EDGE"}
+    assert measured(2) == {"EMR", "t-Holm", "BB-EDGE"}

@@ -1,0 +1,90 @@
+"""How to cite the paper of the method, and this program: the one place that says so.
+
+``bbedge cite`` prints it, ``bbedge compare`` refers to it, and a test compares ``CITATION.cff`` with it. Only what is
+known is stated: a year or a venue that is not known is left out, in every form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bbedge._version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A work to cite."""
+
+    key: str
+    """Its name in BibTeX."""
+    authors: tuple[str, ...]
+    """``Family, Given`` each; a name without a comma, such as that of a group, is used as it is."""
+    title: str
+    """Its title."""
+    year: int | None = None
+    """When it appeared, if known."""
+    venue: str | None = None
+    """Where it appeared, with volume and pages, if known."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The authors as they are spoken: given name first."""
+        return tuple(" ".join(reversed(name.split(", "))) for name in self.authors)
+
+    @property
+    def short(self) -> str:
+        """Family names and the year: ``Hartog and Lei (2025)``."""
+        families = [name.split(", ")[0] for name in self.authors]
+        who = f"{families[0]} et al." if len(families) > 2 else " and ".join(families)
+        return who if self.year is None else f"{who} ({self.year})"
+
+    @property
+    def text(self) -> str:
+        """The whole reference in one line."""
+        who = ", ".join(self.names) + ("" if self.year is None else f" ({self.year})")
+        return f"{who}. {self.title}." + ("" if self.venue is None else f" {self.venue}.")
+
+
+PAPER = Reference(
+    key="bb-edge",
+    authors=("Gao, Hongfu", "Zhang, Songxin", "Xie, Zejian", "Jing, Bingyi", "Zhou, Wang", "Liu, Yiming"),
+    title="Anytime-Valid LLM Leaderboards via Benchmark-weighted and Block-Factorized e-Processes",
+)
+"""The paper of the method. Where and when it appears is not known to us."""
+
+SOFTWARE = Reference(
+    key="bbedge",
+    authors=("The bbedge authors",),
+    title="bbedge: anytime-valid LLM leaderboards",
+    venue=f"Software, version {__version__}",
+)
+"""This program."""
+
+
+def as_text() -> str:
+    """How to cite both, to read."""
+    return (
+        f"The method:\n  {PAPER.text}\n\nThis program:\n  {SOFTWARE.text}\n\n"
+        "Please cite both, and state the version: results may differ between editions of a method.\n"
+    )
+
+
+def as_bibtex() -> str:
+    """How to cite both, as entries for BibTeX and BibLaTeX."""
+    paper = {
+        "author": " and ".join(PAPER.authors),
+        # Braces keep capitals, and the mathematical e is in italics.
+        "title": PAPER.title.replace("LLM", "{LLM}").replace(" e-", " {$e$}-"),
+    }
+    program = {
+        "author": f"{{{SOFTWARE.authors[0]}}}",
+        "title": SOFTWARE.title.replace("LLM", "{LLM}"),
+        "note": SOFTWARE.venue or "",
+    }
+    # Both are of a kind that every style knows: BibTeX has none for software.
+    return f"{_entry(PAPER.key, paper)}\n{_entry(SOFTWARE.key, program)}"
+
+
+def _entry(key: str, fields: dict[str, str]) -> str:
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@misc{{{key},\n{lines}}}\n"
