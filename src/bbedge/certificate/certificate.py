@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
+from bbedge.certificate.digest import sealed
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.reading import parsed, read_document
@@ -223,15 +224,30 @@ class Certificate:
             return self.pairs
         return Pairs.of(self.leaderboard, self.shown).ordered(self.order)
 
-    def to_json(self) -> str:
-        """The document as text; of a view, the whole document that it is part of."""
-        return to_json((self.headline or self).content)
+    def sealed(self, time: str | None = None) -> Certificate:
+        """The same with its digest, as it is written; ``time`` is when, in UTC, such as ``"2026-01-31T12:00:00Z"``.
 
-    def to_html(self, title: str | None = None) -> str:
+        The digest covers everything but the time. A certificate that was read stays as it is.
+        """
+        if self.headline is not None:
+            return self.headline.sealed(time).view(str(self.name))
+        content = sealed(self.content, time)
+        if content is self.content:
+            return self
+        others = (
+            replace(each, content=structs.replace(each.content, provenance=content.provenance)) for each in self.others
+        )
+        return replace(self, content=content, others=tuple(others))
+
+    def to_json(self, *, time: str | None = None) -> str:
+        """The document as text, :meth:`sealed`; of a view, the whole document that it is part of."""
+        return to_json(sealed((self.headline or self).content, time))
+
+    def to_html(self, title: str | None = None, *, time: str | None = None) -> str:
         """The whole page: one text that needs no network."""
         # By name, here and below: a certificate knows nothing of displays.
-        render = import_module("bbedge.display.page").render_page
-        return cast("str", render(self, title=title) if title else render(self))
+        render, certificate = import_module("bbedge.display.page").render_page, self.sealed(time)
+        return cast("str", render(certificate, title=title) if title else render(certificate))
 
     def to_latex(self) -> str:
         """A table for a paper; it needs the LaTeX package booktabs."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -14,7 +15,7 @@ import typer
 
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.text import shown_path
+from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -174,12 +175,26 @@ def write_certificate(
     certificate: Certificate, *, json_out: Path | None, page: Page, title: str | None = None
 ) -> Console:
     """Write the document and the page that the options ask for; the console is for everything else."""
+    if page.html_out is not None or json_out is not None:
+        certificate = certificate.sealed(written_at())
     if page.html_out is not None:
         write_page(page.html_out, certificate, title=page.title or title)
     # Last, because the reader of standard output may close it early, and the page must still be written.
     if json_out is not None:
         _write(json_out, certificate.to_json())
     return output(json_out=json_out)
+
+
+def written_at() -> str:
+    """The present time in UTC, as certificates state it; builds that must be repeatable set SOURCE_DATE_EPOCH."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise DomainError(
+            f"SOURCE_DATE_EPOCH={quoted(epoch or '')} is not a number of seconds since 1970; correct or unset it"
+        ) from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:

@@ -191,7 +191,7 @@ def certify_design(
         stops = tuple(max(0, after - skipped) for after in stops)
     leaderboard = run(design, watch(values), stops=stops, device=device)
     gaps = None if design.gaps == "refuse" else _gap_count(values, design, stops, device)
-    return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops)
+    return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops, origin=scores.origin)
 
 
 def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, device: str | None) -> GapCount | None:
