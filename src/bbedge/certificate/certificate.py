@@ -21,18 +21,15 @@ from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.digest import sealed
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.parts import Parts
-from bbedge.certificate.reading import parsed, read_document
+from bbedge.certificate.reading import read_content, read_document
 from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, look_of, stood
 from bbedge.certificate.units import Units
 from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.errors import DesignError, DomainError
 from bbedge.text import counted, display_names, listed, quoted, shown, shown_path
-
-MOST_BYTES = 1 << 28
-"""A certificate of 500 models, the most that list their pairs, has about 50 million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -376,13 +373,4 @@ def _at_most(parts: Parts, log_thresholds: Matrix) -> Matrix:
 
 def read_certificate(path: Path, *, shown: Shown = "standing") -> Certificate:
     """Read a certificate file, as ``bbedge certify --json`` writes it."""
-    name = shown_path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise FormatError(f"{name}: not a certificate: larger than {MOST_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: not a certificate: not a text in UTF-8 ({error})") from error
-    return Certificate.of(parsed(text, source=name), shown=shown, source=name)
+    return Certificate.of(read_content(path), shown=shown, source=shown_path(path))

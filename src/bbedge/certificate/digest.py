@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from bbedge.certificate.document import plain
-from bbedge.certificate.provenance_shape import Time
+from bbedge.certificate.provenance_shape import TIME
 from bbedge.certificate.shape import Document
 from bbedge.errors import Argument, DomainError
 
 _NOT_HASHED = ("digest", "time")
-_TIME = re.compile(Time.__metadata__[0].pattern)
+_TIME = re.compile(TIME)
 
 
 def digest(content: Mapping[str, Any]) -> str:

@@ -90,9 +90,7 @@ def _provenance(leaderboard: Leaderboard, board: BoardRecord | None) -> Provenan
     origin = leaderboard.origin
     if origin is None:
         return msgspec.UNSET
-    sources = tuple(
-        SourceRecord(name=each.name, bytes=each.bytes, sha256=each.sha256) for each in origin.sources or ()
-    )
+    sources = tuple(SourceRecord(name=each.name, bytes=each.bytes, sha256=each.sha256) for each in origin.sources or ())
     return ProvenanceRecord(
         version=__version__,
         design=leaderboard.design.hash,

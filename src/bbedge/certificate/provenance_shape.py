@@ -8,7 +8,9 @@ from msgspec import UNSET, Meta, UnsetType
 
 from bbedge.certificate.values import Count, Hash, Record, Text
 
-Time = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+"""A time in UTC with seconds."""
+Time = Annotated[str, Meta(pattern=TIME)]
 
 
 class SourceRecord(Record, frozen=True, kw_only=True):

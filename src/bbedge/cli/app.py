@@ -9,7 +9,18 @@ import typer
 
 from bbedge._version import __version__
 
-_COMMANDS = ("certify", "gate", "inspect-scores", "convert", "compare", "diagnose", "report", "plan", "evaluate")
+_COMMANDS = (
+    "certify",
+    "gate",
+    "inspect-scores",
+    "convert",
+    "compare",
+    "diagnose",
+    "report",
+    "verify",
+    "plan",
+    "evaluate",
+)
 _GROUPS = ("board", "study", "figure")
 
 

@@ -141,7 +141,7 @@ class View:
         """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board."""
         from bbedge.certificate.certificate import read_certificate
 
-        if not _is_board(source):
+        if not is_board(source):
             if self.epoch is not None:
                 raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
             return self.chosen(read_certificate(Path(source), shown=self.shown)), None
@@ -214,7 +214,8 @@ def _write(out: Path, text: str) -> None:
         write_whole(out, text)
 
 
-def _is_board(source: str) -> bool:
+def is_board(source: str) -> bool:
+    """Whether a board is meant: a URL, or a file of SQLite."""
     if "://" in source:
         return True
     try:

@@ -44,7 +44,7 @@ class Origin:
 
 
 def scores_hash(scores: Scores) -> str:
-    """SHA-256 of scores in one form: names sorted, then the mapped scores replicate by replicate as little-endian doubles.
+    """SHA-256 of scores in one form: what they are about, then the mapped scores as doubles, replicate by replicate.
 
     Models, items and the members of blocks are sorted, so that neither the order of rows nor the spelling of block
     labels makes a difference. The order of replicates does: it is the order of the looks.

@@ -52,8 +52,8 @@ def read_scores(
     every item for itself), ``"item"``, ``"one"``, or the name of a column or of a field of the log such as
     ``metadata.dialogue_id``. ``columns`` names the column of a role where the usual names do not fit; ``choices`` says
     what a log cannot. Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
-    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from; ``provenance`` adds
-    their names, sizes and hashes, which a certificate states. Without it the files are not read again to be hashed.
+    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from; ``provenance``
+    adds names, sizes and hashes, which a certificate states. Without both, files are not read again to be hashed.
     ``-`` reads a table from standard input. ``limits`` raises the limits of what small files may turn into.
 
     ``item_columns`` names columns, or fields of logs, that describe the items, such as categories and weights; they
