@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         FormatError,
     )
     from bbedge.readers import Choices, Limits, read_items, read_scores
+    from bbedge.verification import Verification, verify_certificate
 
 # Loaded on first use, so that `import bbedge` and `bbedge --help` do not wait for NumPy.
 _HOMES = {
@@ -70,12 +71,14 @@ _HOMES = {
     "Leaderboard": "bbedge.core.leaderboard",
     "Limits": "bbedge.readers",
     "Scores": "bbedge.core.scores",
+    "Verification": "bbedge.verification",
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
     "e_holm": "bbedge.core.eholm",
     "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
     "suite_options": "bbedge.core.suite",
+    "verify_certificate": "bbedge.verification",
 }
 
 __all__ = [
@@ -97,6 +100,7 @@ __all__ = [
     "Leaderboard",
     "Limits",
     "Scores",
+    "Verification",
     "__version__",
     "certify",
     "certify_pilot_top_k",
@@ -104,6 +108,7 @@ __all__ = [
     "read_items",
     "read_scores",
     "suite_options",
+    "verify_certificate",
 ]
 
 

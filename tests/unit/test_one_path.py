@@ -15,6 +15,15 @@ from e2e.conftest import bbedge  # noqa: F401 - a fixture
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
 
 
+TIME = "2026-01-31T12:00:00Z"
+
+
+@pytest.fixture(autouse=True)
+def _fixed_time(monkeypatch):
+    """The commands state the time that they write at; this is what it is fixed to."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1769860800")
+
+
 @pytest.fixture(scope="module")
 def scores():
     return package.read_scores(DEMO)
@@ -34,26 +43,34 @@ CASES = [
 @pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "edition", "parts"])
 def test_the_json_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path, options, arguments):  # noqa: F811
     assert bbedge("certify", DEMO, *arguments, "--json", tmp_path / "c.json").code == 0
-    text = package.certify(scores, **options).to_json()
+    text = package.certify(scores, **options).to_json(time=TIME)
     assert text.encode() == (tmp_path / "c.json").read_bytes()
     history = json.loads(text)["history"]
     assert history["replicates"] == [1, 2, 3]
     assert len(history["log_e" if options.get("method") == "bb-edge" else "log_w"]) == 3
 
 
+def test_without_a_time_python_writes_everything_else(bbedge, scores, tmp_path):  # noqa: F811
+    assert bbedge("certify", DEMO, "--json", tmp_path / "c.json").code == 0
+    timed, plain = json.loads((tmp_path / "c.json").read_text()), json.loads(package.certify(scores).to_json())
+    assert timed["provenance"].pop("time") == TIME
+    assert timed == plain
+    assert [source["name"] for source in plain["provenance"]["sources"]] == ["scores.csv"]
+
+
 def test_the_page_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path):  # noqa: F811
     html = ("--html", tmp_path / "p.html")
     assert bbedge("certify", DEMO, *html).code == 0
     leaderboard = package.certify(scores)
-    assert leaderboard.to_html().encode() == (tmp_path / "p.html").read_bytes()
+    assert leaderboard.to_html(time=TIME).encode() == (tmp_path / "p.html").read_bytes()
     assert bbedge("certify", DEMO, *html, "--title", "A & B").code == 0
-    assert leaderboard.to_html("A & B").encode() == (tmp_path / "p.html").read_bytes()
+    assert leaderboard.to_html("A & B", time=TIME).encode() == (tmp_path / "p.html").read_bytes()
 
 
 def test_a_pilot_is_in_the_json_of_both(bbedge, scores, tmp_path):  # noqa: F811
     assert bbedge("certify", DEMO, "--top-k", "2", "--pilot", "1", "--json", tmp_path / "c.json").code == 0
     leaderboard = package.certify_pilot_top_k(scores, k=2, pilot=1)
-    assert leaderboard.to_json().encode() == (tmp_path / "c.json").read_bytes()
+    assert leaderboard.to_json(time=TIME).encode() == (tmp_path / "c.json").read_bytes()
     pilot = json.loads(leaderboard.to_json())["pilot"]
     best = np.argsort(-scores.values[0].mean(axis=1), kind="stable")[:2]
     assert pilot == {"k": 2, "replicates": 1, "candidate": sorted(scores.models[i] for i in best)}
@@ -75,7 +92,7 @@ def test_notes_and_counted_copies_are_in_the_json_of_both(bbedge, tmp_path):  # 
     with pytest.raises(package.CopiedReplicateError, match="copies='allow'"):
         package.certify(scores)
     leaderboard = package.certify(scores, copies="allow")
-    assert leaderboard.to_json().encode() == (tmp_path / "c.json").read_bytes()
+    assert leaderboard.to_json(time=TIME).encode() == (tmp_path / "c.json").read_bytes()
     assert [note.kind for note in leaderboard.notes] == [*(note.kind for note in scores.notes), "copies"]
     assert "were counted" in leaderboard.notes[-1].text
     assert len(leaderboard.notes) == 3
@@ -86,7 +103,7 @@ def test_the_board_s_certificate_is_what_board_show_writes(bbedge, scores, tmp_p
     design = package.BoardDesign(method="bb-edge-x")
     with package.Board.create(place, design, models=scores.models, items=scores.items, blocks=scores.blocks) as board:
         board.add(scores)
-        text = board.certificate().to_json()
+        text = board.certificate().to_json(time=TIME)
         assert bbedge("board", "show", place, "--json", tmp_path / "c.json").code == 0
         assert text.encode() == (tmp_path / "c.json").read_bytes()
         assert json.loads(text)["history"]["replicates"] == [1, 2, 3]

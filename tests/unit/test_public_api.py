@@ -31,6 +31,7 @@ def test_the_public_names_are_pinned():
         "Leaderboard",
         "Limits",
         "Scores",
+        "Verification",
         "__version__",
         "certify",
         "certify_pilot_top_k",
@@ -38,6 +39,7 @@ def test_the_public_names_are_pinned():
         "read_items",
         "read_scores",
         "suite_options",
+        "verify_certificate",
     ]
     assert dir(bbedge) == bbedge.__all__
 

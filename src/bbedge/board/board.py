@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -16,7 +17,7 @@ from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.events import ModelAdded, NoteAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
-from bbedge.board.replay import apply, begin, created, load, resolved_if_means
+from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
@@ -95,6 +96,17 @@ class Board:
     def open(cls, place: str | os.PathLike[str]) -> Board:
         """Open a board that exists."""
         return cls(Store(place))
+
+    def as_of(self, head: str) -> Board:
+        """The board as it was when this hash was that of its last event, computed again; read it, do not add to it."""
+        place = next((place for place, event in enumerate(self._events, start=1) if event.hash == head), None)
+        if place is None:
+            raise BoardError(f"{self.name}: no event has the hash {head[:64]}")
+        past = copy(self)
+        with self._store.read() as session:
+            past._events = self._events[:place]
+            past._state = replay(session, past._events)
+        return past
 
     @property
     def name(self) -> str:

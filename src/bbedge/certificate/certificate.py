@@ -14,24 +14,22 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
+from bbedge.certificate.digest import sealed
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.parts import Parts
-from bbedge.certificate.reading import parsed, read_document
+from bbedge.certificate.reading import read_content, read_document
 from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood, look_of, stood
 from bbedge.certificate.units import Units
 from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.errors import DesignError, DomainError
 from bbedge.text import counted, display_names, listed, quoted, shown, shown_path
-
-MOST_BYTES = 1 << 28
-"""A certificate of 500 models, the most that list their pairs, has about 50 million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -223,15 +221,30 @@ class Certificate:
             return self.pairs
         return Pairs.of(self.leaderboard, self.shown).ordered(self.order)
 
-    def to_json(self) -> str:
-        """The document as text; of a view, the whole document that it is part of."""
-        return to_json((self.headline or self).content)
+    def sealed(self, time: str | None = None) -> Certificate:
+        """The same with its digest, as it is written; ``time`` is when, in UTC, such as ``"2026-01-31T12:00:00Z"``.
 
-    def to_html(self, title: str | None = None) -> str:
+        The digest covers everything but the time. A certificate that was read stays as it is.
+        """
+        if self.headline is not None:
+            return self.headline.sealed(time).view(str(self.name))
+        content = sealed(self.content, time)
+        if content is self.content:
+            return self
+        others = (
+            replace(each, content=structs.replace(each.content, provenance=content.provenance)) for each in self.others
+        )
+        return replace(self, content=content, others=tuple(others))
+
+    def to_json(self, *, time: str | None = None) -> str:
+        """The document as text, :meth:`sealed`; of a view, the whole document that it is part of."""
+        return to_json(sealed((self.headline or self).content, time))
+
+    def to_html(self, title: str | None = None, *, time: str | None = None) -> str:
         """The whole page: one text that needs no network."""
         # By name, here and below: a certificate knows nothing of displays.
-        render = import_module("bbedge.display.page").render_page
-        return cast("str", render(self, title=title) if title else render(self))
+        render, certificate = import_module("bbedge.display.page").render_page, self.sealed(time)
+        return cast("str", render(certificate, title=title) if title else render(certificate))
 
     def to_markdown(self, title: str | None = None) -> str:
         """The answer and the table of models, for a pull request or a job summary."""
@@ -364,13 +377,4 @@ def _at_most(parts: Parts, log_thresholds: Matrix) -> Matrix:
 
 def read_certificate(path: Path, *, shown: Shown = "standing") -> Certificate:
     """Read a certificate file, as ``bbedge certify --json`` writes it."""
-    name = shown_path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise FormatError(f"{name}: not a certificate: larger than {MOST_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: not a certificate: not a text in UTF-8 ({error})") from error
-    return Certificate.of(parsed(text, source=name), shown=shown, source=name)
+    return Certificate.of(read_content(path), shown=shown, source=shown_path(path))

@@ -15,6 +15,7 @@ from bbedge.certificate import shape
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
+from bbedge.certificate.provenance_shape import ProvenanceRecord, SourceRecord
 from bbedge.certificate.shape import Conclusions, Document, ViewRecord
 from bbedge.certificate.standing import Stood, look_of, stood
 from bbedge.certificate.values import Matrix, Pair, Record, TopSets
@@ -78,6 +79,23 @@ def certificate(
         stopped=early or msgspec.UNSET,
         view=leaderboard.name or msgspec.UNSET,
         views=tuple(map(_view, leaderboard.views, views)) or msgspec.UNSET,
+        provenance=_provenance(leaderboard, board),
+    )
+
+
+def _provenance(leaderboard: Leaderboard, board: BoardRecord | None) -> ProvenanceRecord | msgspec.UnsetType:
+    """What is known of where the leaderboard comes from, by hashes; the digest is made when the document is written."""
+    if board is not None:
+        return ProvenanceRecord(version=__version__, design=board.design_hash, head=board.head)
+    origin = leaderboard.origin
+    if origin is None:
+        return msgspec.UNSET
+    sources = tuple(SourceRecord(name=each.name, bytes=each.bytes, sha256=each.sha256) for each in origin.sources or ())
+    return ProvenanceRecord(
+        version=__version__,
+        design=leaderboard.design.hash,
+        sources=msgspec.UNSET if origin.sources is None else sources,
+        scores=origin.scores,
     )
 
 

@@ -55,6 +55,7 @@ class ModelCheck:
             self.refuse("'stake_weights' and 'stake_values' are not of one length")
         if any(after >= self._document.replicates for after in (self._document.stopped or {}).values()):
             self.refuse("'stopped' names a model that has all replicates")
+        self._provenance()
         if pilot is not None and pilot.k != len(set(pilot.candidate)):
             self.refuse("the pilot's 'candidate' does not have 'k' models")
         if not board:
@@ -65,6 +66,17 @@ class ModelCheck:
             self.refuse("'alpha_spent' is not the sum of the claims' levels")
         if not {claim.newcomer for claim in self._parts.claims} <= {None, *self._names}:
             self.refuse("the board's claims name a model that is not there")
+
+    def _provenance(self) -> None:
+        """What the provenance repeats is as it is elsewhere."""
+        provenance, board = self._document.provenance, self._document.board
+        if not provenance:
+            return
+        self.same(provenance.version, self._document.bbedge, "provenance.version", "'bbedge'")
+        self.same(provenance.design, self._document.design.hash, "provenance.design", "'design.hash'")
+        self.same(provenance.head or None, board.head if board else None, "provenance.head", "the board")
+        if board and (provenance.sources or provenance.scores):
+            self.refuse("'provenance' names scores beside the board")
 
     def models(self) -> None:
         """Means lie on the scale, and the models are in the order of tiers and means."""

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,8 +17,10 @@ from msgspec import inspect
 from bbedge.certificate.shape import Document
 from bbedge.certificate.values import LARGEST, LARGEST_COUNT, Matrix
 from bbedge.errors import FormatError
-from bbedge.text import quoted
+from bbedge.text import quoted, shown_path
 
+MOST_BYTES = 1 << 28
+"""A certificate of 500 models, the most that list their pairs, has about 50 million."""
 MOST_DEPTH = 16
 """So deep may lists and records be nested; a certificate needs six levels."""
 
@@ -39,6 +42,20 @@ _NOUNS: dict[type[inspect.Type], tuple[str, str]] = {
 def refusal(what: str, *, source: str) -> FormatError:
     """What to raise about a file that is no certificate."""
     return FormatError(f"{source}: not a certificate: {what}; expected what bbedge certify --json writes")
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The JSON of a certificate file as plain values."""
+    name = shown_path(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise FormatError(f"{name}: not a certificate: larger than {MOST_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name}: not a certificate: not a text in UTF-8 ({error})") from error
+    return parsed(text, source=name)
 
 
 def read_document(content: Mapping[str, Any], *, source: str) -> Document:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from bbedge.certificate import board_shape, design_shape, shape
+from bbedge.certificate import board_shape, design_shape, provenance_shape, shape
 from bbedge.certificate.values import LARGEST_COUNT
 
 _MATRIX = {"type": "array", "items": {"type": "array", "items": {"type": ["number", "null"]}}}
@@ -34,7 +34,7 @@ def schema_text() -> str:
 def _field_texts() -> dict[str, dict[str, str]]:
     """The text under every field of every record, also of its bases; Python does not keep it, the source does."""
     found: dict[str, dict[str, str]] = {"Record": {}}
-    for module in (design_shape, board_shape, shape):
+    for module in (design_shape, board_shape, provenance_shape, shape):
         for node in ast.parse(inspect.getsource(module)).body:
             if not isinstance(node, ast.ClassDef):
                 continue

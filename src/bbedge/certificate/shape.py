@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
+from bbedge.certificate.provenance_shape import ProvenanceRecord
 from bbedge.certificate.values import (
     Count,
     Group,
@@ -241,6 +242,8 @@ class Closing(Conclusions, frozen=True, kw_only=True):
     """The view that this is about, if it was taken out of a certificate by itself; its headline, if absent."""
     views: tuple[ViewRecord, ...] | UnsetType = UNSET
     """The other views, under the same alpha."""
+    provenance: ProvenanceRecord | UnsetType = UNSET
+    """What it was made from, by hashes; absent where nothing is known."""
 
 
 class Document(Closing, frozen=True):

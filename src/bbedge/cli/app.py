@@ -17,6 +17,7 @@ _COMMANDS = (
     "compare",
     "diagnose",
     "report",
+    "verify",
     "plan",
     "evaluate",
     "cite",

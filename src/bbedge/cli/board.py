@@ -32,6 +32,7 @@ from bbedge.cli.output import (
     say_written,
     spinner,
     write_certificate,
+    written_at,
 )
 from bbedge.cli.views import Suite
 from bbedge.errors import BoardError, DesignError, DomainError
@@ -321,7 +322,7 @@ def export(
     """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
     board = _open(place, None)
     if out.suffix == ".json":
-        write_whole(out, board.certificate().to_json())
+        write_whole(out, board.certificate().to_json(time=written_at()))
     elif out.suffix == ".csv":
         write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":

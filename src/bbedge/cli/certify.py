@@ -118,7 +118,8 @@ def certify(
     page.check(json_out)
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    table = about.table(reading, scores, suite.columns)
+    written = json_out is not None or page.html_out is not None
+    table = about.table(reading, scores, suite.columns, provenance=written)
     reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(

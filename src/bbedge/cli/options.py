@@ -219,6 +219,7 @@ class Reading:
         choices: Choices | None = None,
         item_columns: Sequence[str] = (),
         items: Path | None = None,
+        provenance: bool = False,
     ) -> Scores:
         """Read the score files of a command, with a spinner; ``gaps`` is whether it can use what lacks scores."""
         from bbedge.readers import read_scores
@@ -233,6 +234,7 @@ class Reading:
                 choices=choices or self.choices,
                 least_models=least_models,
                 identify=identify,
+                provenance=provenance,
                 progress=progress,
                 limits=self.limits,
                 item_columns=item_columns,

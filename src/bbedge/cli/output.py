@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -14,7 +15,7 @@ import typer
 
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.text import shown_path
+from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,7 +141,7 @@ class View:
         """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board."""
         from bbedge.certificate.certificate import read_certificate
 
-        if not _is_board(source):
+        if not is_board(source):
             if self.epoch is not None:
                 raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
             return self.chosen(read_certificate(Path(source), shown=self.shown)), None
@@ -184,6 +185,8 @@ def write_certificate(
     certificate: Certificate, *, json_out: Path | None, page: Page, title: str | None = None
 ) -> Console:
     """Write the document and the page that the options ask for; the console is for everything else."""
+    if page.html_out is not None or json_out is not None:
+        certificate = certificate.sealed(written_at())
     if page.html_out is not None:
         write_page(page.html_out, certificate, title=page.title or title)
     # Standard output comes last: its reader may close it early, and the files must still be written.
@@ -195,6 +198,18 @@ def write_certificate(
         if out is not None:
             _write(out, text())
     return output(json_out=_STANDARD_OUTPUT if _STANDARD_OUTPUT in (json_out, page.markdown_out) else None)
+
+
+def written_at() -> str:
+    """The present time in UTC, as certificates state it; builds that must be repeatable set SOURCE_DATE_EPOCH."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise DomainError(
+            f"SOURCE_DATE_EPOCH={quoted(epoch or '')} is not a number of seconds since 1970; correct or unset it"
+        ) from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
@@ -214,7 +229,8 @@ def _write(out: Path, text: str) -> None:
         write_whole(out, text)
 
 
-def _is_board(source: str) -> bool:
+def is_board(source: str) -> bool:
+    """Whether a board is meant: a URL, or a file of SQLite."""
     if "://" in source:
         return True
     try:

@@ -71,7 +71,9 @@ class About:
         """The choices of a command for logs, with those about metrics."""
         return replace(reading.choices, metric_ranges=self._ranges(), without_metrics=tuple(self.without_metric or ()))
 
-    def table(self, reading: Reading, files: Sequence[Path], columns: Sequence[str] = ()) -> Scores:
+    def table(
+        self, reading: Reading, files: Sequence[Path], columns: Sequence[str] = (), *, provenance: bool = False
+    ) -> Scores:
         """Read score files, which may lack scores, with the columns that were asked for, and with these."""
         return reading.table(
             files,
@@ -79,6 +81,7 @@ class About:
             choices=self.choices(reading),
             items=self.items,
             item_columns=(*(self.item_column or ()), *columns),
+            provenance=provenance,
         )
 
     def _ranges(self) -> dict[str, tuple[float, float]]:

@@ -14,6 +14,7 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History, LookCount
 from bbedge.core.notes import Note
+from bbedge.core.origin import Origin
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import counted, listed, quoted
 
@@ -91,6 +92,8 @@ class Leaderboard:
     """What is missing, where a design counts missing scores; ``None`` if nothing is."""
     stops: tuple[int, ...] | None = None
     """For every model the number of replicates after which it was stopped, if scores were read so; ``None`` if not."""
+    origin: Origin | None = None
+    """What identifies the scores that were certified; ``None`` if only panels were given."""
     of_board: Callable[[], Any] | None = None
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 
@@ -180,13 +183,16 @@ class Leaderboard:
         """
         return import_module("bbedge.certificate.frames").pairs_frame(self._made())
 
-    def to_json(self) -> str:
-        """The certificate as text, exactly as ``bbedge certify --json`` or ``bbedge board show --json`` writes it."""
-        return cast("str", self.certificate().to_json())
+    def to_json(self, *, time: str | None = None) -> str:
+        """The certificate as text, exactly as ``bbedge certify --json`` or ``bbedge board show --json`` writes it.
 
-    def to_html(self, title: str | None = None) -> str:
+        ``time`` is when it is written, in UTC, for instance ``"2026-01-31T12:00:00Z"``; the commands state it.
+        """
+        return cast("str", self.certificate().to_json(time=time))
+
+    def to_html(self, title: str | None = None, *, time: str | None = None) -> str:
         """The whole page as ``bbedge certify --html`` writes it: one text that needs no network."""
-        return cast("str", self.certificate().to_html(title))
+        return cast("str", self.certificate().to_html(title, time=time))
 
     def to_markdown(self, title: str | None = None) -> str:
         """The answer and the table of models, for a pull request or a job summary."""

@@ -191,7 +191,9 @@ def certify_design(
         stops = tuple(max(0, after - skipped) for after in stops)
     leaderboard = run(design, watch(values), stops=stops, device=device)
     gaps = None if design.gaps == "refuse" else _gap_count(values, design, stops, device)
-    return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops)
+    # With the blocks of the design, which the caller may have chosen instead of those of the scores.
+    origin = replace(scores, blocks=design.blocks).origin
+    return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops, origin=origin)
 
 
 def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, device: str | None) -> GapCount | None:

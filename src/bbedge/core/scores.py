@@ -13,6 +13,7 @@ from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.notes import Note
+from bbedge.core.origin import Origin, SourceFile, scores_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
 from bbedge.text import counted
@@ -88,6 +89,8 @@ class Scores:
     """For every replicate the identities that its logs give to the runs in it; empty if nothing gives any."""
     files: tuple[str, ...] = ()
     """SHA-256 of the files that the scores were read from, if they were asked for."""
+    sources: tuple[SourceFile, ...] | None = None
+    """The same files with their names and sizes, for the certificate; ``None`` if they are not known."""
     seen: SeenCopies | None = None
     """What a reader found when it looked for copies; see :attr:`copies`."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -152,6 +155,11 @@ class Scores:
             return self.seen.copies
         prints = [fingerprints(self.models, panel) for panel in self.values]
         return find_copies(prints, lambda place, model: self.values[place, self.models.index(model)])
+
+    @property
+    def origin(self) -> Origin:
+        """What identifies these scores: one hash of all of them, and the files that they came from."""
+        return Origin(scores=scores_hash(self), sources=self.sources)
 
     def check_copies(self, rule: Copies) -> None:
         """Raise :class:`~bbedge.errors.CopiedReplicateError` if there are copies that the rule does not allow."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bbedge.errors import DomainError
@@ -38,6 +39,7 @@ def read_scores(
     choices: Choices | None = None,
     least_models: int = 2,
     identify: bool = False,
+    provenance: bool = True,
     progress: Callable[[str], None] | None = None,
     limits: Limits | None = None,
     item_columns: Sequence[str] = (),
@@ -50,7 +52,8 @@ def read_scores(
     every item for itself), ``"item"``, ``"one"``, or the name of a column or of a field of the log such as
     ``metadata.dialogue_id``. ``columns`` names the column of a role where the usual names do not fit; ``choices`` says
     what a log cannot. Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
-    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from.
+    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from; ``provenance``
+    adds names, sizes and hashes, which a certificate states. Without both, files are not read again to be hashed.
     ``-`` reads a table from standard input. ``limits`` raises the limits of what small files may turn into.
 
     ``item_columns`` names columns, or fields of logs, that describe the items, such as categories and weights; they
@@ -101,17 +104,33 @@ def read_scores(
             of_items = blocks_of_items(rows.coder, names)
         if blocks == "one":
             of_items = ("one",) * len(names)
-        return _named_scores(
-            rows, panels, of_items, identify=identify, blocked=rows.blocked or listed_blocks is not None
-        )
+        scores = _named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
+        if not (identify or provenance):
+            return scores
+        if progress is not None:
+            progress("hashing the files")
+        only_files = all(isinstance(each, str | os.PathLike) for each in sources)
+        return _identified(scores, rows, identify=identify, complete=provenance and only_files)
 
 
-def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, identify: bool, blocked: bool) -> Scores:
+def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -> Scores:
+    """The scores with the files that they came from; with data frames among the sources, these are not all."""
+    from bbedge.readers.identity import source_file, source_files
+
+    found = source_files(rows.sources.files)
+    listing = [] if rows.described.path is None else [source_file(rows.described.path)]
+    return replace(
+        scores,
+        files=tuple(sorted({each.sha256 for each in found})) if identify else (),
+        sources=tuple(sorted([*found, *listing])) if complete else None,
+    )
+
+
+def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
     from bbedge.readers.assemble.pivot import padded_names, repeated_replicates, similar_models
     from bbedge.readers.assemble.spool import one_by_one
-    from bbedge.readers.sources import fingerprint
 
     labels, models, items = panels.names
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
@@ -135,7 +154,6 @@ def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, identi
             *repeated_replicates(copies, prints, labels, n_items=len(items)),
         ),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
-        files=tuple(sorted({fingerprint(source.path) for source in rows.sources.files})) if identify else (),
         seen=SeenCopies(values=panels.values, models=models, copies=copies),
         gaps=panels.gaps,
         stops=panels.stops,

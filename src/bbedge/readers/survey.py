@@ -207,6 +207,7 @@ def survey(
                 columns=columns,
                 choices=choices,
                 least_models=1,
+                provenance=False,
                 progress=progress,
             )
 

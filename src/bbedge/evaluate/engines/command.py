@@ -180,7 +180,12 @@ class CommandEngine:
             raise EvaluationError(f"the command did not write {shown_path(out)}")
         rule = "worst-case" if self._study.on_error == "worst-case" else "refuse"
         read = read_scores(
-            out, blocks="item", score_range=self._study.design.score_range, least_models=1, incomplete=rule
+            out,
+            blocks="item",
+            score_range=self._study.design.score_range,
+            least_models=1,
+            incomplete=rule,
+            provenance=False,
         )
         if len(read.models) != 1 or len(read.replicates) != 1:
             raise EvaluationError(

@@ -1,0 +1,247 @@
+"""Where two certificates say different things: the one that was read, and the one that follows from the scores.
+
+Names, ranks, edges and counts must be the same. Evidence and margins are sums of very many numbers, which another
+processor or library may round differently in the last digits: they may differ by one millionth, far less than any
+display shows. Other fractions, such as means, may differ by one billionth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.certificate.consistency import AT_THRESHOLD, KEPT
+from bbedge.certificate.model_checks import ROUNDING
+from bbedge.text import quoted
+
+MOST_LISTED = 1000
+"""So many differences are listed; beyond them, their number says enough."""
+
+_ELSEWHERE = ("bbedge", "notes", "provenance")  # compared by the checks of their own
+_MATRICES = ("log_e", "log_w", "margins")
+_EVIDENCE = frozenset(
+    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within"}
+)
+_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean"})
+
+Kind = Literal["changed", "only-stated", "only-computed"]
+Order = tuple[Sequence[str], NDArray[np.intp]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing that is not the same."""
+
+    place: str
+    """Where it is in the certificate, for instance ``models['a'].mean``."""
+    kind: Kind
+    """Both have it and differ; only the certificate has it; or only what was computed has it."""
+    stated: object = None
+    """What the certificate says."""
+    computed: object = None
+    """What follows from the scores."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Comparison:
+    """What was found so far."""
+
+    scale: float = 1.0
+    """How large scores are: rounding errors of means and margins grow with it."""
+    complete: bool = True
+    """Whether both were written by one version: then a key that only one of them has is a difference."""
+    found: list[Difference] = field(default_factory=list)
+    """The first differences."""
+    count: int = 0
+    """The number of all differences."""
+
+    def add(self, place: str, kind: Kind, stated: object = None, computed: object = None) -> None:
+        """Count a difference, and keep it if there is room."""
+        self.count += 1
+        if len(self.found) < MOST_LISTED:
+            self.found.append(Difference(place=place, kind=kind, stated=stated, computed=computed))
+
+    def close(self, key: str, stated: float, computed: float, *, rounded: bool = False) -> bool:
+        """Whether two numbers are the same but for rounding."""
+        if type(stated) is int and type(computed) is int:
+            return stated == computed
+        largest = max(1.0, abs(computed))
+        if key in _IN_SCORE_UNITS:
+            largest = self.scale
+        tolerance = (AT_THRESHOLD if key in _EVIDENCE else ROUNDING) * largest
+        return abs(stated - computed) <= tolerance + (KEPT if rounded else 0.0)
+
+
+def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, complete: bool = True) -> Comparison:
+    """Compare two documents of plain values, field by field."""
+    ends = [float(end) for end in computed["design"]["score_range"]]
+    scale = max(*(abs(end) for end in ends), ends[1] - ends[0])
+    to = Comparison(scale=scale, complete=complete)
+    _record(to, "", _rest(stated), _rest(computed))
+    return to
+
+
+def _rest(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key not in _ELSEWHERE}
+
+
+def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
+    order = _order(stated, computed)
+    for key in (*computed, *(key for key in stated if key not in computed)):
+        where = f"{place}.{key}" if place else key
+        if key not in stated or key not in computed:
+            if to.complete:
+                kind: Kind = "only-computed" if key not in stated else "only-stated"
+                to.add(where, kind, _brief(stated.get(key)), _brief(computed.get(key)))
+        elif order is not None and key in _MATRICES and isinstance(computed[key], list):
+            _matrix(to, where, key, stated[key], computed[key], order)
+        elif order is not None and key == "history" and isinstance(computed[key], dict) and stated[key]:
+            _history(to, where, stated[key], computed[key], order)
+        else:
+            _value(to, where, key, stated[key], computed[key])
+
+
+def _value(to: Comparison, place: str, key: str, stated: Any, computed: Any) -> None:  # noqa: ANN401 - any JSON
+    if isinstance(stated, dict) and isinstance(computed, dict):
+        _record(to, place, stated, computed)
+    elif key in _KEYED and isinstance(stated, list) and isinstance(computed, list):
+        _keyed(to, place, key, stated, computed)
+    elif key == "more_replicates" and stated and computed:
+        if not all(map(_next_to, stated, computed)):
+            to.add(place, "changed", stated, computed)
+    elif isinstance(stated, list) and isinstance(computed, list):
+        if len(stated) != len(computed):
+            to.add(place, "changed", _brief(stated), _brief(computed))
+            return
+        for at, pair in enumerate(zip(stated, computed, strict=True)):
+            _value(to, f"{place}[{at}]", key, *pair)
+    elif _is_number(stated) and _is_number(computed):
+        if not to.close(key, stated, computed):
+            to.add(place, "changed", stated, computed)
+    elif stated != computed or type(stated) is not type(computed):
+        to.add(place, "changed", _brief(stated), _brief(computed))
+
+
+def _keyed(to: Comparison, place: str, key: str, stated: Sequence[Any], computed: Sequence[Any]) -> None:
+    """Compare lists whose entries are known by names, so that one that is missing does not shift all others."""
+    there, expected = ({_KEYED[key](each): each for each in entries} for entries in (stated, computed))
+    between = " and " if key in _UNORDERED else " over "
+    for entry in (*expected, *(entry for entry in there if entry not in expected)):
+        where = f"{place}[{between.join(map(quoted, entry))}]"
+        if entry not in there:
+            to.add(where, "only-computed", None, _brief(expected[entry]))
+        elif entry not in expected:
+            to.add(where, "only-stated", _brief(there[entry]), None)
+        elif isinstance(there[entry], dict):
+            _value(to, where, "", there[entry], expected[entry])
+    if len(there) != len(stated):
+        to.add(place, "changed", f"{len(stated)} entries, some twice", f"{len(computed)} entries")
+    if key in ("models", "views") and there.keys() == expected.keys() and list(there) != list(expected):
+        to.add(f"the order of {place}", "changed", _names(there), _names(expected))
+
+
+def _matrix(
+    to: Comparison,
+    place: str,
+    key: str,
+    stated: object,
+    computed: object,
+    order: Order,
+    *,
+    rounded: bool = False,
+) -> None:
+    names, window = order
+    given, expected = _array(stated), _array(computed)
+    if given is None or expected is None or given.shape != expected.shape:
+        to.add(place, "changed", _brief(stated), _brief(computed))
+        return
+    expected = expected[np.ix_(window, window)]
+    scale = to.scale if key in _IN_SCORE_UNITS else np.maximum(1.0, np.abs(expected))
+    tolerance = AT_THRESHOLD * scale + (KEPT if rounded else 0.0)
+    with np.errstate(invalid="ignore"):
+        same = (np.abs(given - expected) <= tolerance) | (np.isnan(given) & np.isnan(expected))
+    for a, b in np.argwhere(~same).tolist():
+        where = f"{place}[{quoted(names[a])} over {quoted(names[b])}]"
+        to.add(where, "changed", _number(given[a, b]), _number(expected[a, b]))
+
+
+def _history(
+    to: Comparison,
+    place: str,
+    stated: Mapping[str, Any],
+    computed: Mapping[str, Any],
+    order: Order,
+) -> None:
+    """Compare what was kept of the looks, which is rounded to four decimals."""
+    if stated.keys() != computed.keys() or stated["replicates"] != computed["replicates"]:
+        to.add(place, "changed", _brief(stated), _brief(computed))
+        return
+    pairs = zip(stated["log_thresholds"], computed["log_thresholds"], strict=True)
+    for at, (given, expected) in enumerate(pairs):
+        if not to.close("log_thresholds", given, expected, rounded=True):
+            to.add(f"{place}.log_thresholds[{at}]", "changed", given, expected)
+    for key in _MATRICES:
+        looks = zip(stated.get(key, ()), computed.get(key, ()), strict=True)
+        for at, (given_look, expected_look) in enumerate(looks):
+            _matrix(to, f"{place}.{key}[{at}]", key, given_look, expected_look, order, rounded=True)
+
+
+def _order(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> Order | None:
+    """The models as the certificate has them, and where each is in what was computed; None if they are not the same."""
+    if not (isinstance(stated.get("models"), list) and isinstance(computed.get("models"), list)):
+        return None
+    names, there = ([model["name"] for model in each["models"]] for each in (stated, computed))
+    if sorted(names) != sorted(there):
+        return None
+    place = {name: at for at, name in enumerate(there)}
+    return names, np.array([place[name] for name in names], dtype=np.intp)
+
+
+def _array(rows: object) -> NDArray[np.float64] | None:
+    if not isinstance(rows, list) or not rows:
+        return None
+    found = np.array([[np.nan if value is None else value for value in row] for row in rows], dtype=np.float64)
+    return found if found.ndim == 2 else None
+
+
+def _next_to(stated: int, computed: int) -> bool:
+    """Whether two counts that are rounded to their first digit are neighbours: a forecast is no exact number."""
+    unit: int = 10 ** int(math.log10(max(stated, computed, 1)))
+    return abs(stated - computed) <= unit
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _brief(value: object) -> object:
+    """A value for a message: of a long list only its length."""
+    if isinstance(value, list) and len(value) > 10:
+        return f"{len(value):,} entries"
+    return value
+
+
+def _names(entries: Iterable[tuple[str, ...]]) -> object:
+    return _brief([name for (name,) in entries])
+
+
+# What an entry of a list is known by.
+_KEYED: dict[str, Callable[[Any], tuple[str, ...]]] = {
+    "models": lambda entry: (entry["name"],),
+    "views": lambda entry: (entry["name"],),
+    "edges": lambda entry: (entry["winner"], entry["loser"]),
+    "standing_edges": lambda entry: (entry["winner"], entry["loser"]),
+    "outlook": lambda entry: tuple(sorted((entry["ahead"], entry["behind"]))),
+    "unresolved": lambda entry: tuple(sorted(entry)),
+    "standing_unresolved": lambda entry: tuple(sorted(entry)),
+}
+_UNORDERED = ("outlook", "unresolved", "standing_unresolved")

@@ -1,0 +1,147 @@
+"""Where a certificate comes from, as facts to show, and the command that checks it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bbedge.certificate.differences import Kind
+from bbedge.certificate.provenance_shape import SourceRecord
+from bbedge.certificate.shape import Document
+from bbedge.core.origin import SourceFile
+from bbedge.text import counted, listed
+
+_MOST_NAMED = 3
+_CERTIFICATE, _SCORES, _BOARD = "certificate.json", "SCORES...", "BOARD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What a certificate says of where it comes from; what is ``None`` it does not say."""
+
+    version: str
+    """The version of bbedge that wrote it."""
+    time: str | None
+    """When it was written, in UTC."""
+    design: str
+    """The hash of the design; of a board, its registration."""
+    sources: tuple[SourceRecord, ...] | None
+    """The files that the scores were read from."""
+    scores: str | None
+    """The hash of the scores."""
+    head: str | None
+    """The hash of the last event, if it is of a board."""
+    digest: str | None
+    """The hash of the certificate itself, without the time."""
+    command: str
+    """The command that checks it."""
+    needs_options: bool
+    """Whether the command also needs the options for categories, weights or views that it was made with."""
+
+
+def provenance(document: Document) -> Provenance:
+    """The facts about a document; one of an earlier version has few."""
+    record = document.provenance or None
+    return Provenance(
+        version=document.bbedge,
+        time=(record and record.time) or None,
+        design=document.design.hash,
+        sources=(record and record.sources) or None,
+        scores=(record and record.scores) or None,
+        head=document.board.head if document.board else None,
+        digest=(record and record.digest) or None,
+        command=verify_command(document),
+        needs_options=not document.board and bool(document.design.weights or document.views),
+    )
+
+
+def verify_command(document: Document) -> str:
+    """The command that computes a certificate again: with the names of its files, where there are few.
+
+    The names of the certificate and of a board are not in the document; ``certificate.json`` and ``BOARD`` stand for
+    them.
+    """
+    if document.board:
+        return f"bbedge verify {_CERTIFICATE} {_BOARD}"
+    sources = (document.provenance.sources if document.provenance else None) or ()
+    names = [each.name for each in sources] if 0 < len(sources) <= _MOST_NAMED else None
+    return f"bbedge verify {_CERTIFICATE} {shlex.join(names) if names else _SCORES}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChanges:
+    """Files now against files as a certificate names them. A file is known by its bytes, whatever it is called."""
+
+    same: tuple[SourceRecord, ...]
+    """Those with the same bytes."""
+    changed: tuple[tuple[SourceRecord, SourceFile], ...]
+    """Those with the same name and other bytes."""
+    missing: tuple[SourceRecord, ...]
+    """Those that were not given."""
+    added: tuple[SourceFile, ...]
+    """Those that the certificate does not name."""
+
+    @classmethod
+    def of(cls, stated: Sequence[SourceRecord], found: Sequence[SourceFile]) -> FileChanges:
+        """Compare them: by their bytes first, then by their names, in full or without folders."""
+        same, open_, rest = _matched(stated, found, lambda file: file.sha256)
+        changed: list[tuple[SourceRecord, SourceFile]] = []
+        for key in (lambda file: file.name, lambda file: _base(file.name)):
+            pairs, open_, rest = _matched(open_, rest, key)
+            changed += pairs
+        return cls(
+            same=tuple(record for record, _ in same), changed=tuple(changed), missing=tuple(open_), added=tuple(rest)
+        )
+
+    @property
+    def none(self) -> bool:
+        """Whether all files are there with the same bytes, and no others."""
+        return not (self.changed or self.missing or self.added)
+
+    @property
+    def text(self) -> str:
+        """What differs, in words."""
+        if self.none:
+            return f"the same {counted(len(self.same), 'file')}, byte for byte"
+        parts = (
+            ("changed", [record.name for record, _ in self.changed]),
+            ("missing", [record.name for record in self.missing]),
+            ("not named in the certificate", [each.name for each in self.added]),
+        )
+        return ", ".join(f"{counted(len(names), 'file')} {what}: {listed(names)}" for what, names in parts if names)
+
+    @property
+    def entries(self) -> tuple[tuple[str, Kind, str | None, str | None], ...]:
+        """Name, kind of change, and the hashes before and now."""
+        return tuple(self._entries())
+
+    def _entries(self) -> Iterator[tuple[str, Kind, str | None, str | None]]:
+        for record, file in self.changed:
+            yield record.name, "changed", record.sha256, file.sha256
+        for record in self.missing:
+            yield record.name, "only-stated", record.sha256, None
+        for file in self.added:
+            yield file.name, "only-computed", None, file.sha256
+
+
+def _matched(
+    stated: Sequence[SourceRecord], found: Sequence[SourceFile], key: Callable[[SourceRecord | SourceFile], str]
+) -> tuple[list[tuple[SourceRecord, SourceFile]], list[SourceRecord], list[SourceFile]]:
+    """Pairs with the same key, each file in one of them; and what is left on both sides."""
+    waiting: dict[str, list[SourceFile]] = {}
+    for file in reversed(found):
+        waiting.setdefault(key(file), []).append(file)
+    pairs: list[tuple[SourceRecord, SourceFile]] = []
+    left: list[SourceRecord] = []
+    for record in stated:
+        there = waiting.get(key(record))
+        if there:
+            pairs.append((record, there.pop()))
+        else:
+            left.append(record)
+    return pairs, left, sorted(file for files in waiting.values() for file in files)
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]

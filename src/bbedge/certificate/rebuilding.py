@@ -1,0 +1,120 @@
+"""The design that a certificate states, made again for scores, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from msgspec import UNSET
+
+from bbedge.certificate.shape import Document
+from bbedge.core.design import Design
+from bbedge.core.leaderboard import Leaderboard, certify_design, pilot_design
+from bbedge.core.scores import DesignOptions, Scores
+from bbedge.core.stakes import Stakes
+from bbedge.core.suite import SuiteOptions
+from bbedge.core.views import HEADLINE
+from bbedge.errors import Argument, Blank, DesignError
+
+
+def needs_suite(document: Document) -> bool:
+    """Whether the design weighs items or has views: by columns of the scores that the certificate does not name."""
+    return bool(document.design.weights or document.views)
+
+
+def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[Scores, Design]:
+    """The scores, with the blocks of the certificate as far as it states them, and the design for them.
+
+    ``suite`` has the weights and views, which a certificate sums up but does not list.
+    """
+    if needs_suite(document) and not suite:
+        what = "weighs items" if document.design.weights else "has views besides the headline"
+        raise DesignError(
+            f"the certificate {what}, by a column of the scores or of a list of items that it does not name; pass ",
+            Argument("macro", Blank("COLUMN")),
+            ", ",
+            Argument("weights", Blank("COLUMN")),
+            " or ",
+            Argument("views", Blank("COLUMN")),
+            " as they were given when it was made",
+        )
+    made: Design | None = None
+    first: tuple[Scores, Design] | None = None
+    for fitted in _blocked(document, scores):
+        made = _design(document, fitted, {**_options(document), **suite, **_shares(document, suite)})
+        if made.hash == document.design.hash:
+            return fitted, made
+        first = first or (fitted, made)
+    assert first is not None  # the scores as they are come first
+    return first
+
+
+def rebuilt(document: Document, scores: Scores, design: Design) -> Leaderboard:
+    """The leaderboard that follows from the scores under the design."""
+    return certify_design(scores, design, pilot=document.pilot.replicates if document.pilot else None)
+
+
+def _design(document: Document, scores: Scores, options: DesignOptions) -> Design:
+    pilot = document.pilot
+    if pilot is not None:
+        return pilot_design(scores, k=pilot.k, pilot=pilot.replicates, **options)
+    if document.design.family != "all":
+        options["candidate"] = _candidate(document)
+    return scores.design(**options)
+
+
+def _options(document: Document) -> DesignOptions:
+    """What the certificate states of its design; what earlier versions did not write was the first edition."""
+    design = document.design
+    stakes = (
+        Stakes(rule="given", values=design.stake_values, weights=design.stake_weights)
+        if design.stakes == "given"
+        else design.stakes
+    )
+    return {
+        "alpha": design.alpha,
+        "tau": design.tau,
+        "method": design.method,
+        "evidence": design.evidence,
+        "prediction": design.prediction,
+        "stakes": stakes,
+        "copies": "refuse" if design.copies is UNSET else design.copies,
+        "edition": 1 if design.edition is UNSET else design.edition,
+        "margin_share": None if design.margin_share is UNSET else design.margin_share,
+        "holm": "direct" if design.holm is UNSET else design.holm,
+        "planned": design.planned or None,
+    }
+
+
+def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:
+    """The shares that the certificate states, unless others were given or the views are not the same."""
+    views = {view.name: view.share for view in document.views or ()}
+    if "shares" in suite or not views or views.keys() != suite.get("views", {}).keys():
+        return {}
+    return {"shares": {HEADLINE: 1.0 if document.design.share is UNSET else document.design.share, **views}}
+
+
+def _blocked(document: Document, scores: Scores) -> Iterator[Scores]:
+    """The scores as they are, then with the blocks that rules make, where the sizes in the certificate fit a rule."""
+    yield scores
+    blocks = document.design.blocks
+    rules: list[Sequence[str]] = []
+    if blocks.count == 1:
+        rules.append(("one",) * len(scores.items))
+    if set(blocks.sizes) == {1}:
+        rules.append(scores.items)
+    for labels in rules:
+        if tuple(labels) != scores.blocks:
+            yield replace(scores, blocks=tuple(labels))
+
+
+def _candidate(document: Document) -> list[str]:
+    """The models that were tested against all others, from the evidence."""
+    if document.log_e is None:
+        raise DesignError(
+            "the certificate tests some models against the others, and with so many models it does not list which; it "
+            "cannot be computed again from the scores alone"
+        )
+    tested = ~np.isnan(document.log_e)
+    return [model.name for model, row in zip(document.models, tested, strict=True) if row.any()]

@@ -1,0 +1,342 @@
+"""Whether a certificate is what it says: intact, consistent, and what follows from the scores or the board.
+
+The one module that knows certificates, scores and boards together: it computes again what a certificate states, and
+compares. Reading files is left to the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bbedge._version import __version__
+from bbedge.board import Board
+from bbedge.board_certificate import board_certificate
+from bbedge.certificate.consistency import check_consistency
+from bbedge.certificate.differences import Comparison, Difference, compare
+from bbedge.certificate.digest import digest
+from bbedge.certificate.document import certificate as document_of
+from bbedge.certificate.document import to_json
+from bbedge.certificate.parts import Parts
+from bbedge.certificate.provenance import FileChanges
+from bbedge.certificate.reading import read_content, read_document
+from bbedge.certificate.rebuilding import design_of, needs_suite, rebuilt
+from bbedge.certificate.shape import Document
+from bbedge.core.origin import Origin, SourceFile
+from bbedge.core.scores import Scores
+from bbedge.core.suite import SuiteOptions
+from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, FormatError, NoBoardError
+from bbedge.text import counted, listed, quoted, shown, shown_path
+
+Status = Literal["ok", "differs", "unknown"]
+"""Checked and right; checked and not the same; or not possible to check."""
+CheckKind = Literal["schema", "consistency", "digest", "files", "ledger", "scores", "design", "results", "notes"]
+"""Typed and readable; free of contradictions; unchanged since it was written; from the same files; from a board whose
+events follow from its scores; from the same scores; under the same design; what follows from them; what it notes."""
+
+Write = Callable[[Argument], str]
+_FOLDERS = re.compile(r"[^\s'\"]*[/\\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was checked."""
+
+    kind: CheckKind
+    """What was checked."""
+    status: Status
+    """Whether it is right."""
+    text: str
+    """A sentence about it, without its beginning and end."""
+    differences: tuple[Difference, ...] = ()
+    """What differs, field by field; of very many the first."""
+    count: int = 0
+    """The number of all differences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Verification:
+    """What was checked of a certificate, in order."""
+
+    checks: tuple[Check, ...]
+    """Every check that could be made."""
+    version: str
+    """The version of bbedge that wrote the certificate."""
+
+    def __repr__(self) -> str:
+        return f"Verification({self.summary})"
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing differs."""
+        return all(check.status != "differs" for check in self.checks)
+
+    @property
+    def recomputed(self) -> bool:
+        """Whether the results were computed again, and not only the document checked."""
+        return any(check.kind == "results" for check in self.checks)
+
+    @property
+    def summary(self) -> str:
+        """The answer in one sentence."""
+        wrong = {check.kind: check.text for check in self.checks if check.status == "differs"}
+        if wrong.keys() & {"scores", "design"}:
+            wrong.pop("results", None)  # which then cannot be the same
+        if wrong:
+            return f"does not match: {'; '.join(wrong.values())}."
+        intact = any(check.kind == "digest" and check.status == "ok" for check in self.checks)
+        unchanged = "is unchanged since it was written" if intact else "carries no digest"
+        if self.recomputed:
+            source = "board" if any(check.kind == "ledger" for check in self.checks) else "scores"
+            return f"verified: the certificate {unchanged}, and everything in it follows from the {source}."
+        return (
+            f"verified: the certificate {unchanged} and agrees with itself; nothing was computed again, because no "
+            "scores were given."
+        )
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The result as plain values, for programs."""
+        return {
+            "verified": self.verified,
+            "recomputed": self.recomputed,
+            "summary": self.summary,
+            "certificate_version": self.version,
+            "version": __version__,
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A certificate as it was read: what was typed, and everything that the file says."""
+
+    content: Mapping[str, Any]
+    """Plain values, keys that this version does not know included."""
+    document: Document
+    """The same, typed."""
+    source: str
+    """What it is called in messages."""
+
+    @classmethod
+    def of(cls, given: str | os.PathLike[str] | Mapping[str, Any]) -> Stated:
+        """Read a file or plain values; what is no certificate is refused."""
+        if isinstance(given, Mapping):
+            return cls(content=given, document=read_document(given, source="certificate"), source="certificate")
+        content, source = read_content(Path(given)), shown_path(given)
+        return cls(content=content, document=read_document(content, source=source), source=source)
+
+    @property
+    def is_of_this_version(self) -> bool:
+        """Whether the same program wrote it, so that keys and sentences must be the same, too."""
+        return self.document.bbedge == __version__
+
+
+def verify_certificate(
+    certificate: str | os.PathLike[str] | Mapping[str, Any] | Stated,
+    scores: Scores | Board | None = None,
+    *,
+    suite: SuiteOptions | None = None,
+    write: Write = str,
+) -> Verification:
+    """Check a certificate, and compute it again from its scores or its board.
+
+    ``certificate`` is a file that ``bbedge certify --json`` wrote, or its content. Without ``scores`` it is checked for
+    contradictions and against its digest, which shows that it is as it was written, not that it is true. With scores,
+    the design that it states is made again, everything is computed, and every field is compared. A design with weights
+    or views needs them as ``suite``, the result of :func:`suite_options`. ``write`` writes arguments in sentences.
+
+    **Guarantee:** a verified certificate says what these scores say under its design: names, ranks, edges and counts
+    exactly, evidence and margins up to one millionth.
+    """
+    stated = certificate if isinstance(certificate, Stated) else Stated.of(certificate)
+    _check_kind(stated, scores)
+    checks = list(own_checks(stated))
+    if isinstance(scores, Board):
+        checks += _board_checks(stated, scores)
+    elif scores is not None:
+        checks += _score_checks(stated, scores, suite or {}, write)
+    return Verification(checks=tuple(checks), version=stated.document.bbedge)
+
+
+def own_checks(stated: Stated) -> Iterator[Check]:
+    """What a certificate can be checked for by itself."""
+    yield Check(kind="schema", status="ok", text=f"written by bbedge {shown(stated.document.bbedge)}, and readable")
+    try:
+        check_consistency(Parts.of(stated.document, source=stated.source))
+    except FormatError as error:
+        yield Check(
+            kind="consistency", status="differs", text=_without_end(str(error).removeprefix(f"{stated.source}: "))
+        )
+    else:
+        yield Check(kind="consistency", status="ok", text="it does not contradict itself")
+    provenance = stated.document.provenance
+    if not provenance or not provenance.digest:
+        text = "it carries no digest, so that changes which contradict nothing else cannot be seen"
+        yield Check(kind="digest", status="unknown", text=text)
+    elif digest(stated.content) == provenance.digest:
+        yield Check(kind="digest", status="ok", text="it is unchanged since it was written")
+    else:
+        text = "it was changed after it was written: its digest is not that of its content"
+        yield Check(kind="digest", status="differs", text=text)
+
+
+def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:
+    """Whether the files are those that the certificate names."""
+    provenance = stated.document.provenance
+    if not provenance or not provenance.sources:
+        return Check(kind="files", status="unknown", text="the certificate does not name the files of its scores")
+    if found is None:
+        return Check(kind="files", status="unknown", text="these scores do not say which files they came from")
+    changes = FileChanges.of(provenance.sources, found)
+    if changes.none:
+        return Check(kind="files", status="ok", text=changes.text)
+    return Check(
+        kind="files",
+        status="differs",
+        text=changes.text,
+        differences=tuple(
+            Difference(place=f"provenance.sources[{quoted(name)}]", kind=kind, stated=before, computed=now)
+            for name, kind, before, now in changes.entries
+        ),
+        count=len(changes.entries),
+    )
+
+
+def _check_kind(stated: Stated, scores: Scores | Board | None) -> None:
+    board = stated.document.board
+    if isinstance(scores, Scores) and board:
+        raise DomainError(f"{stated.source} is the certificate of a board; give the board, not score files")
+    if isinstance(scores, Board) and not board:
+        raise DomainError(f"{stated.source} is not the certificate of a board; give the scores that it was made from")
+
+
+def _score_checks(stated: Stated, scores: Scores, suite: SuiteOptions, write: Write) -> Iterator[Check]:
+    document = stated.document
+    if needs_suite(document) and not suite:
+        design_of(document, scores, suite)  # raises, and says what to pass
+    yield file_check(stated, scores.sources)
+    try:
+        fitted, design = design_of(document, scores, suite)
+        leaderboard = rebuilt(document, fitted, design)
+    except BbedgeError as error:
+        yield _same_scores(document, scores.origin, scores)
+        yield Check(
+            kind="design",
+            status="differs",
+            text=f"the design of the certificate does not fit these scores: {_without_end(error.render(write))}",
+        )
+        return
+    yield _same_scores(document, leaderboard.origin or fitted.origin, fitted)
+    same = design.hash == document.design.hash
+    yield Check(
+        kind="design",
+        status="ok" if same else "differs",
+        text="the design has the same hash" if same else _other_design(document, fitted),
+    )
+    yield from _results(stated, document_of(leaderboard))
+
+
+def _same_scores(document: Document, origin: Origin, scores: Scores) -> Check:
+    stated = document.provenance.scores if document.provenance else None
+    size = f"{counted(len(scores.models), 'model')}, {counted(len(scores.items), 'item')}, " + counted(
+        len(scores.replicates), "run"
+    )
+    if not stated:
+        return Check(kind="scores", status="unknown", text="the certificate has no hash of its scores")
+    if stated == origin.scores:
+        return Check(kind="scores", status="ok", text=f"the same scores: {size}")
+    return Check(kind="scores", status="differs", text=f"these are not the scores that were certified ({size})")
+
+
+def _other_design(document: Document, scores: Scores) -> str:
+    """Why the design may not be the same, as far as the certificate shows it."""
+    before, now = {model.name for model in document.models}, set(scores.models)
+    if before != now:
+        sides = (("only in the certificate", before - now), ("only in the scores", now - before))
+        return "other models: " + ", ".join(f"{listed(sorted(names))} {where}" for where, names in sides if names)
+    blocks, stated = len(set(scores.blocks)), document.design.blocks.count
+    if document.items != len(scores.items):
+        why = f"{document.items:,} items in the certificate, {len(scores.items):,} in the scores"
+    elif not needs_suite(document) and stated != blocks:
+        why = f"{stated:,} blocks in the certificate, {blocks:,} in the scores"
+    elif document.design.score_range != scores.score_range:
+        why = "another score range"
+    else:
+        why = "the items, blocks, weights or views are not the same"
+    return f"another design: {why}; read the scores with the options that the certificate was made with"
+
+
+def _board_checks(stated: Stated, board: Board) -> Iterator[Check]:
+    record = stated.document.board
+    assert record  # checked before
+    if record.design_hash != board.registration:
+        yield Check(kind="design", status="differs", text="this is another board: its registration is not the same")
+        return
+    try:
+        done = board.verify(record.head)
+        past = board.as_of(record.head)
+    except NoBoardError:
+        raise
+    except BoardError as error:
+        yield Check(kind="ledger", status="differs", text=f"the board is not in order: {_without_end(str(error))}")
+        return
+    later = len(board.events) - len(past.events)
+    since = f"; {counted(later, 'event')} came after the certificate" if later else ""
+    yield Check(
+        kind="ledger", status="ok", text=f"{counted(done.events, 'event')} of the board follow from its scores{since}"
+    )
+    yield Check(kind="design", status="ok", text="the registration is the same")
+    if not 1 <= record.epoch <= len(past.state.epochs):
+        yield Check(kind="results", status="differs", text=f"the board had no epoch {record.epoch}")
+        return
+    yield from _results(stated, board_certificate(past, record.epoch).content)
+
+
+def _results(stated: Stated, computed: Document) -> Iterator[Check]:
+    values = json.loads(to_json(computed))  # as plain as what was read
+    found = compare(stated.content, values, complete=stated.is_of_this_version)
+    yield _compared(found)
+    yield _notes(stated, values["notes"])
+
+
+def _compared(found: Comparison) -> Check:
+    if not found.count:
+        return Check(kind="results", status="ok", text="everything that it concludes follows, field by field")
+    first = found.found[0]
+    more = f" and {counted(found.count - 1, 'other place')}" if found.count > 1 else ""
+    return Check(
+        kind="results",
+        status="differs",
+        text=f"other results at {first.place}{more}",
+        differences=tuple(found.found),
+        count=found.count,
+    )
+
+
+def _notes(stated: Stated, computed: Sequence[str]) -> Check:
+    """Compare notes; files may lie in other folders now, and other versions use other words."""
+    before, now = ([_FOLDERS.sub("", note) for note in notes] for notes in (stated.document.notes, computed))
+    if sorted(before) == sorted(now):
+        return Check(kind="notes", status="ok", text="its notes are those of the scores")
+    if not stated.is_of_this_version:
+        text = "its notes are worded otherwise by this version, and were not compared"
+        return Check(kind="notes", status="unknown", text=text)
+    extra = [Difference(place="notes", kind="only-stated", stated=note) for note in before if note not in now]
+    missing = [Difference(place="notes", kind="only-computed", computed=note) for note in now if note not in before]
+    return Check(
+        kind="notes",
+        status="differs",
+        text="its notes are not those of the scores",
+        differences=(*extra, *missing),
+        count=len(extra) + len(missing),
+    )
+
+
+def _without_end(text: str) -> str:
+    return text.removesuffix(".")
