@@ -293,6 +293,12 @@ class Certificate:
         return len(content.edges or ()), len(content.standing_edges or ())
 
     @property
+    def mean_intervals(self) -> tuple[tuple[float, float], ...] | None:
+        """Simultaneous bounds of each model's true mean, in score units; ``None`` if the design has none."""
+        found = tuple(self.content.models[i].mean_interval for i in self.order)
+        return tuple(each for each in found if each is not UNSET) or None
+
+    @property
     def looks(self) -> list[Stood] | None:
         """How much the graph that is shown had after each look; ``None`` where an earlier version did not write it."""
         looks = self.content.looks

@@ -31,6 +31,7 @@ def check_consistency(parts: Parts) -> None:
         check = ModelCheck(each)
         check.design()
         check.models()
+        check.mean_intervals()
         for shown in PREFIX:
             check.conclusions(shown)
         check.looks()

@@ -59,6 +59,8 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     """The edition of the method; the first, if absent."""
     margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
     """The part of alpha that margins spend. With 0, or if absent, certificates and margins have alpha each."""
+    mean_share: Annotated[float, Meta(gt=0, lt=1)] | UnsetType = UNSET
+    """The part of alpha that the intervals of means spend; there are none if it is absent."""
     holm: Holm | UnsetType = UNSET
     """How evidence becomes edges; direct, if absent."""
     planned: Positive | UnsetType | None = UNSET
@@ -81,7 +83,7 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     @property
     def certificate_share(self) -> float:
         """The part of alpha that certificates spend."""
-        return 1.0 - (self.margin_share or 0.0)
+        return 1.0 - (self.margin_share or 0.0) - (self.mean_share or 0.0)
 
     @property
     def is_joint(self) -> bool:

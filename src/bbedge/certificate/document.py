@@ -19,6 +19,7 @@ from bbedge.certificate.provenance_shape import ProvenanceRecord, SourceRecord
 from bbedge.certificate.shape import Conclusions, Document, ViewRecord
 from bbedge.certificate.standing import Stood, look_of, stood
 from bbedge.certificate.values import Matrix, Pair, Record, TopSets
+from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
@@ -254,6 +255,7 @@ def _design(design: Design, identity: str) -> DesignRecord:
         copies=design.copies,
         edition=msgspec.UNSET if first else design.edition,
         margin_share=msgspec.UNSET if first else design.margin_share,
+        mean_share=design.mean_share or msgspec.UNSET,
         holm=msgspec.UNSET if first else design.holm,
         planned=msgspec.UNSET if first else design.planned,
         share=msgspec.UNSET if design.share == 1.0 else design.share,
@@ -274,10 +276,12 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
     above, below = current.ranks.n_worse.tolist(), current.ranks.n_better.tolist()
     standing_above, standing_below = standing.ranks.n_worse.tolist(), standing.ranks.n_better.tolist()
     means = [None if mean != mean else low + mean * (high - low) for mean in leaderboard.means.tolist()]
+    intervals = _mean_intervals(leaderboard)
     return tuple(
         shape.Model(
             name=leaderboard.design.models[i],
             mean=means[i],
+            mean_interval=msgspec.UNSET if intervals is None else intervals[i],
             rank_interval=current.rank_intervals[i],
             standing_rank_interval=standing.rank_intervals[i],
             tier=tiers[i],
@@ -289,6 +293,16 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
         )
         for i in order
     )
+
+
+def _mean_intervals(leaderboard: Leaderboard) -> list[tuple[float, float]] | None:
+    """The bounds of the means in score units, rounded outwards."""
+    if leaderboard.mean_bounds is None:
+        return None
+    low, high = leaderboard.design.score_range
+    slack = 4 * UNIT * max(abs(low), abs(high), high - low)
+    ends = low + leaderboard.mean_bounds * (high - low) + np.array([-slack, slack])
+    return [(least, most) for least, most in np.clip(ends, low, high).tolist()]
 
 
 def _largest(values: NDArray[np.float64]) -> float | None:

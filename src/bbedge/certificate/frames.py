@@ -11,10 +11,13 @@ from bbedge.certificate.certificate import Certificate
 def model_frame(certificate: Certificate) -> pl.DataFrame:
     """What is certified of each model, in the order shown; means in score units."""
     best, worst = np.array(certificate.ranks.rank_intervals).T
+    intervals = np.array(certificate.mean_intervals or ()).reshape(-1, 2).T
+    bounds = dict(zip(("mean_low", "mean_high"), intervals, strict=True)) if certificate.mean_intervals else {}
     return pl.DataFrame(
         {
             "model": certificate.names,
             "mean": pl.Series(certificate.means, dtype=pl.Float64),
+            **bounds,
             "rank_best": best,
             "rank_worst": worst,
             "wins": certificate.ranks.n_worse,

@@ -97,6 +97,21 @@ class ModelCheck:
         if by_both != sorted(by_both) and by_last != sorted(by_last):
             self.refuse("'models' are not in the order of their tiers and means")
 
+    def mean_intervals(self) -> None:
+        """Intervals of means are there if the design has them, lie on the scale, and contain the means seen."""
+        low, high = self._document.design.score_range
+        slack = ROUNDING * max(abs(low), abs(high), high - low)
+        for model in self._document.models:
+            ends = model.mean_interval
+            if (ends is UNSET) != (self._document.design.mean_share is UNSET):
+                self.refuse("'mean_interval' of the models and 'mean_share' of the design do not agree")
+            if ends is UNSET:
+                continue
+            if not low - slack <= ends[0] <= ends[1] <= high + slack:
+                self.refuse(f"the interval for the mean of {quoted(model.name)} is not a part of the score range")
+            if model.mean is not None and not ends[0] - slack <= model.mean <= ends[1] + slack:
+                self.refuse(f"the interval for the mean of {quoted(model.name)} does not contain its mean")
+
     def conclusions(self, shown: Shown) -> None:
         """Tiers, counts and the sizes of certified sets follow from the rank intervals."""
         ranks, prefix = self._parts.ranks[shown], PREFIX[shown]

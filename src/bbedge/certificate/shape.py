@@ -35,6 +35,8 @@ class Model(Record, frozen=True, kw_only=True):
     """Its name."""
     mean: Number | None
     """Its mean score; null before the first replicate."""
+    mean_interval: tuple[Number, Number] | UnsetType = UNSET
+    """Bounds of its true mean, for all models, views and looks together; absent if the design has no mean_share."""
     rank_interval: tuple[Positive, Positive]
     """The best and the worst rank it can have."""
     standing_rank_interval: tuple[Positive, Positive]

@@ -54,6 +54,15 @@ class Claim:
             show_default="0.2",
         ),
     ] = None
+    mean_share: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="The part of alpha that intervals for the models' own mean scores use, out of that of the "
+            "comparisons; 0.1 is usual. Without it there are no such intervals.",
+            show_default="0",
+        ),
+    ] = 0.0
     planned: Annotated[
         int | None,
         typer.Option(
@@ -84,5 +93,6 @@ class Claim:
             "stakes": self.stakes,
             "copies": self.copies or "refuse",
             "margin_share": self.margin_share,
+            "mean_share": self.mean_share,
             "planned": self.planned,
         }

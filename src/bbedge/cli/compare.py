@@ -29,7 +29,9 @@ def compare(
         str | None,
         typer.Option(metavar="A,B,...", help="Methods to compare. Default: all.", show_default=False),
     ] = None,
-    claim: Annotated[Claim, Without("method", "margin_share", "planned", "evidence", "prediction", "stakes")],
+    claim: Annotated[
+        Claim, Without("method", "margin_share", "mean_share", "planned", "evidence", "prediction", "stakes")
+    ],
     reading: Reading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,

@@ -88,7 +88,9 @@ def plan(
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
     power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = 0.8,
-    claim: Annotated[Claim, Without("method", "margin_share", "planned", "evidence", "prediction", "stakes", "copies")],
+    claim: Annotated[
+        Claim, Without("method", "margin_share", "mean_share", "planned", "evidence", "prediction", "stakes", "copies")
+    ],
     tokens: Annotated[
         float | None, typer.Option(min=0, help="Tokens per model and item, prompt included.", show_default=False)
     ] = None,

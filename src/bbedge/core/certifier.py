@@ -172,6 +172,7 @@ class Certifier:
             log_w=log_w,
             log_thresholds=needed,
             lower_bounds=bounds,
+            mean_bounds=evidence.mean_bounds(),
             current=seen.graph,
             standing=Graph(standing),
             first_certified=to_numpy(self._procedure.first[place]).copy(),

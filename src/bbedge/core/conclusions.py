@@ -76,6 +76,8 @@ class Leaderboard:
     """The replicate at which each direction was first certified; 0 if it never was."""
     looks: tuple[LookCount, ...]
     """The history of looks."""
+    mean_bounds: Matrix | None = None
+    """Lower and upper bound of each model's true mean, simultaneous, on the [0, 1] scale; ``None`` if not asked for."""
     log_w: Matrix | None = None
     """The wealth that staggered e-Holm compares with ``1 / alpha``, as a logarithm; ``None`` for direct e-Holm."""
     history: History | None = None
@@ -169,7 +171,8 @@ class Leaderboard:
         """A polars frame with a row per model, in the order shown.
 
         Its columns are ``model``, ``mean`` in score units (null before the first replicate), ``rank_best`` and
-        ``rank_worst``, and ``wins`` and ``losses``: how many models are certified below and above it.
+        ``rank_worst``, and ``wins`` and ``losses``: how many models are certified below and above it. Where the design
+        has a ``mean_share``, ``mean_low`` and ``mean_high`` bound the true mean.
         """
         return import_module("bbedge.certificate.frames").model_frame(self._made())
 

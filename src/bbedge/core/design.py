@@ -17,6 +17,7 @@ from bbedge.core.checks import check_choice, check_names, check_weights
 from bbedge.core.design_content import design_content
 from bbedge.core.family import Family
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
+from bbedge.core.levels import Levels, check_level_shares
 from bbedge.core.stakes import (
     CENTRED_MAX,
     EntryGroup,
@@ -30,7 +31,6 @@ from bbedge.core.stakes import (
 )
 from bbedge.core.views import HEADLINE, View, allot_shares, check_views
 from bbedge.errors import Argument, DesignError, DomainError
-from bbedge.text import quoted
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
@@ -87,6 +87,8 @@ class Design:
     """The edition of the method: what was frozen under an edition stays under it."""
     margin_share: float = 0.0
     """The part of ``alpha`` that margins spend; certificates have the rest. With 0, each has ``alpha`` for itself."""
+    mean_share: float = 0.0
+    """The part of ``alpha`` that the intervals of means spend, out of the certificates' part. With 0 there are none."""
     holm: Holm = "direct"
     """How evidence becomes edges."""
     planned: int | None = None
@@ -124,7 +126,7 @@ class Design:
         check_choice("kind of e-Holm", self.holm, get_args(Holm))
         check_choice("rule for gaps", self.gaps, get_args(Gaps))
         self._check_edition()
-        self._check_family()
+        self.family.check(self.models)
         self._check_stakes()
 
     def _check_edition(self) -> None:
@@ -133,8 +135,7 @@ class Design:
                 f"edition {self.edition!r} of {self.method} is not known; this bbedge has editions up to "
                 f"{EDITIONS[self.method]}"
             )
-        if not 0.0 <= self.margin_share < 1.0:
-            raise DomainError(f"a margin share of {self.margin_share} is not allowed; choose 0 <= margin_share < 1")
+        check_level_shares(self.margin_share, self.mean_share if self.edition > 1 else 0.0)
         if self.planned is not None and not (type(self.planned) is int and self.planned >= 1):
             raise DomainError(
                 f"{self.planned!r} planned replicates are not possible; give a whole number of at least 1"
@@ -142,6 +143,7 @@ class Design:
         if self.edition == 1:
             for name, value, default in (
                 ("margin_share", self.margin_share, 0.0),
+                ("mean_share", self.mean_share, 0.0),
                 ("holm", self.holm, "direct"),
                 ("planned", self.planned, None),
             ):
@@ -150,20 +152,6 @@ class Design:
                     raise DesignError(Argument(name, value), f" is not part of {self.method}{edition}; leave it out")
         if self.holm == "staggered" and self.stakes.rule != "design":
             raise DesignError("staggered e-Holm needs the design stakes, whose rule says when each enters")
-
-    def _check_family(self) -> None:
-        if self.family.newcomer is not None and self.family.newcomer not in self.models:
-            raise DesignError(f"the newcomer {quoted(self.family.newcomer)} is not a model of the design")
-        if self.family.kind == "all":
-            return
-        unknown = sorted(set(self.family.candidate) - set(self.models))
-        if unknown:
-            raise DesignError(f"the Top-k candidate names {quoted(unknown[0])}, which is not a model of the design")
-        size = len(set(self.family.candidate))
-        if not 1 <= size < len(self.models):
-            raise DesignError(f"a Top-k candidate of {size} of {len(self.models)} models leaves nothing to compare")
-        if self.family.newcomer in self.family.candidate:
-            raise DesignError(f"the newcomer {self.family.newcomer!r} cannot be in a candidate chosen before it came")
 
     def _check_stakes(self) -> None:
         if self.stakes.rule != "given":
@@ -202,6 +190,7 @@ class Design:
         score_range: tuple[float, float] = (0.0, 1.0),
         copies: Copies = "refuse",
         margin_share: float | None = None,
+        mean_share: float = 0.0,
         planned: int | None = None,
         holm: Holm | None = None,
         edition: int | None = None,
@@ -222,9 +211,10 @@ class Design:
         ``alpha``, as :func:`~bbedge.core.views.allot_shares` explains; the main view is called ``headline`` there. With
         ``gaps="worst-case"`` a score may be missing (NaN): it then counts against whichever model it could help.
 
-        For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of
-        replicates that are planned, if that was decided without looking at scores, ``holm`` and ``edition`` override
-        what the size of the design and the present version choose.
+        For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``mean_share`` that of
+        intervals for the models' own means (for instance 0.1), ``planned`` the number of replicates that are planned,
+        if that was decided without looking at scores, ``holm`` and ``edition`` override what the size of the design
+        and the present version choose.
         """
         check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
@@ -265,6 +255,7 @@ class Design:
             copies=copies,
             edition=edition,
             margin_share=float(margin_share),
+            mean_share=float(mean_share),
             planned=planned,
             weights=None if weights is None else tuple(map(float, weights)),
             share=parts[HEADLINE],
@@ -335,15 +326,18 @@ class Design:
 
     @property
     def certificate_alpha(self) -> float:
-        """The level of the certificates: ``alpha`` less what the margins spend."""
-        return self.alpha * (1.0 - self.margin_share)
+        """The level of the certificates: ``alpha`` less what margins and means spend."""
+        return self.levels.certificates
 
     @property
     def margin_alpha(self) -> float:
         """The level of the margins."""
-        if not self.margin_share:
-            return self.alpha
-        return math.nextafter(self.alpha - self.certificate_alpha, 0.0)  # so that both add up to at most alpha
+        return self.levels.margins
+
+    @property
+    def levels(self) -> Levels:
+        """The level of each kind of statement."""
+        return Levels.of(self.alpha, margin_share=self.margin_share, mean_share=self.mean_share)
 
     @property
     def is_joint(self) -> bool:

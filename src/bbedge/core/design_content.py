@@ -47,6 +47,8 @@ def _said(design: Design) -> dict[str, object]:
     said: dict[str, object] = {} if design.copies == "refuse" else {"copies": design.copies}
     if design.edition > 1:
         said |= {"edition": design.edition, "margin_share": design.margin_share, "holm": design.holm}
+    if design.mean_share:
+        said["mean_share"] = design.mean_share
     if design.planned is not None:
         said["planned"] = design.planned
     if design.weights is not None:

@@ -15,10 +15,11 @@ from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
+from bbedge.core.mean_bounds import MeanBounds
 from bbedge.core.mixture import Mixture, joined
 from bbedge.core.panel import both_sides, check_panel, model_means
 from bbedge.core.penalties import Bound, Pairs, Penalty, Rows
-from bbedge.core.predictions import Predictor, predictor_for, some
+from bbedge.core.predictions import Places, Predictor, predictor_for, some
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
@@ -78,6 +79,7 @@ class Evidence:
         self._runs = np.zeros(n_models)
         self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
         self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
+        self._own = MeanBounds(self._design, space, batch=self._batch) if self._design.mean_share else None
 
     @property
     def design(self) -> Design:
@@ -170,6 +172,8 @@ class Evidence:
             return
         self._is_split = True
         self._mixture.split()
+        if self._own is not None:
+            self._own.split()
         rows = np.arange(self._active.size)
         self._predictor.keep(np.concatenate([rows, rows]))
 
@@ -179,12 +183,16 @@ class Evidence:
         if of_models is None:
             of_models = model_means(scores, space, self._layout.overall)
         means = self._layout.means(scores, space)
-        self._mixture.add(
-            lambda places, out: some(space, means, places) + 0.0,
-            lambda places, out: predictor.residuals(means, places, out),
-            shift=predictor.shift,
-            totals=of_models,
-        )
+
+        def of_blocks(places: Places, out: Array | None) -> Array:
+            return some(space, means, places) + 0.0
+
+        def residuals(places: Places, out: Array | None) -> Array:
+            return predictor.residuals(means, places, out)
+
+        self._mixture.add(of_blocks, residuals, shift=predictor.shift, totals=of_models)
+        if self._own is not None:
+            self._own.add(of_blocks, residuals, of_models, shift=predictor.own_shift)
         predictor.update(means)
         self._runs[self._active] += 1
         self._count += 1
@@ -249,6 +257,13 @@ class Evidence:
         """
         return self.tested_only(self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions)))
 
+    def mean_bounds(self) -> NDArray[np.float64] | None:
+        """Simultaneous bounds of every model's mean on the [0, 1] scale, models x 2; ``None`` if not asked for.
+
+        **Guarantee:** with probability at least one less the level of means of the design all hold, at every look.
+        """
+        return None if self._own is None else self._own.bounds()
+
     def _with_frozen(self, name: str, active: Array) -> Array:
         """The values of the active models among those that were frozen."""
         if not self._frozen:
@@ -283,6 +298,8 @@ class Evidence:
         self._totals, self._highs = self._all_totals()
         rows = np.flatnonzero(~stopped[self._active])
         self._mixture.keep(rows)
+        if self._own is not None:
+            self._own.keep(rows, is_split=self._is_split)
         self._predictor.keep(np.concatenate([rows, rows + self._active.size]) if self._is_split else rows)
         self._active = self._active[rows]
 
@@ -303,6 +320,8 @@ class Evidence:
         arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
         arrays |= self._mixture.state()
+        if self._own is not None:
+            arrays |= {f"own.{name}": array for name, array in self._own.state().items()}
         buffer = io.BytesIO()
         write_archive(buffer, arrays.items())
         return buffer.getvalue()
@@ -339,6 +358,14 @@ class Evidence:
             evidence._entries = {place: evidence._space.asarray(array) for place, array in entries.items()}
             evidence._predictor.restore(with_prefix(arrays, "prediction."))
             evidence._mixture.restore(arrays, totals=totals, count=evidence._count)
+            if evidence._own is not None:
+                evidence._own.restore(
+                    with_prefix(arrays, "own."),
+                    active=evidence._active,
+                    totals=totals,
+                    count=evidence._count,
+                    is_split=evidence._is_split,
+                )
             evidence._decided = evidence._decided or evidence._count > 0
         except DAMAGE as error:
             raise DataError(DAMAGED) from error

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.kinds import FamilyKind
+from bbedge.errors import DesignError
+from bbedge.text import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +23,21 @@ class Family:
     """The Top-k candidate of a ``cross-set`` family."""
     newcomer: str | None = None
     """A model that was added later: only the directions of the family that touch it are tested."""
+
+    def check(self, models: Sequence[str]) -> None:
+        """Refuse a family that is not one of these models."""
+        if self.newcomer is not None and self.newcomer not in models:
+            raise DesignError(f"the newcomer {quoted(self.newcomer)} is not a model of the design")
+        if self.kind == "all":
+            return
+        unknown = sorted(set(self.candidate) - set(models))
+        if unknown:
+            raise DesignError(f"the Top-k candidate names {quoted(unknown[0])}, which is not a model of the design")
+        size = len(set(self.candidate))
+        if not 1 <= size < len(models):
+            raise DesignError(f"a Top-k candidate of {size} of {len(models)} models leaves nothing to compare")
+        if self.newcomer in self.candidate:
+            raise DesignError(f"the newcomer {self.newcomer!r} cannot be in a candidate chosen before it came")
 
     def mask(self, models: Sequence[str], rows: slice = slice(None), cols: slice = slice(None)) -> NDArray[np.bool_]:
         """Tested directions as a models x models mask, row against column; or some rows and columns of it."""

@@ -77,6 +77,7 @@ def certify(
     candidate: Sequence[str] | None = None,
     copies: Copies = "refuse",
     margin_share: float | None = None,
+    mean_share: float = 0.0,
     planned: int | None = None,
     weights: Sequence[float] | None = None,
     views: Mapping[str, Sequence[float]] | None = None,
@@ -89,11 +90,13 @@ def certify(
     a fraction of the score range. ``evidence``, ``prediction`` and ``stakes`` override parts of the ``method``,
     ``blocks`` the blocks of the scores. ``candidate`` restricts the tests to directions from these models to all
     others. Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they
-    count. ``margin_share`` is the part of ``alpha`` that margins spend, ``planned`` the number of replicates that were
-    planned before any was seen (never the number there are). ``weights`` holds a weight for each item, at least 0 and
-    on any scale: the means that are compared are weighted. ``views`` names further means, each with such weights, that
-    are compared under the same ``alpha`` (:meth:`Leaderboard.view`), and ``shares`` what they have of it: see
-    :meth:`Design.make`. ``device`` is where to compute, for instance ``"cuda"``; ``None`` is NumPy.
+    count. ``margin_share`` is the part of ``alpha`` that margins spend; ``mean_share`` that of intervals for the
+    models' own means (``Leaderboard.mean_bounds``), of which there are none unless it is above 0. ``planned`` is the
+    number of replicates that were planned before any was seen (never the number there are). ``weights`` holds a weight
+    for each item, at least 0 and on any scale: the means that are compared are weighted. ``views`` names further means,
+    each with such weights, that are compared under the same ``alpha`` (:meth:`Leaderboard.view`), and ``shares`` what
+    they have of it: see :meth:`Design.make`. ``device`` is where to compute, for instance ``"cuda"``; ``None`` is
+    NumPy.
 
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 
@@ -112,6 +115,7 @@ def certify(
         candidate=candidate,
         copies=copies,
         margin_share=margin_share,
+        mean_share=mean_share,
         planned=planned,
         weights=weights,
         views=views,
@@ -134,6 +138,7 @@ def certify_pilot_top_k(
     blocks: Sequence[str] | Literal["item", "one"] | None = None,
     copies: Copies = "refuse",
     margin_share: float | None = None,
+    mean_share: float = 0.0,
     planned: int | None = None,
     weights: Sequence[float] | None = None,
     views: Mapping[str, Sequence[float]] | None = None,
@@ -163,6 +168,7 @@ def certify_pilot_top_k(
         blocks=scores.blocks if blocks is None else blocks,
         copies=copies,
         margin_share=margin_share,
+        mean_share=mean_share,
         planned=planned,
         weights=weights,
         views=views,

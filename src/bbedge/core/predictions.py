@@ -27,6 +27,11 @@ class Predictor(Protocol):
         """What is added to every pair's prediction of the next replicate."""
         ...
 
+    @property
+    def own_shift(self) -> float:
+        """What is added to the prediction of a model that is compared with no other."""
+        ...
+
     def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """Block means of the next replicate less their predictions, for some blocks; a new array, or ``out``."""
         ...
@@ -73,6 +78,11 @@ class RunningMean:
         """See :class:`Predictor`."""
         return self._tau / (2 * (self._count + 1))
 
+    @property
+    def own_shift(self) -> float:
+        """A pseudo-observation at one half, which in pairs of models cancels."""
+        return 0.5 / (self._count + 1)
+
     def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """See :class:`Predictor`."""
         means, sums = some(self._space, means, places), some(self._space, self._sums, places)
@@ -105,6 +115,7 @@ class TwoWay:
     """
 
     shift = 0.0
+    own_shift = 0.0
 
     def __init__(self, space: Space, shape: tuple[int, ...]) -> None:
         self._space = space

@@ -33,6 +33,7 @@ class DesignOptions(TypedDict, total=False):
     newcomer: str | None
     copies: Copies
     margin_share: float | None
+    mean_share: float
     planned: int | None
     holm: Holm | None
     edition: int | None

@@ -158,6 +158,7 @@ class Run:
             ("item weights", design.weights is not None),
             ("views", bool(design.views)),
             ("missing scores", design.gaps != "refuse"),
+            ("intervals of means", design.mean_share > 0.0),
         ):
             if given:
                 raise DesignError(f"tiled runs do not support {what}; make the design without them")
@@ -277,7 +278,8 @@ def run_of(folder: Path, digest: str) -> Run:
 
 def _content(design: Design, tile: int) -> dict[str, Any]:
     # By way of JSON, so that tuples are lists before the first digest as after.
-    content: dict[str, Any] = json.loads(json.dumps({"version": _VERSION, "tile": tile, "design": asdict(design)}))
+    values = {name: value for name, value in asdict(design).items() if name != "mean_share"}  # which is always 0
+    content: dict[str, Any] = json.loads(json.dumps({"version": _VERSION, "tile": tile, "design": values}))
     return content
 
 
