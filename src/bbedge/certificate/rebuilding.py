@@ -82,6 +82,7 @@ def _options(document: Document) -> DesignOptions:
         "copies": "refuse" if design.copies is UNSET else design.copies,
         "edition": 1 if design.edition is UNSET else design.edition,
         "margin_share": None if design.margin_share is UNSET else design.margin_share,
+        "mean_share": design.mean_share or 0.0,
         "holm": "direct" if design.holm is UNSET else design.holm,
         "planned": design.planned or None,
     }

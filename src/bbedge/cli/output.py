@@ -190,7 +190,7 @@ def write_certificate(
     if page.html_out is not None:
         write_page(page.html_out, certificate, title=page.title or title)
     # Standard output comes last: its reader may close it early, and the files must still be written.
-    documents = [
+    documents: list[tuple[Path | None, Callable[[], str]]] = [
         (json_out, certificate.to_json),
         (page.markdown_out, lambda: certificate.to_markdown(page.title or title)),
     ]

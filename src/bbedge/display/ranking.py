@@ -87,6 +87,7 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
     """The rows in the order shown, or the first ``most`` of them."""
     ranks = certificate.ranks
     cuts, beats, loses_to = set(ranks.cuts), ranks.n_worse.tolist(), ranks.n_better.tolist()
+    intervals = certificate.mean_intervals
     made: list[Row] = []
     for i, (best, worst) in enumerate(ranks.rank_intervals[:most]):
         behind, interval = to_leader(certificate, i) if i else ("", "")
@@ -98,7 +99,7 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
                 best=best,
                 worst=worst,
                 mean=certificate.units.score(certificate.means[i]),
-                mean_interval="",
+                mean_interval=_interval(certificate, intervals[i]) if intervals else "",
                 behind=behind,
                 behind_interval=interval,
                 beats=beats[i],
@@ -138,6 +139,10 @@ def groups(certificate: Certificate, most: int | None = None) -> tuple[Group, ..
     for row in rows(certificate, most):
         found.setdefault(row.best, []).append(row)
     return tuple(Group(best=best, rows=tuple(members)) for best, members in found.items())
+
+
+def _interval(certificate: Certificate, ends: tuple[float, float]) -> str:
+    return f"{certificate.units.at_least(ends[0])} to {certificate.units.at_most(ends[1])}"
 
 
 def to_leader(certificate: Certificate, model: int) -> tuple[str, str]:
