@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 import bbedge
-from bbedge.display.verdict import verdict
 
 PROMPTS = {
     "terse": "Reply with the amount and nothing else.",
@@ -45,7 +44,7 @@ def main() -> None:
         if look.edges.any():
             break
     certificate = certifier.leaderboard().certificate()
-    print(f"\nStopped after {run} of at most {BUDGET} runs. {verdict(certificate)}")
+    print(f"\nStopped after {run} of at most {BUDGET} runs. {certificate.answer}")
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(certificate.to_html(title="Two prompts"), encoding="utf-8")
 

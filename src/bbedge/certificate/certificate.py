@@ -246,6 +246,11 @@ class Certificate:
         render, certificate = import_module("bbedge.display.page").render_page, self.sealed(time)
         return cast("str", render(certificate, title=title) if title else render(certificate))
 
+    @property
+    def answer(self) -> str:
+        """The answer in a few sentences: who leads, which models could be best, and the risk that this is wrong."""
+        return str(import_module("bbedge.display.verdict").verdict(self))
+
     def to_markdown(self, title: str | None = None) -> str:
         """The answer and the table of models, for a pull request or a job summary."""
         return cast("str", import_module("bbedge.display.markdown").to_markdown(self, title=title))

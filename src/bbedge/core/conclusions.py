@@ -197,6 +197,11 @@ class Leaderboard:
         """The whole page as ``bbedge certify --html`` writes it: one text that needs no network."""
         return cast("str", self.certificate().to_html(title, time=time))
 
+    @property
+    def answer(self) -> str:
+        """The answer in a few sentences: who leads, which models could be best, and the risk that this is wrong."""
+        return str(self.certificate().answer)
+
     def to_markdown(self, title: str | None = None) -> str:
         """The answer and the table of models, for a pull request or a job summary."""
         return cast("str", self.certificate().to_markdown(title))
