@@ -236,6 +236,7 @@ def test_files_left_out_and_added_are_named(tmp_path):
         (SCORES, {"margin_share": 0.0, "planned": 3}),
         (SCORES, {"stakes": [0.25, 0.5], "blocks": "one"}),
         (SCORES, {"blocks": "item"}),
+        (SCORES, {"mean_share": 0.1}),
         (SCORES, {"candidate": ["three-shot", "plain"]}),
         (parted(), {"tau": 0.01}),
         (parted_as_published(), {"method": "bb-edge"}),

@@ -27,9 +27,9 @@ _MATRICES = ("log_e", "log_w", "margins")
 # Their absence says something: that no score is missing, that no model was stopped, that there is no other view.
 _MEANT = frozenset({"gaps", "stopped", "views", "view", "board", "share", "weights"})
 _EVIDENCE = frozenset(
-    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within"}
+    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within", "mean_interval"}
 )
-_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean"})
+_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean", "mean_interval"})
 
 Kind = Literal["changed", "only-stated", "only-computed"]
 Order = tuple[Sequence[str], NDArray[np.intp]]
