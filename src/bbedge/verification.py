@@ -134,7 +134,7 @@ class Stated:
     @property
     def is_of_this_version(self) -> bool:
         """Whether the same program wrote it, so that keys and sentences must be the same, too."""
-        return self.document.bbedge == __version__
+        return self.document.bbedge == __version__ and bool(self.document.provenance)
 
 
 def verify_certificate(
@@ -324,15 +324,15 @@ def _notes(stated: Stated, computed: Sequence[str]) -> Check:
     before, now = ([_FOLDERS.sub("", note) for note in notes] for notes in (stated.document.notes, computed))
     if sorted(before) == sorted(now):
         return Check(kind="notes", status="ok", text="its notes are those of the scores")
-    if not stated.is_of_this_version:
-        text = "its notes are worded otherwise by this version, and were not compared"
-        return Check(kind="notes", status="unknown", text=text)
     extra = [Difference(place="notes", kind="only-stated", stated=note) for note in before if note not in now]
     missing = [Difference(place="notes", kind="only-computed", computed=note) for note in now if note not in before]
+    same_words = stated.is_of_this_version
     return Check(
         kind="notes",
-        status="differs",
-        text="its notes are not those of the scores",
+        status="differs" if same_words else "unknown",
+        text="its notes are not those of the scores"
+        if same_words
+        else "its notes are not those of this version, which may word them otherwise",
         differences=(*extra, *missing),
         count=len(extra) + len(missing),
     )

@@ -24,10 +24,12 @@ MOST_LISTED = 1000
 
 _ELSEWHERE = ("bbedge", "notes", "provenance")  # compared by the checks of their own
 _MATRICES = ("log_e", "log_w", "margins")
+# Their absence says something: that no score is missing, that no model was stopped, that there is no other view.
+_MEANT = frozenset({"gaps", "stopped", "views", "view", "board", "share", "weights"})
 _EVIDENCE = frozenset(
-    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within"}
+    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within", "mean_interval"}
 )
-_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean"})
+_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean", "mean_interval"})
 
 Kind = Literal["changed", "only-stated", "only-computed"]
 Order = tuple[Sequence[str], NDArray[np.intp]]
@@ -95,7 +97,7 @@ def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Map
     for key in (*computed, *(key for key in stated if key not in computed)):
         where = f"{place}.{key}" if place else key
         if key not in stated or key not in computed:
-            if to.complete:
+            if to.complete or key in _MEANT:
                 kind: Kind = "only-computed" if key not in stated else "only-stated"
                 to.add(where, kind, _brief(stated.get(key)), _brief(computed.get(key)))
         elif order is not None and key in _MATRICES and isinstance(computed[key], list):

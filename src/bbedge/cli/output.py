@@ -214,7 +214,7 @@ def written_at() -> str:
 
 def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
     """Write a page to a file."""
-    write_whole(path, certificate.to_html(title))
+    write_whole(path, certificate.to_html(title, time=written_at()))
 
 
 def board_title(place: str) -> str | None:

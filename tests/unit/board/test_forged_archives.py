@@ -52,6 +52,7 @@ def documents(board: Board) -> list[dict[str, object]]:
     for number in range(1, len(board.state.epochs) + 1):
         content = plain(document(board, board.leaderboard(number), number))
         content.pop("notes")
+        content["provenance"].pop("head")
         for key in ("head", "events"):
             content["board"].pop(key)
         found.append(content)

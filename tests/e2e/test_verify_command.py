@@ -1,0 +1,203 @@
+"""``bbedge verify``: the answer first, exit codes for programs, and every change found."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from bbedge.certificate.certificate import read_certificate
+from bbedge.certificate.digest import digest
+from bbedge.certificate.provenance import provenance
+
+ROOT = Path(__file__).parents[2]
+OLD = ROOT / "tests" / "unit" / "certificate" / "certificate-0.1.0.json"
+TIME = "2026-01-31T12:00:00Z"
+
+
+@pytest.fixture
+def place(bbedge, tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1769860800")
+    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
+    assert bbedge("certify", "scores.csv", "--json", "c.json").code == 0
+    return tmp_path
+
+
+def rewritten(path: str, change, *, seal: bool = False) -> None:
+    content = json.loads(Path(path).read_text())
+    change(content)
+    if seal:
+        content["provenance"]["digest"] = digest(content)
+    Path(path).write_text(json.dumps(content))
+
+
+def test_verified_is_code_0_and_the_first_line(bbedge, place):
+    done = bbedge("verify", "c.json", "scores.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("verified: the certificate is unchanged since it was written, and everything in it")
+    assert re.findall(r"^(\w+) +ok", done.out, re.MULTILINE) == [
+        "schema", "consistency", "digest", "files", "scores", "design", "results", "notes",
+    ]  # fmt: skip
+    alone = bbedge("verify", "c.json")
+    assert alone.code == 0
+    assert "nothing was computed again" in alone.out.splitlines()[0]
+
+
+def test_the_certificate_states_what_it_was_made_from(place):
+    facts = provenance(read_certificate(Path("c.json")).content)
+    assert facts.time == TIME
+    assert [source.name for source in facts.sources] == ["scores.csv"]
+    assert facts.command == "bbedge verify certificate.json scores.csv"
+    assert not facts.needs_options
+    assert len({facts.design, facts.scores, facts.digest}) == 3
+
+
+def test_the_time_is_the_present_one_unless_it_is_fixed(bbedge, place, monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert bbedge("certify", "scores.csv", "--json", "now.json").code == 0
+    now, fixed = (json.loads(Path(name).read_text()) for name in ("now.json", "c.json"))
+    assert now["provenance"].pop("time") > "2026-02"
+    assert fixed["provenance"].pop("time") == TIME
+    assert now == fixed
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    done = bbedge("certify", "scores.csv", "--json", "x.json")
+    assert (done.code, Path("x.json").exists()) == (2, False)
+    assert "SOURCE_DATE_EPOCH='soon' is not a number of seconds" in done.err
+
+
+def test_what_differs_is_code_3_in_words_and_in_json(bbedge, place):
+    rewritten("c.json", lambda content: content["models"][1].update(mean=0.9), seal=True)
+    done = bbedge("verify", "c.json", "scores.csv", "--json", "v.json")
+    assert done.code == 3
+    assert done.out.startswith("does not match: ")
+    assert "models['five-shot'].mean" in done.out
+    result = json.loads(Path("v.json").read_text())
+    assert (result["verified"], result["recomputed"]) == (False, True)
+    results = next(check for check in result["checks"] if check["kind"] == "results")
+    (difference,) = [each for each in results["differences"] if each["place"] == "models['five-shot'].mean"]
+    assert (difference["kind"], difference["stated"]) == ("changed", 0.9)
+    piped = bbedge("verify", "c.json", "scores.csv", "--json", "-")
+    assert json.loads(piped.out) == result
+    assert piped.err.startswith("does not match: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda content: content["edges"].pop(), "digest"),
+        (lambda content: content["notes"].append("Trust me."), "digest"),
+        (lambda content: content["models"][0].update(name="x"), "contradicts itself|not a certificate"),
+    ],
+)
+def test_an_edited_certificate_is_found_without_scores(bbedge, place, change, said):
+    rewritten("c.json", change)
+    done = bbedge("verify", "c.json")
+    assert done.code == 3
+    assert re.search(said, done.out.splitlines()[0])
+
+
+def test_a_truncated_certificate_is_bad_input(bbedge, place):
+    text = Path("c.json").read_text()
+    Path("c.json").write_text(text[: len(text) // 2])
+    done = bbedge("verify", "c.json", "scores.csv")
+    assert (done.code, done.out) == (2, "")
+    assert "c.json: not a certificate: no JSON" in done.err
+    assert bbedge("verify", "none.json").code == 2
+    assert bbedge("verify", "scores.csv").code == 2
+
+
+def test_files_that_no_longer_make_scores_are_named_first(bbedge, place):
+    frame = pl.read_csv("scores.csv")
+    Path("runs").mkdir()
+    for model, rows in frame.partition_by("model", as_dict=True).items():
+        rows.write_csv(f"runs/{model[0]}.csv")
+    assert bbedge("certify", "runs", "--json", "runs.json").code == 0
+    assert bbedge("verify", "runs.json", "runs").code == 0
+    one = bbedge("verify", "runs.json", "runs/plain.csv")
+    assert one.code == 3
+    assert "5 files missing: 'runs/five-shot.csv'" in one.out
+    assert "the scores cannot be read" in one.out
+    Path("runs/plain.csv").write_text("\n".join(Path("runs/plain.csv").read_text().splitlines()[:-1]) + "\n")
+    cut = bbedge("verify", "runs.json", "runs")
+    assert cut.code == 3
+    assert "1 file changed: 'runs/plain.csv'" in cut.out
+    assert bbedge("verify", "runs.json", "elsewhere").code == 2
+
+
+def test_options_for_reading_come_from_the_certificate_or_the_command(bbedge, place):
+    frame = pl.read_csv("scores.csv")
+    frame.with_columns(score=pl.col("score") * 10, item=pl.lit("i") + pl.col("item")).write_csv("ten.csv")
+    for options in (
+        ["--score-range", "0", "10", "--blocks", "one"],
+        ["--score-range", "0", "10", "--method", "bb-edge", "--tau", "0.01", "--top-k", "2", "--pilot", "1"],
+    ):
+        assert bbedge("certify", "ten.csv", *options, "--json", "ten.json").code == 0
+        assert bbedge("verify", "ten.json", "ten.csv").code == 0
+    frame.slice(0, len(frame) - 3).write_csv("gaps.csv")
+    assert bbedge("certify", "gaps.csv", "--incomplete", "worst-case", "--json", "gaps.json").code == 0
+    assert bbedge("verify", "gaps.json", "gaps.csv").code == 0
+    assert bbedge("certify", "gaps.csv", "--incomplete", "zero", "--json", "zero.json").code == 0
+    refused = bbedge("verify", "zero.json", "gaps.csv")
+    assert refused.code == 2
+    assert "--incomplete" in refused.err
+    assert bbedge("verify", "zero.json", "gaps.csv", "--incomplete", "zero").code == 0
+
+
+def test_views_are_verified_with_the_options_of_certify(bbedge, place):
+    frame = pl.read_csv("scores.csv").with_columns(topic=pl.col("item").hash(7) % 3)
+    frame.write_csv("suite.csv")
+    options = ["--macro", "topic", "--views", "topic"]
+    assert bbedge("certify", "suite.csv", *options, "--share", "headline=0.7", "--json", "suite.json").code == 0
+    done = bbedge("verify", "suite.json", "suite.csv")
+    assert done.code == 2
+    assert "pass --macro COLUMN, --weights COLUMN or --views COLUMN" in done.err
+    assert bbedge("verify", "suite.json", "suite.csv", *options).code == 0
+    assert provenance(read_certificate(Path("suite.json")).content).needs_options
+    wrong = bbedge("verify", "suite.json", "suite.csv", "--macro", "topic")
+    assert wrong.code == 3
+
+
+def test_a_board_verifies_its_certificate(bbedge, place):
+    subprocess.run([sys.executable, ROOT / "demo" / "make_board.py", place], check=True, capture_output=True)
+    for line in (
+        "board init b.bbedge --design design.toml --items items.csv --models alder,birch,cedar",
+        "board add b.bbedge run1.csv run2.csv",
+        "board show b.bbedge --json b.json",
+        "board export b.bbedge e.json",
+        "board add b.bbedge run3.csv",
+    ):
+        assert bbedge(*shlex.split(line)).code == 0
+    assert Path("b.json").read_bytes() == Path("e.json").read_bytes()
+    done = bbedge("verify", "b.json", "b.bbedge")
+    assert done.code == 0, done.out
+    assert "follows from the board" in done.out
+    assert "1 event came after the certificate" in done.out
+    assert provenance(read_certificate(Path("b.json")).content).command == "bbedge verify certificate.json BOARD"
+    rewritten("b.json", lambda content: content["models"][0].update(mean=0.123), seal=True)
+    assert bbedge("verify", "b.json", "b.bbedge").code == 3
+    for command in (("verify", "b.json", "scores.csv"), ("verify", "c.json", "b.bbedge")):
+        assert bbedge(*command).code == 2
+    assert bbedge("verify", "e.json", "b.bbedge", "b.bbedge").code == 2
+
+
+def test_an_old_certificate_carries_no_digest(bbedge, place):
+    done = bbedge("verify", OLD)
+    assert done.code == 0
+    assert "carries no digest" in done.out.splitlines()[0]
+    assert re.search(r"^digest +not checked +it carries no digest", done.out, re.MULTILINE)
+
+
+def test_names_cannot_disturb_the_terminal(bbedge, place):
+    rewritten("c.json", lambda content: content["provenance"]["sources"][0].update(name="\x1b[2Jx"), seal=True)
+    Path("scores.csv").write_text(Path("scores.csv").read_text() + "\n")
+    done = bbedge("verify", "c.json", "scores.csv")
+    assert done.code == 3
+    assert "\x1b[2J" not in done.out
+    assert "\\x1b[2Jx" in done.out
