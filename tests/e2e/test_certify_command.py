@@ -49,6 +49,7 @@ def clear(tmp_path: Path) -> Path:
         ["--evidence", "betting", "--stakes", "design"],
         ["--top-k", "3", "--pilot", "2"],
         ["--margin-share", "0", "--planned", "3"],
+        ["--mean-share", "0.1", "--score-range", "0", "10"],
         ["--score-range", "-1", "2"],
     ],
 )
@@ -71,6 +72,34 @@ def test_json_follows_its_schema(bbedge, tmp_path, options):
     assert {(e["winner"], e["loser"]) for e in document["edges"]} <= {
         (e["winner"], e["loser"]) for e in document["standing_edges"]
     }
+
+
+def test_a_mean_share_gives_every_model_an_interval(bbedge, clear, tmp_path):
+    plain, asked = tmp_path / "plain.json", tmp_path / "asked.json"
+    assert bbedge("certify", clear, "--json", plain).code == 0
+    outcome = bbedge("certify", clear, "--mean-share", "0.1", "--json", asked)
+    assert outcome.code == 0, outcome.err
+    assert "mean_" not in plain.read_text(encoding="ascii")
+    document = json.loads(asked.read_text(encoding="ascii"))
+    assert document["design"]["mean_share"] == 0.1
+    for model, truth in zip(document["models"], (0.95, 0.5, 0.05), strict=True):
+        low, high = model["mean_interval"]
+        assert low <= min(truth, model["mean"]) <= max(truth, model["mean"]) <= high
+        assert high - low < 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--mean-share", "1.5"], "--mean-share 1.5"),
+        (["--mean-share", "0.1", "--margin-share", "0"], "--mean-share 0.1 needs a share for margins"),
+        (["--mean-share", "0.1", "--method", "bb-edge"], "--mean-share 0.1 is not part of bb-edge"),
+    ],
+)
+def test_a_mean_share_that_keeps_no_promise_is_refused(bbedge, clear, options, words):
+    outcome = bbedge("certify", clear, *options)
+    assert outcome.code == 2
+    assert words in " ".join(outcome.err.split())
 
 
 def test_the_schema_can_fail(bbedge, tmp_path):

@@ -33,6 +33,7 @@ CASES = [
     ({}, []),
     ({"method": "bb-edge"}, ["--method", "bb-edge"]),
     ({"margin_share": 0.5, "planned": 3}, ["--margin-share", "0.5", "--planned", "3"]),
+    ({"mean_share": 0.1}, ["--mean-share", "0.1"]),
     (
         {"alpha": 0.2, "tau": 0.01, "evidence": "sharp", "prediction": "two-way", "stakes": "design"},
         ["--alpha", "0.2", "--tau", "0.01", "--evidence", "sharp", "--prediction", "two-way", "--stakes", "design"],
@@ -40,7 +41,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "edition", "parts"])
+@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "edition", "means", "parts"])
 def test_the_json_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path, options, arguments):  # noqa: F811
     assert bbedge("certify", DEMO, *arguments, "--json", tmp_path / "c.json").code == 0
     text = package.certify(scores, **options).to_json(time=TIME)
@@ -120,7 +121,7 @@ def test_options_are_typed_and_have_the_defaults_of_a_design(function):
     given, design = (inspect.signature(each, eval_str=True).parameters for each in (function, Design.make))
     assert not [parameter for parameter in given.values() if parameter.kind is parameter.VAR_KEYWORD]
     shared = {"alpha", "tau", "method", "evidence", "prediction", "stakes", "copies", "margin_share", "planned"}
-    shared |= {"weights", "views", "shares"}
+    shared |= {"weights", "views", "shares", "mean_share"}
     assert given.keys() - {"scores", "k", "pilot", "candidate", "blocks", "device"} == shared
     for name in shared:
         assert (given[name].default, given[name].annotation) == (design[name].default, design[name].annotation), name

@@ -35,13 +35,17 @@ def promise(certificate: Certificate) -> str:
 
 
 def shares(certificate: Certificate) -> str:
-    """How alpha is shared between certificates and margins, and between views."""
+    """How alpha is shared between certificates, margins and intervals of means, and between views."""
     design = certificate.content.design
-    if design.is_joint:
-        part = design.certificate_share
+    comparisons, margins = f"{100 * design.certificate_share:.4g} %", f"{100 * (design.margin_share or 0.0):.4g} %"
+    if design.mean_share:
+        means = f"{100 * design.mean_share:.4g} %"
         words = (
-            f"Comparisons use {100 * part:.4g} % of alpha and margins {100 * (1 - part):.4g} %, so both hold together."
+            f"Comparisons use {comparisons} of alpha, margins {margins} and intervals of means {means}, so all hold "
+            "together."
         )
+    elif design.is_joint:
+        words = f"Comparisons use {comparisons} of alpha and margins {margins}, so both hold together."
     else:
         words = "Comparisons use all of alpha, and margins use it once more: both hold together at twice alpha."
     if not has_views(certificate):

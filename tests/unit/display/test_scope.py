@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.conclusions import GapCount
+from bbedge.core.leaderboard import certify_design
 from bbedge.display.badge import badge
 from bbedge.display.notebook import leaderboard_html
 from bbedge.display.promise import promise, shares
@@ -49,6 +50,15 @@ def test_the_terminal_shows_a_view_in_full():
     read = Certificate.of(json.loads(WHOLE.to_json()))
     assert printed(read.view("math"), verbose=True) == printed(WHOLE.view("math"), verbose=True)
     assert printed(read, verbose=True) == printed(WHOLE, verbose=True)
+
+
+def test_what_intervals_of_means_use_of_alpha_is_said():
+    scores = drawn([0.9, 0.5])
+    asked = certify_design(scores, scores.design(mean_share=0.1)).certificate()
+    words = "Comparisons use 70 % of alpha, margins 20 % and intervals of means 10 %, so all hold together."
+    assert shares(asked) == words
+    plain = certify_design(scores, scores.design()).certificate()
+    assert shares(plain) == "Comparisons use 80 % of alpha and margins 20 %, so both hold together."
 
 
 def test_the_promise_is_about_all_views_together():
