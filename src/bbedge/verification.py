@@ -40,7 +40,9 @@ CheckKind = Literal["schema", "consistency", "digest", "files", "ledger", "score
 events follow from its scores; from the same scores; under the same design; what follows from them; what it notes."""
 
 Write = Callable[[Argument], str]
-_FOLDERS = re.compile(r"[^\s'\"]*[/\\]")
+_QUOTED, _FOLDERS = re.compile("'([^']*)'"), re.compile(r"[^\s']*[/\\]")
+_FILE, _CUT = re.compile(r"[/\\]|\.\w{1,8}$"), re.compile(r"[/\\…]")
+_END = 20  # of a long path messages show less than thirty characters at its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +203,7 @@ def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:
         status="differs",
         text=changes.text,
         differences=tuple(
-            Difference(place=f"provenance.sources[{quoted(name)}]", kind=kind, stated=before, computed=now)
+            Difference(place=f"provenance.sources[{quoted(name, None)}]", kind=kind, stated=before, computed=now)
             for name, kind, before, now in changes.entries
         ),
         count=len(changes.entries),
@@ -299,10 +301,9 @@ def _board_checks(stated: Stated, board: Board) -> Iterator[Check]:
 
 
 def _results(stated: Stated, computed: Document) -> Iterator[Check]:
-    values = json.loads(to_json(computed))  # as plain as what was read
-    found = compare(stated.content, values, complete=stated.is_of_this_version)
+    found = compare(stated.content, json.loads(to_json(computed)), complete=stated.is_of_this_version)
     yield _compared(found)
-    yield _notes(stated, values["notes"])
+    yield _notes(stated, computed)
 
 
 def _compared(found: Comparison) -> Check:
@@ -319,11 +320,11 @@ def _compared(found: Comparison) -> Check:
     )
 
 
-def _notes(stated: Stated, computed: Sequence[str]) -> Check:
+def _notes(stated: Stated, computed: Document) -> Check:
     """Compare notes; files may lie in other folders now, and other versions use other words."""
-    before, now = ([_FOLDERS.sub("", note) for note in notes] for notes in (stated.document.notes, computed))
+    before, now = ([without_folders(note) for note in _verifiable(each)] for each in (stated.document, computed))
     if sorted(before) == sorted(now):
-        return Check(kind="notes", status="ok", text="its notes are those of the scores")
+        return Check(kind="notes", status="ok", text="its notes follow" + _left_out(stated.document))
     extra = [Difference(place="notes", kind="only-stated", stated=note) for note in before if note not in now]
     missing = [Difference(place="notes", kind="only-computed", computed=note) for note in now if note not in before]
     same_words = stated.is_of_this_version
@@ -335,6 +336,34 @@ def _notes(stated: Stated, computed: Sequence[str]) -> Check:
         else "its notes are not those of this version, which may word them otherwise",
         differences=(*extra, *missing),
         count=len(extra) + len(missing),
+    )
+
+
+def _verifiable(document: Document) -> Iterator[str]:
+    """The notes about the scores; those about other files in their folders depend on what lies there."""
+    asides = (document.provenance.unverified_notes if document.provenance else None) or ()
+    yield from (note for place, note in enumerate(document.notes) if place not in asides)
+
+
+def without_folders(note: str) -> str:
+    """A note with the ends of paths only: the same files may lie elsewhere, and long paths are cut in the middle.
+
+    >>> without_folders("Left out: 'runs/old/a.csv', /tmp/b.csv and 'gpt-4'.")
+    "Left out: 'a.csv', b.csv and 'gpt-4'."
+    """
+    return _FOLDERS.sub("", _QUOTED.sub(lambda found: f"'{_end(found[1])}'", note))
+
+
+def _end(name: str) -> str:
+    return _CUT.split(name)[-1][-_END:] if _FILE.search(name) else name
+
+
+def _left_out(document: Document) -> str:
+    asides = (document.provenance.unverified_notes if document.provenance else None) or ()
+    return (
+        f"; not compared, because it is about other files: {listed(document.notes[i] for i in asides)}"
+        if asides
+        else ""
     )
 
 

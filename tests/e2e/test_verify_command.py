@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from bbedge.certificate.certificate import read_certificate
 from bbedge.certificate.digest import digest
 from bbedge.certificate.provenance import provenance
+from log_makers import LOGS
 
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "unit" / "certificate" / "certificate-0.1.0.json"
@@ -201,3 +203,46 @@ def test_names_cannot_disturb_the_terminal(bbedge, place):
     assert done.code == 3
     assert "\x1b[2J" not in done.out
     assert "\\x1b[2Jx" in done.out
+
+
+def test_what_lies_beside_the_scores_is_no_difference(bbedge, place):
+    Path("runs").mkdir()
+    Path("scores.csv").rename("runs/scores.csv")
+    Path("runs/readme.txt").write_text("Our runs.")
+    assert bbedge("certify", "runs", "--json", "runs/certificate.json", "--html", "runs/page.html").code == 0
+    content = json.loads(Path("runs/certificate.json").read_text())
+    assert content["provenance"]["unverified_notes"] == [0]
+    assert "readme.txt" in content["notes"][0]
+    done = bbedge("verify", "runs/certificate.json", place / "runs")
+    assert done.code == 0, done.out
+    assert "not compared, because it is about other files" in done.out
+    assert bbedge("verify", "runs/certificate.json", "runs/scores.csv").code == 0
+    Path("runs/more.csv").write_text("model,item,replicate,score\nnew,q1,1,1\n")
+    assert bbedge("verify", "runs/certificate.json", "runs").code == 3
+
+
+LOG_OPTIONS = {
+    "inspect/epochs": ["--blocks", "metadata.dialogue_id"],
+    "openai_evals": [],
+    "lm_eval": [
+        *("--metric", "acc", "--metric", "exact_match", "--filter", "none", "--filter", "lenient"),
+        *("--replicate-from", r"path:run(\d)", "--skip", "fewshot"),
+    ],
+}
+
+
+@pytest.mark.parametrize("folder", LOG_OPTIONS)
+def test_logs_are_verified_from_another_folder(bbedge, place, folder):
+    shutil.copytree(LOGS / folder, place / "some" / "logs")
+    options = LOG_OPTIONS[folder]
+    certified = bbedge("certify", "some/logs", *options, "--json", "logs.json")
+    assert certified.code == 0, certified.err
+    content = json.loads(Path("logs.json").read_text())
+    assert len(content["provenance"]["sources"]) > 1
+    done = bbedge("verify", "logs.json", LOGS / folder, *options)
+    assert done.code == 0, done.out
+    name = content["provenance"]["sources"][0]["name"]
+    Path(name).write_bytes(Path(name).read_bytes() + b"\n")
+    changed = bbedge("verify", "logs.json", "some/logs", *options)
+    assert changed.code == 3
+    assert f"1 file changed: '{name}'" in changed.out.replace("\n", "")

@@ -92,11 +92,13 @@ def _provenance(leaderboard: Leaderboard, board: BoardRecord | None) -> Provenan
     if origin is None:
         return msgspec.UNSET
     sources = tuple(SourceRecord(name=each.name, bytes=each.bytes, sha256=each.sha256) for each in origin.sources or ())
+    asides = [place for place, note in enumerate(leaderboard.notes) if note.text in origin.asides]
     return ProvenanceRecord(
         version=__version__,
         design=leaderboard.design.hash,
         sources=msgspec.UNSET if origin.sources is None else sources,
         scores=origin.scores,
+        unverified_notes=tuple(asides) or msgspec.UNSET,
     )
 
 

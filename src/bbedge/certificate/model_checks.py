@@ -75,6 +75,8 @@ class ModelCheck:
         self.same(provenance.version, self._document.bbedge, "provenance.version", "'bbedge'")
         self.same(provenance.design, self._document.design.hash, "provenance.design", "'design.hash'")
         self.same(provenance.head or None, board.head if board else None, "provenance.head", "the board")
+        if any(place >= len(self._document.notes) for place in provenance.unverified_notes or ()):
+            self.refuse("'unverified_notes' names a note that is not there")
         if board and (provenance.sources or provenance.scores):
             self.refuse("'provenance' names scores beside the board")
 

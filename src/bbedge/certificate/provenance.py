@@ -10,9 +10,10 @@ from bbedge.certificate.differences import Kind
 from bbedge.certificate.provenance_shape import SourceRecord
 from bbedge.certificate.shape import Document
 from bbedge.core.origin import SourceFile
-from bbedge.text import counted, listed
+from bbedge.text import counted, quoted
 
 _MOST_NAMED = 3
+_MOST_LISTED = 5
 _CERTIFICATE, _SCORES, _BOARD = "certificate.json", "SCORES...", "BOARD"
 
 
@@ -109,7 +110,7 @@ class FileChanges:
             ("missing", [record.name for record in self.missing]),
             ("not named in the certificate", [each.name for each in self.added]),
         )
-        return ", ".join(f"{counted(len(names), 'file')} {what}: {listed(names)}" for what, names in parts if names)
+        return ", ".join(f"{counted(len(names), 'file')} {what}: {_listed(names)}" for what, names in parts if names)
 
     @property
     def entries(self) -> tuple[tuple[str, Kind, str | None, str | None], ...]:
@@ -141,6 +142,12 @@ def _matched(
         else:
             left.append(record)
     return pairs, left, sorted(file for files in waiting.values() for file in files)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """A few names in full, because the files must be found again, and how many more there are."""
+    text = ", ".join(quoted(name, None) for name in names[:_MOST_LISTED])
+    return text if len(names) <= _MOST_LISTED else f"{text} and {len(names) - _MOST_LISTED} more"
 
 
 def _base(name: str) -> str:

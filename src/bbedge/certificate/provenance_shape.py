@@ -40,6 +40,8 @@ class ProvenanceRecord(Record, frozen=True, kw_only=True):
     """SHA-256 of the scores in one canonical form, which does not depend on the order or format of files and rows."""
     head: Hash | UnsetType = UNSET
     """Of a board: the hash of the last event of its ledger."""
+    unverified_notes: tuple[Count, ...] | UnsetType = UNSET
+    """Places in notes, from 0, of those about other files that lay beside the scores; bbedge verify leaves them out."""
     digest: Hash | UnsetType = UNSET
     """SHA-256 of the document in canonical JSON, without this key and time."""
     time: Time | UnsetType = UNSET

@@ -28,7 +28,6 @@ def verify(
     certificate: Annotated[
         Path,
         typer.Argument(
-            metavar="CERTIFICATE",
             help="A certificate: the output of certify --json, board show --json or board export.",
             show_default=False,
         ),
@@ -36,7 +35,6 @@ def verify(
     scores: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SCORES]...",
             help="The scores that it was made from: files, folders or patterns as for certify, or a board (a file or a "
             "PostgreSQL URL). Without them, only the certificate itself is checked.",
             show_default=False,

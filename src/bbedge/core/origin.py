@@ -41,6 +41,8 @@ class Origin:
     """The hash of the scores, as :func:`scores_hash` makes it."""
     sources: tuple[SourceFile, ...] | None = None
     """The files that the scores were read from; ``None`` if that is not known."""
+    asides: tuple[str, ...] = ()
+    """Texts of notes that are about other files beside these, and not about the scores."""
 
 
 def scores_hash(scores: Scores) -> str:

@@ -92,6 +92,8 @@ class Scores:
     """SHA-256 of the files that the scores were read from, if they were asked for."""
     sources: tuple[SourceFile, ...] | None = None
     """The same files with their names and sizes, for the certificate; ``None`` if they are not known."""
+    asides: tuple[Note, ...] = ()
+    """Those of ``notes`` that are about other files in the folders, and would not be there without these."""
     seen: SeenCopies | None = None
     """What a reader found when it looked for copies; see :attr:`copies`."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -160,7 +162,8 @@ class Scores:
     @property
     def origin(self) -> Origin:
         """What identifies these scores: one hash of all of them, and the files that they came from."""
-        return Origin(scores=scores_hash(self), sources=self.sources)
+        asides = tuple(note.text for note in self.asides)
+        return Origin(scores=scores_hash(self), sources=self.sources, asides=asides)
 
     def check_copies(self, rule: Copies) -> None:
         """Raise :class:`~bbedge.errors.CopiedReplicateError` if there are copies that the rule does not allow."""

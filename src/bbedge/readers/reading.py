@@ -154,6 +154,7 @@ def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocke
             *repeated_replicates(copies, prints, labels, n_items=len(items)),
         ),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
+        asides=tuple(rows.sources.asides()),
         seen=SeenCopies(values=panels.values, models=models, copies=copies),
         gaps=panels.gaps,
         stops=panels.stops,

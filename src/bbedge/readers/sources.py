@@ -88,6 +88,10 @@ class Sources:
                 text=f"Left out on purpose, by the pattern {quoted(pattern)}: {counted(len(paths), 'file')}, "
                 f"{listed(paths, limit=10)}.",
             )
+        yield from self.asides()
+
+    def asides(self) -> Iterator[Note]:
+        """What lay beside the files and was not read."""
         if self.unread:
             names = listed((Path(path).name for path in self.unread), limit=3)
             yield Note(
