@@ -95,7 +95,7 @@ class Verification:
         unchanged = "is unchanged since it was written" if intact else "carries no digest"
         if self.recomputed:
             source = "board" if any(check.kind == "ledger" for check in self.checks) else "scores"
-            return f"verified: the certificate {unchanged}, and everything in it follows from the {source}."
+            return f"verified: the certificate {unchanged}, and everything that it concludes follows from the {source}."
         return (
             f"verified: the certificate {unchanged} and agrees with itself; nothing was computed again, because no "
             "scores were given."

@@ -53,7 +53,7 @@ def test_a_certificate_is_verified_by_its_scores():
     assert list(statuses(result)) == [
         "schema", "consistency", "digest", "files", "scores", "design", "results", "notes",
     ]  # fmt: skip
-    assert result.summary.startswith("verified: the certificate is unchanged since it was written, and everything")
+    assert result.summary.startswith("verified: the certificate is unchanged since it was written, and everything that")
     assert repr(result) == f"Verification({result.summary})"
     assert json.loads(json.dumps(result.content))["verified"] is True
 
