@@ -158,7 +158,7 @@ def power(
     from bbedge.cli.study import read_results
     from bbedge.display.study_figure import study_figure
 
-    _draw(out, lambda: study_figure(*read_results(study)), paper)
+    _draw(out, lambda: study_figure(*read_results(study), width=paper.width), paper)
 
 
 @app.command()

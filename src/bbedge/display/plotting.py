@@ -92,24 +92,32 @@ class Canvas:
                 text.set_text("")
         if not self.is_exact:
             return
+        from matplotlib.ticker import FixedLocator
+
         across, down = (float(side) for side in figure.get_size_inches())
         width, height = self.width or across, self.height or down
         figure.set_size_inches(width, height)
         figure.set_layout_engine("constrained")
         narrower, lower = min(1.0, width / across), min(1.0, height / down)
         for axes in figure.axes:
-            for text in _titles(axes):
-                text.set_wrap(True)
-            _shrink(axes.get_yticklabels(), lower)
-            _shrink(axes.get_xticklabels(), narrower)
+            if len(titled) == 1:
+                for text in _titles(axes):
+                    text.set_wrap(True)
+            else:  # panels side by side, whose names must not meet
+                _shrink(_titles(axes), narrower)
+            for axis, ratio in ((axes.yaxis, lower), (axes.xaxis, narrower)):
+                if isinstance(axis.get_major_locator(), FixedLocator):  # names; numbers choose their own places
+                    _shrink(axis.get_ticklabels(), ratio)
             _shrink(axes.texts, min(narrower, lower))
             for line in axes.lines:
                 line.set_markersize(line.get_markersize() * min(narrower, lower))
             for bars in axes.collections:
                 bars.set_linewidth([thick * lower for thick in np.atleast_1d(bars.get_linewidth())])
-        for legend in figure.legends:  # the handles keep their size, so that one step may not be enough
-            for _ in range(4):
-                figure.draw_without_rendering()
+        # Numbers at the ticks depend on the room that they get, and it on them; the handles of a legend keep their
+        # size. So one step may not be enough.
+        for _ in range(3):
+            figure.draw_without_rendering()
+            for legend in figure.legends:
                 _shrink(legend.get_texts(), 0.95 * figure.bbox.width / legend.get_window_extent().width)
 
     def check_pixels(self, figure: Figure) -> None:

@@ -11,12 +11,14 @@ from PIL import Image
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
+from bbedge.core.leaderboard import certify
 from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
 from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure
 from bbedge.display.plotting import Canvas, house_style, save_figure
 from bbedge.display.views_figure import views_figure
 from bbedge.errors import BbedgeError, DomainError
 from unit.certificate.documents import document, suite
+from unit.certificate.documents import drawn as scored
 
 HOSTILE = ["$\\bad{", "<b>", "\u4e2d\u6587" * 20, "\u05d0\u05d1", "x" * 300, "\U0001f916", "a_b^c"]
 CASES = {
@@ -136,6 +138,19 @@ def test_the_label_of_the_colours_is_beside_nothing_else(tmp_path, size, sides):
     assert label.x0 >= 0.0
     assert label.y0 >= 0.0
     assert label.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize("sides", [(3.3, 2.5), (2.5, 2.0), (9.0, 2.0)])
+@pytest.mark.parametrize("draw", [evidence_figure, rank_figure])
+def test_nothing_is_cut_off_at_a_given_size(tmp_path, draw, sides):
+    with house_style():
+        figure = draw(certify(scored(list(np.linspace(0.95, 0.1, 8))), mean_share=0.1).certificate())
+    save_figure(figure, tmp_path / "f.png", canvas=Canvas(width=sides[0], height=sides[1]))
+    with Image.open(tmp_path / "f.png") as picture:
+        dots = np.asarray(picture.convert("L"))
+    assert np.all(dots[[0, 1, -2, -1]] == 255)
+    assert np.all(dots[:, [0, 1, -2, -1]] == 255)
+    assert np.any(dots < 100)
 
 
 @pytest.mark.parametrize("kind", ["ranks", "graph", "stability"])
