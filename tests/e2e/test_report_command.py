@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import bbedge as package
+from bbedge.certificate.certificate import read_certificate
 from unit.certificate.documents import suite
 
 ROOT = Path(__file__).parents[2]
@@ -181,6 +183,25 @@ def test_figures_are_drawn_and_are_the_same_every_time(bbedge, tmp_path, certifi
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(out.name for out in outs)
 
 
+@pytest.mark.parametrize("kind", ["graph", "ranks", "evidence", "stability"])
+def test_a_figure_has_the_size_that_was_asked_for(bbedge, tmp_path, certificate, kind):
+    source = DEMO if kind == "stability" else certificate
+    plain, sized = tmp_path / "plain.png", tmp_path / "sized.png"
+    assert bbedge("figure", kind, source, plain).code == 0
+    done = bbedge("figure", kind, source, sized, "--width", "5", "--height", "3.5", "--dpi", "80", "--no-title")
+    assert done.code == 0, done.err
+    with Image.open(plain) as first, Image.open(sized) as second:
+        assert first.size != second.size == (400, 280)
+
+
+def test_the_table_for_latex(bbedge, tmp_path, certificate):
+    out = tmp_path / "t.tex"
+    done = bbedge("figure", "table", certificate, out)
+    assert done.code == 0, done.err
+    assert out.read_text(encoding="utf-8") == read_certificate(certificate).to_latex()
+    assert r"Rank & Model & Mean & Beats & Loses to \\" in out.read_text(encoding="utf-8")
+
+
 def test_the_graph_for_other_programs(bbedge, tmp_path, certificate):
     outs = [tmp_path / f"g.{ending}" for ending in ("dot", "graphml", "mmd", "csv")]
     assert bbedge("figure", "graph", certificate, *outs).code == 0
@@ -223,6 +244,9 @@ def test_figures_that_cannot_be(bbedge, tmp_path, certificate, board):
         (("ranks", certificate, tmp_path / "x.gif"), "ends with one of .png, .svg, .pdf"),
         (("ranks", certificate, tmp_path / "no" / "x.png"), "cannot be written"),
         (("evidence", board, tmp_path / "x.png"), "does not contain the evidence"),
+        (("table", certificate, tmp_path / "x.csv"), "ends with one of .tex"),
+        (("ranks", certificate, tmp_path / "x.png", "--width", "100"), "--width 100.0 is not allowed"),
+        (("ranks", certificate, tmp_path / "x.png", "--width", "1", "--height", "1"), "a larger --width or --height"),
     ):
         done = bbedge("figure", *args)
         assert done.code == 2, args

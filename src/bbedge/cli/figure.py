@@ -1,8 +1,9 @@
-"""``bbedge figure``: figures for a paper, the graph for other programs, a badge for a README."""
+"""``bbedge figure``: figures and a table for a paper, the graph for other programs, a badge for a README."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +18,12 @@ from bbedge.text import shown_path
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bbedge.display.plotting import Canvas
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Figures for a paper (PNG, SVG, PDF), the graph for other programs, a badge for a README.",
+    help="Figures (PNG, SVG, PDF) and a LaTeX table for a paper, the graph for other programs, a badge for a README.",
 )
 
 Outs = Annotated[
@@ -31,9 +34,41 @@ Outs = Annotated[
 PICTURES = (".png", ".svg", ".pdf")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """How large to draw, and how fine."""
+
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="INCHES",
+            help="Width of the figure in inches, exactly. Default: what suits the content.",
+            show_default=False,
+        ),
+    ] = None
+    height: Annotated[
+        float | None,
+        typer.Option(
+            metavar="INCHES",
+            help="Height of the figure in inches, exactly. Default: what suits the content.",
+            show_default=False,
+        ),
+    ] = None
+    dpi: Annotated[int, typer.Option(metavar="DOTS", help="Dots per inch of a PNG.")] = 150
+    no_title: Annotated[bool, typer.Option("--no-title", help="Leave out the title, for a figure with a caption.")] = (
+        False
+    )
+
+    def canvas(self) -> Canvas:
+        """The canvas to draw on."""
+        from bbedge.display.plotting import Canvas
+
+        return Canvas(width=self.width, height=self.height, dpi=self.dpi, title=not self.no_title)
+
+
 @app.command()
 @grouped
-def graph(source: Source, out: Outs, view: View) -> None:
+def graph(source: Source, out: Outs, view: View, paper: Paper) -> None:
     """Draw the certified graph, or export it.
 
     .png, .svg and .pdf are figures; .dot, .graphml, .mmd (Mermaid) and .csv are exports for other programs.
@@ -48,38 +83,39 @@ def graph(source: Source, out: Outs, view: View) -> None:
     for path in out:
         if path.suffix.lower() in EXPORTS:
             write_whole(path, EXPORTS[path.suffix.lower()](certificate))
-    save(lambda: graph_figure(certificate), [path for path in out if path.suffix.lower() in PICTURES])
+    pictures = [path for path in out if path.suffix.lower() in PICTURES]
+    save(lambda: graph_figure(certificate), pictures, paper.canvas())
     _print_written(out)
 
 
 @app.command()
 @grouped
-def ranks(source: Source, out: Outs, view: View) -> None:
+def ranks(source: Source, out: Outs, view: View, paper: Paper) -> None:
     """Draw the rank interval of every model, with the certified cuts."""
     from bbedge.display.figures import rank_figure
 
-    _draw(out, lambda: rank_figure(view.open(source)[0]))
+    _draw(out, lambda: rank_figure(view.open(source)[0]), paper)
 
 
 @app.command()
 @grouped
-def views(source: Source, out: Outs, view: Annotated[View, Without("name")]) -> None:
+def views(source: Source, out: Outs, view: Annotated[View, Without("name")], paper: Paper) -> None:
     """Draw the rank interval of every model in every view.
 
     [cyan]bbedge figure views certificate.json views.pdf[/cyan]
     """
     from bbedge.display.views_figure import views_figure
 
-    _draw(out, lambda: views_figure(view.open(source)[0]))
+    _draw(out, lambda: views_figure(view.open(source)[0]), paper)
 
 
 @app.command()
 @grouped
-def evidence(source: Source, out: Outs, view: View) -> None:
+def evidence(source: Source, out: Outs, view: View, paper: Paper) -> None:
     """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure
 
-    _draw(out, lambda: evidence_figure(view.open(source)[0]))
+    _draw(out, lambda: evidence_figure(view.open(source)[0]), paper)
 
 
 @app.command()
@@ -93,6 +129,7 @@ def stability(
             "blocks", "kind", "metric", "filter_", "model_name", "replicate_from", "model_from", "skip", "max_size"
         ),
     ],
+    paper: Paper,
 ) -> None:
     """Draw the rank of every model in each single replicate."""
     from bbedge.display.figures import stability_figure
@@ -101,16 +138,18 @@ def stability(
         table = reading.table([scores])
         return stability_figure(table.values.mean(axis=2), table.models, table.replicates)
 
-    _draw(out, draw)
+    _draw(out, draw, paper)
 
 
 @app.command()
+@grouped
 def power(
     study: Annotated[
         Path,
         typer.Argument(metavar="STUDY", help="A folder that bbedge study run wrote, for example studies/power."),
     ],
     out: Outs,
+    paper: Paper,
 ) -> None:
     """Draw the curves of a study over replicates: error, power and its other metrics.
 
@@ -119,7 +158,24 @@ def power(
     from bbedge.cli.study import read_results
     from bbedge.display.study_figure import study_figure
 
-    _draw(out, lambda: study_figure(*read_results(study)))
+    _draw(out, lambda: study_figure(*read_results(study), width=paper.width), paper)
+
+
+@app.command()
+@grouped
+def table(
+    source: Source,
+    out: Annotated[Path, typer.Argument(metavar="OUT.tex", help="The file to write.", show_default=False)],
+    view: View,
+) -> None:
+    """Write the leaderboard as a LaTeX table, for the package booktabs.
+
+    [cyan]bbedge figure table certificate.json leaderboard.tex[/cyan]
+    """
+    _check([out], (".tex",))
+    certificate, _ = view.open(source)
+    write_whole(out, certificate.to_latex())
+    _print_written([out])
 
 
 @app.command()
@@ -144,19 +200,19 @@ def badge(
     _print_written([out])
 
 
-def save(draw: Callable[[], Figure], out: Sequence[Path]) -> None:
+def save(draw: Callable[[], Figure], out: Sequence[Path], canvas: Canvas | None = None) -> None:
     """Draw in the house style and write every file whole or not at all."""
     from bbedge.display.plotting import house_style, save_figure
 
     if not out:
         return
     with house_style():
-        save_figure(draw(), *out)
+        save_figure(draw(), *out, canvas=canvas)
 
 
-def _draw(out: Sequence[Path], draw: Callable[[], Figure]) -> None:
+def _draw(out: Sequence[Path], draw: Callable[[], Figure], paper: Paper) -> None:
     _check(out, PICTURES)
-    save(draw, out)
+    save(draw, out, paper.canvas())
     _print_written(out)
 
 

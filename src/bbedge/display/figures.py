@@ -26,6 +26,7 @@ MOST_ROWS = 120
 """With more models than this, rows have no names beside them."""
 _ROW = 0.2  # inches
 _TALLEST = 12.0
+_BAR = 0.6  # inches that a bar of colours or a legend takes below a figure
 _INK, _PALE = "#333333", "#9aa5b1"
 
 
@@ -129,7 +130,7 @@ def _matrix_figure(certificate: Certificate) -> Figure:
 
     above, size = certificate.graph.above, len(certificate.names)
     side = float(np.clip(0.16 * size, 3.0, 8.0))
-    figure = Figure(figsize=(side + 1.2, side))
+    figure = Figure(figsize=(side + _beside(certificate.names), side + _BAR), layout="constrained")
     axes = figure.subplots()
     values = above.astype(np.int8) - above.T.astype(np.int8)
     colours = ListedColormap([COLOURS[1], "#f2f4f6", COLOURS[0]])
@@ -140,14 +141,13 @@ def _matrix_figure(certificate: Certificate) -> Figure:
         _name_rows(axes, certificate.names)
         axes.set_xticks([])
     axes.set_xlabel("columns, in the order of the leaderboard")
-    axes.legend(
+    figure.legend(
         handles=[
             Patch(color=COLOURS[0], label="row beats column"),
             Patch(color=COLOURS[1], label="row loses to column"),
             Patch(facecolor="#f2f4f6", edgecolor=_PALE, label="open"),
         ],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.08),
+        loc="outside lower center",
         ncols=3,
         fontsize=7.5,
     )
@@ -185,7 +185,7 @@ def evidence_figure(certificate: Certificate) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="replicates", ylabel=measure(certificate))
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
-    axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5)
+    axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5, frameon=True, edgecolor="none")
     _title(axes, certificate, "Evidence for the leading model of every pair")
     return figure
 
@@ -201,7 +201,8 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     ranks = np.stack([1 + size - np.searchsorted(np.sort(row), row, side="right") for row in means])[:, order].T
     moved = ranks - np.arange(1, size + 1)[:, None]
     most = max(3, int(np.abs(moved).max()))
-    figure = Figure(figsize=(float(np.clip(1.9 + 0.34 * n_replicates, 3.6, 11.0)), _height(size, row=0.26)))
+    width = float(np.clip(0.9 + 0.34 * n_replicates, 2.4, 9.6)) + _beside(models)
+    figure = Figure(figsize=(width, _height(size, row=0.26) + _BAR), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(moved, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
     if size <= 40 and n_replicates <= 30:
@@ -213,9 +214,10 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     step = max(1, n_replicates // 15)
     axes.set_xticks(range(0, n_replicates, step), display_names(replicates, width=8)[::step], parse_math=False)
     axes.set_xlabel("replicate")
-    bar = figure.colorbar(image, ax=axes, pad=0.02)
-    bar.set_label("ranks below the rank over all replicates", fontsize=7.5)
-    bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    # Below the grid, where its label has the width of the figure however few rows there are.
+    bar = figure.colorbar(image, ax=axes, location="bottom", aspect=30, pad=0.01)
+    bar.set_label("ranks below the overall rank", fontsize=7.5, wrap=True)
+    bar.ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_title("Rank of each model in each single run", loc="left")
     return figure
 
@@ -229,10 +231,22 @@ def _height(rows: int, *, row: float = _ROW) -> float:
     return float(min(_TALLEST, 0.9 + row * max(rows, 3)))
 
 
+def _beside(names: Sequence[str]) -> float:
+    """Inches that the names of rows take beside a figure, as far as letters of one width go."""
+    if len(names) > MOST_ROWS:
+        return 0.5
+    return 0.3 + 0.0085 * _letters(len(names)) * max(map(len, display_names(names, width=32)))
+
+
+def _letters(rows: int) -> float:
+    """The size of the names of rows, in points."""
+    return 8.0 if rows <= 40 else 6.0 if rows <= 60 else 4.0
+
+
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     if len(names) > MOST_ROWS:
         axes.set_ylabel("models, in the order of the leaderboard")
         return
-    size = 8.0 if len(names) <= 40 else 6.0 if len(names) <= 60 else 4.0
+    size = _letters(len(names))
     axes.set_yticks(range(len(names)), display_names(names, width=32), fontsize=size, parse_math=False)
     axes.tick_params(axis="y", length=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
@@ -21,15 +22,28 @@ _LIGATURES = re.compile(r"([-'`,?!])(?=[-'`,])")  # of two such letters LaTeX ma
 
 
 def to_latex(certificate: Certificate) -> str:
-    """Rank interval, name and mean of each model, and how many models are certified below and above it."""
-    ranks, units = certificate.ranks, certificate.units
-    lines = [r"\begin{tabular}{rlrrr}", r"\toprule", r"Rank & Model & Mean & Wins & Losses \\", r"\midrule"]
-    for name, mean, ends in zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True):
-        losses, wins = ends[0] - 1, ranks.n_models - ends[1]
-        score = units.score(mean)
-        number = f"${score}$" if score.startswith("-") and len(score) > 1 else score
-        lines.append(rf"{rank(ends).replace('-', '--')} & {latex_text(name)} & {number} & {wins} & {losses} \\")
+    """Rank interval, name and mean of each model, with its interval if there is one, and what it beats and loses to."""
+    ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
+    heads = ["Rank", "Model", "Mean", *(["Interval"] if intervals else []), "Beats", "Loses to"]
+    lines = [rf"\begin{{tabular}}{{rl{'r' * (len(heads) - 2)}}}", r"\toprule", _row(heads), r"\midrule"]
+    for place, (name, mean, ends) in enumerate(
+        zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True)
+    ):
+        cells = [rank(ends).replace("-", "--"), latex_text(name), _number(units.score(mean))]
+        if intervals:
+            low, high = intervals[place]
+            cells.append(f"[{_number(units.at_least(low))}, {_number(units.at_most(high))}]")
+        lines.append(_row([*cells, str(ranks.n_models - ends[1]), str(ends[0] - 1)]))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return rf"{' & '.join(cells)} \\"
+
+
+def _number(text: str) -> str:
+    """A number, its sign as a minus and not as a hyphen."""
+    return f"${text}$" if text.startswith("-") and len(text) > 1 else text
 
 
 def latex_text(text: str) -> str:

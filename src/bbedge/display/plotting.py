@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bbedge.errors import BbedgeError
+import numpy as np
+
+from bbedge.errors import Argument, BbedgeError, DomainError
 from bbedge.files import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C564B", "#000000", "#999933", "#882255")
 """The palette of Okabe and Ito, without its yellow, which is lost on white, and a little longer."""
@@ -33,11 +38,107 @@ _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "lines.linewidth": 1.5,
-    "savefig.dpi": 150,
     # Text as shapes: the file looks the same where the font is missing. A fixed salt: the same drawing, the same bytes.
     "svg.fonttype": "path",
     "svg.hashsalt": "bbedge",
 }
+
+
+SIDES = (1.0, 50.0)
+"""The least and the greatest width or height of a figure, in inches."""
+RESOLUTIONS = (20, 2400)
+"""The least and the greatest resolution, in dots per inch."""
+_MOST_PIXELS = 2e8
+_SMALLEST = 2.0  # points: smaller letters are not legible in any print
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canvas:
+    """How large a figure is drawn, and how fine.
+
+    >>> Canvas(width=3.3).is_exact, Canvas().is_exact
+    (True, False)
+    """
+
+    width: float | None = None
+    """In inches; without it, what suits the content."""
+    height: float | None = None
+    """In inches; without it, what suits the content."""
+    dpi: int = 150
+    """Dots per inch, for formats that have dots."""
+    title: bool = True
+    """Whether the figure has its title; the names of the panels of a figure stay."""
+
+    def __post_init__(self) -> None:
+        for name, value, (least, most) in (
+            ("width", self.width, SIDES),
+            ("height", self.height, SIDES),
+            ("dpi", self.dpi, RESOLUTIONS),
+        ):
+            if value is not None and not least <= value <= most:
+                unit = "dots per inch" if name == "dpi" else "inches"
+                raise DomainError(Argument(name, value), f" is not allowed; choose {least:g} to {most:g} {unit}")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the file must have exactly the size that was asked for."""
+        return self.width is not None or self.height is not None
+
+    def prepare(self, figure: Figure) -> None:
+        """Give a figure its size, and take its title away if it is to have none."""
+        titled = [axes for axes in figure.axes if any(text.get_text() for text in _titles(axes))]
+        if not self.title and len(titled) == 1:
+            for text in _titles(titled[0]):
+                text.set_text("")
+        if not self.is_exact:
+            return
+        from matplotlib.ticker import FixedLocator
+
+        across, down = (float(side) for side in figure.get_size_inches())
+        width, height = self.width or across, self.height or down
+        figure.set_size_inches(width, height)
+        figure.set_layout_engine("constrained")
+        narrower, lower = min(1.0, width / across), min(1.0, height / down)
+        for axes in figure.axes:
+            if len(titled) == 1:
+                for text in _titles(axes):
+                    text.set_wrap(True)
+            else:  # panels side by side, whose names must not meet
+                _shrink(_titles(axes), narrower)
+            for axis, ratio in ((axes.yaxis, lower), (axes.xaxis, narrower)):
+                if isinstance(axis.get_major_locator(), FixedLocator):  # names; numbers choose their own places
+                    _shrink(axis.get_ticklabels(), ratio)
+            _shrink(axes.texts, min(narrower, lower))
+            for line in axes.lines:
+                line.set_markersize(line.get_markersize() * min(narrower, lower))
+            for bars in axes.collections:
+                bars.set_linewidth([thick * lower for thick in np.atleast_1d(bars.get_linewidth())])
+        # Numbers at the ticks depend on the room that they get, and it on them; the handles of a legend keep their
+        # size. So one step may not be enough.
+        for _ in range(3):
+            figure.draw_without_rendering()
+            for legend in figure.legends:
+                _shrink(legend.get_texts(), 0.95 * figure.bbox.width / legend.get_window_extent().width)
+
+    def check_pixels(self, figure: Figure) -> None:
+        """Refuse a picture of dots that would not fit into memory."""
+        width, height = figure.get_size_inches()
+        if width * height * self.dpi**2 > _MOST_PIXELS:
+            raise DomainError(
+                Argument("dpi", self.dpi),
+                f" makes a picture of {width * self.dpi:,.0f} x {height * self.dpi:,.0f} dots; choose less, or write "
+                "SVG or PDF, which have no dots",
+            )
+
+
+def _titles(axes: Axes) -> list[Text]:
+    return [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
+
+
+def _shrink(texts: Iterable[Text], ratio: float) -> None:
+    """Make letters smaller with the room that they have."""
+    for text in texts if ratio < 1.0 else ():
+        text.set_fontsize(max(_SMALLEST, float(text.get_fontsize()) * ratio))
 
 
 def need_matplotlib() -> None:
@@ -58,14 +159,34 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def save_figure(figure: Figure, *files: Path) -> None:
+def save_figure(figure: Figure, *files: Path, canvas: Canvas | None = None) -> None:
     """Write a figure in the format that each file's ending names, whole and without the time of day in it."""
+    canvas = canvas or Canvas()
     with house_style(), warnings.catch_warnings():
         # A letter that the font lacks is drawn as a box; a warning about it would not help.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
-        for file in files:
-            kind = file.suffix.lower().lstrip(".")
-            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-            with replacing(file) as stream:
-                figure.savefig(stream, format=kind, bbox_inches="tight", metadata=metadata)
+        # Where the size is free, what does not fit inside is drawn outside; else there is no figure.
+        warnings.filterwarnings("error" if canvas.is_exact else "ignore", message="constrained_layout not applied")
+        try:
+            canvas.prepare(figure)
+            for file in files:
+                _save(figure, file, canvas)
+        except UserWarning:
+            width, height = figure.get_size_inches()
+            raise DomainError(
+                f"names and labels leave no room for the figure in {width:g} x {height:g} inches; choose a larger ",
+                Argument("width"),
+                " or ",
+                Argument("height"),
+            ) from None
+
+
+def _save(figure: Figure, file: Path, canvas: Canvas) -> None:
+    kind = file.suffix.lower().lstrip(".")
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    tight = None if canvas.is_exact else "tight"
+    if kind == "png":
+        canvas.check_pixels(figure)
+    with replacing(file) as stream:
+        figure.savefig(stream, format=kind, dpi=canvas.dpi, bbox_inches=tight, metadata=metadata)

@@ -44,8 +44,8 @@ _DASHED = {
 _ALPHA = 0.05
 
 
-def study_figure(study: Study, results: Results) -> Figure:
-    """Draw the curves of a study."""
+def study_figure(study: Study, results: Results, *, width: float | None = None) -> Figure:
+    """Draw the curves of a study; a figure that will have this width in inches has a legend that fits."""
     with house_style():
         from matplotlib.figure import Figure
 
@@ -73,7 +73,7 @@ def study_figure(study: Study, results: Results) -> Figure:
                 axes[place // columns * len(study.figure) + offset, place % columns].set_visible(False)
         handles, labels = _legend(axes.ravel().tolist(), methods)
         # In inches: what a line and a letter take, on the average.
-        fitting = int(figure.get_figwidth() / (0.6 + 0.08 * sum(map(len, labels)) / len(labels)))
+        fitting = int((width or figure.get_figwidth()) / (0.6 + 0.08 * sum(map(len, labels)) / len(labels)))
         ncols = max(1, min(len(labels), 2 + 2 * min(columns, 2), fitting))
         figure.legend(handles, labels, loc="outside upper center", ncols=ncols)
         return figure

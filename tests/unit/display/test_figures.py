@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
+from bbedge.core.leaderboard import certify
 from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
 from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure
-from bbedge.display.plotting import house_style, save_figure
+from bbedge.display.plotting import Canvas, house_style, save_figure
 from bbedge.display.views_figure import views_figure
 from bbedge.errors import BbedgeError, DomainError
 from unit.certificate.documents import document, suite
+from unit.certificate.documents import drawn as scored
 
 HOSTILE = ["$\\bad{", "<b>", "\u4e2d\u6587" * 20, "\u05d0\u05d1", "x" * 300, "\U0001f916", "a_b^c"]
 CASES = {
@@ -80,6 +84,120 @@ def test_diagnoses(tmp_path):
     with house_style():
         save_figure(heterogeneity_figure(np.zeros(3), "a", "b"), tmp_path / "d.svg")
         save_figure(dependence_figure(["one"], [0.8], [1.0], alarm=0.02), tmp_path / "e.svg")
+
+
+# The size of a figure ------------------------------------------------------------------------------------------
+
+
+def stability(size: int, replicates: int = 5):
+    rng = np.random.default_rng(size)
+    names = [f"provider-{i % 5}/model-{i:02d}-instruct" for i in range(size)]
+    return stability_figure(rng.random((replicates, size)), names, [f"run{i}" for i in range(replicates)])
+
+
+def drawn(kind: str, size: int):
+    with house_style():
+        if kind == "stability":
+            return stability(size)
+        certificate = Certificate.of(document(list(np.linspace(0.95, 0.1, size))))
+        return {"ranks": rank_figure, "graph": graph_figure}[kind](certificate)
+
+
+@pytest.mark.parametrize("size", [2, 13, 60])
+@pytest.mark.parametrize("kind", ["ranks", "graph", "stability"])
+def test_a_file_has_the_width_the_height_and_the_dots_that_were_asked_for(tmp_path, kind, size):
+    save_figure(drawn(kind, size), tmp_path / "f.png", canvas=Canvas(width=4.5, height=3.2, dpi=90))
+    with Image.open(tmp_path / "f.png") as picture:
+        assert picture.size == (405, 288)
+
+
+def test_one_side_leaves_the_other_as_it_was(tmp_path):
+    natural = drawn("ranks", 13)
+    save_figure(drawn("ranks", 13), tmp_path / "f.png", canvas=Canvas(width=4.0, dpi=100))
+    with Image.open(tmp_path / "f.png") as picture:
+        assert picture.size == (400, round(100 * natural.get_size_inches()[1]))
+
+
+@pytest.mark.parametrize("size", [2, 13, 60])
+@pytest.mark.parametrize("sides", [None, (3.3, 2.5), (2.8, 6.0), (7.0, 3.0)])
+def test_the_label_of_the_colours_is_beside_nothing_else(tmp_path, size, sides):
+    canvas = Canvas() if sides is None else Canvas(width=sides[0], height=sides[1])
+    with house_style():
+        figure = stability(size)
+    save_figure(figure, tmp_path / "f.png", canvas=canvas)
+    with house_style():
+        figure.draw_without_rendering()
+    axes, bar = figure.axes
+    label = bar.xaxis.label.get_window_extent()
+    others = [axes.get_window_extent(), axes.xaxis.label.get_window_extent(), bar.get_window_extent()]
+    others += [tick.get_window_extent() for each in (axes, bar) for tick in each.get_xticklabels() if tick.get_text()]
+    others += [tick.get_window_extent() for tick in axes.get_yticklabels()]
+    assert not any(label.overlaps(other) for other in others)
+    ticks = [tick.get_window_extent() for tick in bar.get_xticklabels() if tick.get_text()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(ticks))
+    assert label.x0 >= 0.0
+    assert label.y0 >= 0.0
+    assert label.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize("sides", [(3.3, 2.5), (2.5, 2.0), (9.0, 2.0)])
+@pytest.mark.parametrize("draw", [evidence_figure, rank_figure])
+def test_nothing_is_cut_off_at_a_given_size(tmp_path, draw, sides):
+    with house_style():
+        figure = draw(certify(scored(list(np.linspace(0.95, 0.1, 8))), mean_share=0.1).certificate())
+    save_figure(figure, tmp_path / "f.png", canvas=Canvas(width=sides[0], height=sides[1]))
+    with Image.open(tmp_path / "f.png") as picture:
+        dots = np.asarray(picture.convert("L"))
+    assert np.all(dots[[0, 1, -2, -1]] == 255)
+    assert np.all(dots[:, [0, 1, -2, -1]] == 255)
+    assert np.any(dots < 100)
+
+
+@pytest.mark.parametrize("kind", ["ranks", "graph", "stability"])
+def test_letters_shrink_with_their_rows(tmp_path, kind):
+    large, small = drawn(kind, 60), drawn(kind, 60)
+    save_figure(large, tmp_path / "l.svg")
+    save_figure(small, tmp_path / "s.svg", canvas=Canvas(width=3.3, height=2.5))
+    names = [figure.axes[0].get_yticklabels()[0].get_fontsize() for figure in (large, small)]
+    assert names[1] < 0.5 * names[0]
+
+
+@pytest.mark.parametrize("kind", ["ranks", "graph", "stability"])
+def test_a_figure_without_its_title(tmp_path, kind):
+    with_title, without = drawn(kind, 13), drawn(kind, 13)
+    save_figure(with_title, tmp_path / "a.svg")
+    save_figure(without, tmp_path / "b.svg", canvas=Canvas(title=False))
+    places = ("left", "center", "right")
+    assert any(with_title.axes[0].get_title(loc=place) for place in places)
+    assert not any(axes.get_title(loc=place) for axes in without.axes for place in places)
+
+
+def test_the_names_of_panels_stay_where_a_figure_has_several(tmp_path):
+    with house_style():
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        for axes, name in zip(figure.subplots(1, 2), ("left panel", "right panel"), strict=True):
+            axes.set_title(name)
+    save_figure(figure, tmp_path / "f.svg", canvas=Canvas(title=False))
+    assert [axes.get_title() for axes in figure.axes] == ["left panel", "right panel"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"width": 0.5}, "width=0.5 is not allowed"),
+        ({"height": 51.0}, "height=51.0 is not allowed"),
+        ({"width": float("nan")}, "width=nan is not allowed"),
+        ({"dpi": 5}, "dpi=5 is not allowed"),
+        ({"width": 40.0, "height": 40.0, "dpi": 2400}, "96,000 x 96,000 dots"),
+        ({"width": 1.0, "height": 1.0}, "leave no room for the figure in 1 x 1 inches"),
+    ],
+)
+def test_a_size_that_is_not_possible_is_refused(tmp_path, given, words):
+    with pytest.raises(DomainError, match=words):
+        save_figure(drawn("ranks", 2), tmp_path / "f.png", canvas=Canvas(**given))
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):

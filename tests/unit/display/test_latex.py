@@ -1,22 +1,23 @@
 """The table for LaTeX: numbers of the frame, and names that LaTeX sets as they are."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from bbedge.core.leaderboard import Certifier, certify
+from bbedge.core.leaderboard import Certifier, certify, certify_design
 from bbedge.display.latex import latex_text
 from unit.certificate.documents import drawn, many
 
 HOSTILE = r"\input{/etc/passwd} 100% $x_1^2$ #1 & a~b <|>"
 
 
-def rows(table: str) -> list[list[str]]:
+def rows(table: str, columns: str = "rlrrr", interval: str = "") -> list[list[str]]:
     lines = table.splitlines()
     assert lines[:4] == [
-        r"\begin{tabular}{rlrrr}",
+        rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        r"Rank & Model & Mean & Wins & Losses \\",
+        rf"Rank & Model & Mean & {interval}Beats & Loses to \\",
         r"\midrule",
     ]
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
@@ -33,6 +34,16 @@ def test_the_table_has_the_numbers_of_the_frame():
         expected.append([rank, row["model"], f"{row['mean']:.4f}", str(row["wins"]), str(row["losses"])])
     assert rows(leaderboard.to_latex()) == expected
     assert {row[0] for row in expected} == {"1", "2--3", "4"}
+
+
+def test_intervals_of_means_have_a_column_and_are_rounded_outwards():
+    scores = replace(drawn([0.9, 0.5, 0.1]), score_range=(-1.0, 1.0))
+    leaderboard = certify_design(scores, scores.design(mean_share=0.1))
+    found = rows(leaderboard.to_latex(), "rlrrrr", "Interval & ")
+    for row, (low, high) in zip(found, leaderboard.certificate().mean_intervals, strict=True):
+        ends = [float(end) for end in re.fullmatch(r"\[(.+), (.+)\]", row[3].replace("$", "")).groups()]
+        assert low - 1e-3 <= ends[0] <= low < high <= ends[1] <= high + 1e-3
+        assert ("$-" in row[3]) == (low < 0.0)
 
 
 def test_more_models_than_list_their_pairs():
