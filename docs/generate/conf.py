@@ -6,6 +6,7 @@ code host and on the site. ``docs/index.md`` is the front page; its lists of lin
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -76,6 +77,9 @@ _MOVED = f"""<!doctype html>
 <meta charset="utf-8"><title>bbedge</title><meta http-equiv="refresh" content="0; url={FRONT}.html">
 <a href="{FRONT}.html">Documentation of bbedge</a>
 """
+_FRAME = """<div class="made"><p><a href="{page}">Open {name}</a></p>
+<iframe src="{page}" title="{name}" loading="lazy"></iframe></div>
+"""
 _SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"^\* \[([^\]]+)\]\(([^)#:]+\.(?:md|ipynb))\)", re.MULTILINE)
 _MADE = re.compile(r"--html (\S+\.html)")
@@ -100,16 +104,22 @@ def navigate(app: Sphinx, name: str, source: list[str]) -> None:
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{links}\n```\n"
 
 
-def link_made_pages(app: Sphinx, document: nodes.document) -> None:
-    """Put links to the pages that the commands of the gallery wrote below these commands."""
+def show_made_pages(app: Sphinx, document: nodes.document) -> None:
+    """Show the pages that the commands of the gallery wrote below these commands."""
     if app.env.docname != "docs/gallery":
         return
     for block in list(document.findall(nodes.literal_block)):
-        links = nodes.paragraph(classes=["made"])
         for made in _MADE.findall(block.astext()):
-            links += nodes.reference("", f"Open {made}", refuri=f"../gallery/{made}", internal=False)
-        if links.children:
-            block.parent.insert(block.parent.index(block) + 1, links)
+            frame = _FRAME.format(page=f"../gallery/{made}", name=made)
+            block.parent.insert(block.parent.index(block) + 1, nodes.raw("", frame, format="html"))
+
+
+def isolate_kernels(app: Sphinx) -> None:
+    """Run notebooks without the settings of this machine, and without messages about the loopback interface."""
+    profile = Path(tempfile.mkdtemp(prefix="bbedge-ipython-")) / "profile_default"
+    profile.mkdir()
+    (profile / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 40\n", encoding="utf-8")
+    os.environ["IPYTHONDIR"] = str(profile.parent)
 
 
 def make_gallery(app: Sphinx) -> None:
@@ -135,7 +145,8 @@ def check_network(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Register what is done at each step."""
     app.add_lexer("csv", TextLexer)  # Pygments has none
+    app.connect("builder-inited", isolate_kernels)
     app.connect("builder-inited", make_gallery)
     app.connect("source-read", navigate)
-    app.connect("doctree-read", link_made_pages)
+    app.connect("doctree-read", show_made_pages)
     app.connect("build-finished", check_network)

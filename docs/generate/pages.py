@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demo"
-WIDTH = 96
+WIDTH = 104
 """Columns of the terminal: what fits into the column of text of the site without scrolling."""
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
