@@ -73,6 +73,7 @@ html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
+_SCRATCH = tempfile.TemporaryDirectory(prefix="bbedge-docs-")
 _MOVED = f"""<!doctype html>
 <meta charset="utf-8"><title>bbedge</title><meta http-equiv="refresh" content="0; url={FRONT}.html">
 <a href="{FRONT}.html">Documentation of bbedge</a>
@@ -116,19 +117,19 @@ def show_made_pages(app: Sphinx, document: nodes.document) -> None:
 
 def isolate_kernels(app: Sphinx) -> None:
     """Run notebooks without the settings of this machine, and without messages about the loopback interface."""
-    profile = Path(tempfile.mkdtemp(prefix="bbedge-ipython-")) / "profile_default"
-    profile.mkdir()
+    profile = Path(_SCRATCH.name) / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
     (profile / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 40\n", encoding="utf-8")
     os.environ["IPYTHONDIR"] = str(profile.parent)
 
 
 def make_gallery(app: Sphinx) -> None:
     """Run the commands of the gallery; the pages that they write become part of the site."""
-    folder = Path(tempfile.mkdtemp(prefix="bbedge-gallery-"))
-    (folder / "gallery").mkdir()
+    folder = Path(_SCRATCH.name) / "extra"
+    (folder / "gallery").mkdir(parents=True)
     pages.rerun((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), folder / "gallery")
     for path in (folder / "gallery").iterdir():
-        if path.suffix not in (".html", ".json"):
+        if path.suffix != ".html":
             path.unlink()
     (folder / "index.html").write_text(_MOVED, encoding="utf-8")
     app.config.html_extra_path = [str(folder)]
@@ -136,6 +137,7 @@ def make_gallery(app: Sphinx) -> None:
 
 def check_network(app: Sphinx, error: Exception | None) -> None:
     """Refuse a site whose pages load anything from elsewhere."""
+    _SCRATCH.cleanup()
     if error is None:
         for path in Path(app.outdir).rglob("*.html"):
             if found := _NETWORK.search(path.read_text(encoding="utf-8")):
