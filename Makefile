@@ -1,4 +1,4 @@
-# `make demo` and `make test` set everything up by themselves, in .venv-demo and .venv.
+# `make demo`, `make test` and `make docs` set everything up by themselves, in .venv-demo, .venv and .venv-docs.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # The oldest versions of NumPy and SciPy have no wheels for Python 3.13.
@@ -9,6 +9,8 @@ READY := .venv/.ready
 DEMO_READY := .venv-demo/.ready
 LOWEST_READY := .venv-lowest/.ready
 LLM_READY := .venv-llm/.ready
+DOCS_READY := .venv-docs/.ready
+DOCS_TOOLS := sphinx furo myst-nb ipykernel
 # Every direct dependency is used: the statistics, the readers, the board, the page and the command line.
 LOWEST_TOOLS := array-api-strict hypothesis 'psycopg[binary]' pytest pytest-xdist
 LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board \
@@ -25,7 +27,7 @@ define environment
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-llm test test-lowest lint format check calibration bench studies build clean
+.PHONY: help setup demo demo-llm test test-lowest docs docs-outputs lint format check calibration bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +44,9 @@ $(DEMO_READY): pyproject.toml constraints.txt
 $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	@test -n "$(LOWEST_PYTHON)" || { echo "the oldest versions need Python 3.11 or 3.12; say where it is with make LOWEST_PYTHON=/path/to/python3.11"; exit 1; }
 	$(call environment,.venv-lowest,$(LOWEST_PYTHON),-c constraints-lowest.txt -e . $(LOWEST_TOOLS))
+
+$(DOCS_READY): pyproject.toml constraints.txt constraints-docs.txt
+	$(call environment,.venv-docs,$(PYTHON),--no-compile -c constraints.txt -c constraints-docs.txt -e . $(DOCS_TOOLS))
 
 demo: $(DEMO_READY)  ## Certify the leaderboard of the demo data
 	@.venv-demo/bin/bbedge certify demo/scores.csv
@@ -61,6 +66,15 @@ test: $(READY)  ## Run the tests (a few minutes)
 test-lowest: $(LOWEST_READY)  ## Test the oldest versions of the dependencies (a few minutes)
 	.venv-lowest/bin/pytest -n auto -m 'not slow' $(LOWEST_TESTS)
 
+docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a broken link is an error
+	@rm -rf build/site
+	.venv-docs/bin/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env \
+		-c docs/generate -d build/doctrees . build/site
+	@echo "open build/site/index.html"
+
+docs-outputs: $(READY)  ## Write the outputs shown in the documentation and the generated reference again
+	@$(BIN)/python docs/generate/refresh.py
+
 lint: $(READY)  ## Check style, types and the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,7 +85,7 @@ format: $(READY)  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-check: lint test test-lowest  ## What CI runs
+check: lint test test-lowest docs  ## What CI runs
 
 calibration: $(READY)  ## The long statistical checks
 	$(BIN)/pytest -n auto -m slow
@@ -87,4 +101,4 @@ build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:  ## Remove everything that was made
-	rm -rf .venv .venv-demo .venv-lowest .venv-llm demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-demo .venv-lowest .venv-llm .venv-docs demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

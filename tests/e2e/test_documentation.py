@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import subprocess
@@ -16,12 +17,16 @@ import bbedge as bbedge_package
 
 ROOT = Path(__file__).parents[2]
 PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in DOCS.rglob("*.md"))
+REFRESH = DOCS / "generate" / "refresh.py"
+RUN = [page for page in PAGES if page.count("/") > 1 or page in ("docs/faq.md", "docs/gallery.md", "docs/index.md")]
 
 
 def test_the_readme_s_python_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     blocks = PYTHON_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(blocks) == 2
+    assert len(blocks) == 1
     names: dict = {}
     for block in blocks:
         exec(block, names)
@@ -85,9 +90,9 @@ def test_the_readme_s_picture_is_of_this_version(bbedge):
             assert word in drawn
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(p.name for p in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *PAGES])
 def test_links_lead_somewhere(page):
-    path = ROOT / page if (ROOT / page).exists() else ROOT / "docs" / page
+    path = ROOT / page
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
 
@@ -180,7 +185,7 @@ ODD_PHRASES = (
     "tells the whole life",
     "two thousand million",
 )
-TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), ROOT / "demo" / "README.md"]
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / page for page in PAGES), ROOT / "demo" / "README.md"]
 TEXTS += [
     path
     for folder in ("cli", "display")
@@ -195,7 +200,7 @@ def test_texts_for_users_avoid_odd_phrases(path):
     assert [phrase for phrase in ODD_PHRASES if phrase in text] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("page", ["README.md", *PAGES])
 def test_links_to_sections_lead_to_headings(page):
     path = ROOT / page
     for target, section in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
@@ -203,3 +208,73 @@ def test_links_to_sections_lead_to_headings(page):
         headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
         assert section in slugs, (target, section)
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_a_page_shows_what_its_commands_print(page):
+    done = subprocess.run(
+        [sys.executable, REFRESH, "--check", ROOT / page], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_page_that_went_stale_is_found_and_written_again(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("A\n\n```sh\nhead -1 scores.csv\nfalse  # exit code 1\n```\n\n```text\nold\n```\n\nB\n")
+    check = [sys.executable, REFRESH, "--check", page]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "-old" in done.stderr
+    subprocess.run([sys.executable, REFRESH, page], check=True, capture_output=True)
+    header = (ROOT / "demo" / "scores.csv").read_text().splitlines()[0]
+    assert page.read_text().splitlines()[8:10] == [header, "```"]
+    assert page.read_text().endswith("\nB\n")
+    subprocess.run(check, check=True)
+    page.write_text("```sh\nbbedge certify nothing.csv\n```\n")
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_commands_of_new_pages_run_unless_they_need_another_machine(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    allowed = ("pip ", "git ", "make ", "cp ", "cd ", "python -m venv ", ". ", "#")
+    elsewhere = ("--device cuda", "sbatch ", "bbedge evaluate ", "bbedge study ", "ray ")
+    for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
+        for line in block.splitlines():
+            assert line.startswith(allowed) or any(each in line for each in elsewhere), line
+    assert re.findall(r"^```(?:shell|console|python\n(?!# \w+\.py\n))", text, re.MULTILINE) == []
+
+
+def test_the_front_page_leads_to_every_page():
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    missing = [page for page in PAGES if page != "docs/index.md" and f"]({page.removeprefix('docs/')})" not in text]
+    assert missing == []
+
+
+def test_the_api_page_has_everything_that_is_public():
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. auto\w+:: bbedge\.(\w+)$", page, re.MULTILINE))
+    assert shown == set(bbedge_package.__all__) - {"__version__"}
+
+
+def test_notebooks_are_kept_without_output():
+    (path,) = DOCS.rglob("*.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert len([cell for cell in cells if cell["cell_type"] == "code"]) > 5
+    assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)
+
+
+def test_the_readme_fits_on_a_screen_or_two_and_names_the_paper():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") < 150
+    assert "Anytime-Valid LLM Leaderboards via Benchmark-weighted and Block-Factorized e-Processes" in text
+    assert "](CITATION.cff)" in text
+
+
+def test_what_builds_the_documentation_is_pinned_exactly():
+    lines = (ROOT / "constraints-docs.txt").read_text(encoding="utf-8").splitlines()[1:]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    names = {line.split("==")[0].lower() for line in lines}
+    assert {"sphinx", "furo", "myst-nb", "ipykernel"} <= names
+    others = {line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines()[1:]}
+    assert not names & others

@@ -1,0 +1,154 @@
+"""The site: how Sphinx makes it from the Markdown files of the repository.
+
+The source folder is the root of the repository, so that the same relative links work in a checkout, on the pages of a
+code host and on the site. ``docs/index.md`` is the front page; its lists of links are the navigation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import pages
+from docutils import nodes
+from pygments.lexers.special import TextLexer
+
+from bbedge import __version__
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[2]
+FRONT = "docs/index"
+STUDIES = "studies/README"
+
+project = "bbedge"
+author = "The bbedge authors"
+release = __version__
+html_title = f"bbedge {__version__}"
+copyright = "the bbedge authors"  # noqa: A001
+
+root_doc = FRONT
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+include_patterns = [
+    "docs/**",
+    "studies/**",
+    "benchmarks/README.md",
+    "demo/README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "docs/generate", "studies/.chunks"]
+
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+suppress_warnings = ["myst.header"]  # logs of changes repeat the levels of their headings
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_class_signature = "separated"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 80
+
+smartquotes = False  # they make one dash of the two of an option
+
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+_SCRATCH = tempfile.TemporaryDirectory(prefix="bbedge-docs-")
+_MOVED = f"""<!doctype html>
+<meta charset="utf-8"><title>bbedge</title><meta http-equiv="refresh" content="0; url={FRONT}.html">
+<a href="{FRONT}.html">Documentation of bbedge</a>
+"""
+_FRAME = """<div class="made"><p><a href="{page}">Open {name}</a></p>
+<iframe src="{page}" title="{name}" loading="lazy"></iframe></div>
+"""
+_SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"^\* \[([^\]]+)\]\(([^)#:]+\.(?:md|ipynb))\)", re.MULTILINE)
+_MADE = re.compile(r"--html (\S+\.html)")
+_ELSEWHERE = r"""["'(]?(?:https?:)?//"""
+_NETWORK = re.compile(
+    rf"<(?:script|img|iframe|source)\b[^>]* src={_ELSEWHERE}"
+    rf"|<link\b[^>]* rel=.?(?:stylesheet|preconnect|preload)\b[^>]* href={_ELSEWHERE}"
+    rf"|<link\b[^>]* href={_ELSEWHERE}[^>]* rel=.?(?:stylesheet|preconnect|preload)\b"
+    rf"|@import\s+(?:url)?{_ELSEWHERE}"
+)
+
+
+def navigate(app: Sphinx, name: str, source: list[str]) -> None:
+    """Make the navigation from the lists of links of the front page, one part for each heading."""
+    if name == STUDIES:
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*/README\n```\n"
+    if name != FRONT:
+        return
+    for title, body in _SECTION.findall(source[0]):
+        links = "\n".join(f"{shown} <{path}>" for shown, path in _LINK.findall(body))
+        if links:
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{links}\n```\n"
+
+
+def show_made_pages(app: Sphinx, document: nodes.document) -> None:
+    """Show the pages that the commands of the gallery wrote below these commands."""
+    if app.env.docname != "docs/gallery":
+        return
+    for block in list(document.findall(nodes.literal_block)):
+        for made in _MADE.findall(block.astext()):
+            frame = _FRAME.format(page=f"../gallery/{made}", name=made)
+            block.parent.insert(block.parent.index(block) + 1, nodes.raw("", frame, format="html"))
+
+
+def isolate_kernels(app: Sphinx) -> None:
+    """Run notebooks without the settings of this machine, and without messages about the loopback interface."""
+    profile = Path(_SCRATCH.name) / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    (profile / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 40\n", encoding="utf-8")
+    os.environ["IPYTHONDIR"] = str(profile.parent)
+
+
+def make_gallery(app: Sphinx) -> None:
+    """Run the commands of the gallery; the pages that they write become part of the site."""
+    folder = Path(_SCRATCH.name) / "extra"
+    (folder / "gallery").mkdir(parents=True)
+    pages.rerun((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), folder / "gallery")
+    for path in (folder / "gallery").iterdir():
+        if path.suffix != ".html":
+            path.unlink()
+    (folder / "index.html").write_text(_MOVED, encoding="utf-8")
+    app.config.html_extra_path = [str(folder)]
+
+
+def check_network(app: Sphinx, error: Exception | None) -> None:
+    """Refuse a site whose pages load anything from elsewhere."""
+    _SCRATCH.cleanup()
+    if error is None:
+        for path in Path(app.outdir).rglob("*.html"):
+            if found := _NETWORK.search(path.read_text(encoding="utf-8")):
+                raise RuntimeError(f"{path} loads something from the network: {found[0]}")
+
+
+def setup(app: Sphinx) -> None:
+    """Register what is done at each step."""
+    app.add_lexer("csv", TextLexer)  # Pygments has none
+    app.connect("builder-inited", isolate_kernels)
+    app.connect("builder-inited", make_gallery)
+    app.connect("source-read", navigate)
+    app.connect("doctree-read", show_made_pages)
+    app.connect("build-finished", check_network)
