@@ -25,8 +25,6 @@ class Words:
     """The result of a pilot-targeted Top-k; may be empty."""
     level: str
     """The probability that every certificate is true."""
-    risk: str
-    """The probability that anything shown is false."""
     promise: str
     """What is guaranteed."""
     joint: bool
@@ -46,16 +44,15 @@ class Words:
         content, design = certificate.content, certificate.content.design
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         about = [f"View {shown(certificate.name)}"] if certificate.name else []
-        replicates = counted(certificate.replicates, "replicate")
+        replicates = counted(certificate.replicates, "run")
         board = content.board or None
         alpha = board.design.alpha if board else design.alpha
         return cls(
             summary=" · ".join([*about, counted(size, "model"), items(certificate), replicates]),
-            decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
+            decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')} certified",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
-            risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
             promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
             measure=measure(certificate).capitalize(),
