@@ -12,9 +12,20 @@ from bbedge.display.page.items import ItemScores
 from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import embedded
 
-
 STYLES = ("page.css", "table.css", "screens.css")
-SCRIPTS = ("base.js", "comparisons.js", "table.js", "matrix.js", "looks.js", "where.js", "panel.js", "csv.js", "page.js")
+"""The style sheet of the page, in this order."""
+SCRIPTS = (
+    "base.js",
+    "comparisons.js",
+    "table.js",
+    "matrix.js",
+    "looks.js",
+    "where.js",
+    "panel.js",
+    "csv.js",
+    "page.js",
+)
+"""The script of the page, in this order."""
 
 
 def render_page(

@@ -135,7 +135,7 @@ def _points(
     certificate: Certificate, seen: Sequence[_Seen], costs: Sequence[float], across: _Axis, up: _Axis
 ) -> Iterator[Point]:
     places = [(_across(across.share(cost)), _up(up.share(each.value))) for cost, each in zip(costs, seen, strict=True)]
-    named = set(_named(seen, places))
+    named = set(_named(certificate.labels, seen, places))
     for i, (each, (x, y)) in enumerate(zip(seen, places, strict=True)):
         label, units = certificate.labels[each.index], certificate.units
         score = units.score(certificate.means[each.index])
@@ -147,20 +147,28 @@ def _points(
             high=_up(up.share(each.high)),
             title=f"{label}: {score}, {each.text}",
             label=label if i in named else "",
-            leftward=x + 8 + _LETTER * len(label) > WIDTH,
+            leftward=_is_leftward(x, 8 + _LETTER * len(label)),
         )
 
 
-def _named(seen: Sequence[_Seen], places: Sequence[tuple[float, float]]) -> Iterator[int]:
-    """The models that no cheaper one has a higher mean than, as far as their names do not touch."""
-    best, taken = -math.inf, list[float]()
+def _named(labels: Sequence[str], seen: Sequence[_Seen], places: Sequence[tuple[float, float]]) -> Iterator[int]:
+    """The models that no cheaper one has a higher mean than, best first, as far as their names do not touch."""
+    frontier, best = list[int](), -math.inf
     for i in sorted(range(len(seen)), key=lambda i: (seen[i].cost, -seen[i].value)):
-        if seen[i].value <= best:
-            continue
-        best = seen[i].value
-        if all(abs(places[i][1] - other) >= _LABEL for other in taken):
-            taken.append(places[i][1])
+        if seen[i].value > best:
+            best = seen[i].value
+            frontier.append(i)
+    taken = list[tuple[float, float, float]]()
+    for i in reversed(frontier):
+        (x, y), room = places[i], 8 + _LETTER * len(labels[seen[i].index])
+        start, end = (x - room, x) if _is_leftward(x, room) else (x, x + room)
+        if all(abs(y - other) >= _LABEL or end < left or start > right for left, right, other in taken):
+            taken.append((start, end, y))
             yield i
+
+
+def _is_leftward(x: float, room: float) -> bool:
+    return x + room > WIDTH
 
 
 @dataclass(frozen=True, slots=True)

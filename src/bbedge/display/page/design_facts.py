@@ -33,10 +33,10 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         yield "Views", f"the headline with {_percent(design)} of alpha, {_shares(certificate)}"
     if design.gaps:
         yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
-    yield "Replicates", f"{content.replicates:,}"
+    yield "Runs", f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)
-        yield "Pilot", f"{counted(pilot.replicates, 'replicate')}, not part of the evidence; chose {chosen}"
+        yield "Pilot", f"{counted(pilot.replicates, 'run')}, not part of the evidence; chose {chosen}"
     yield "Design hash", design.hash
     if board:
         yield "Board", f"epoch {board.epoch} of {board.epochs}, {counted(board.events, 'event')}"

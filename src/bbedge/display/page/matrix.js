@@ -1,5 +1,5 @@
 // The matrix: what a cell says, and where the chosen model is. Beside it the graph, of few models.
-function comparisonMatrix({ facts, choose, settle, keep, onPair }) {
+function comparisonMatrix({ facts, point, settle, keep, onPair }) {
   const { size, labels, above, proof, doubt } = facts;
   const matrix = document.querySelector(".matrix");
   for (const button of all("[data-show]")) {
@@ -12,8 +12,8 @@ function comparisonMatrix({ facts, choose, settle, keep, onPair }) {
   if (!matrix) return () => {};
 
   const at = (event) => {
-    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.getScreenCTM().inverse());
-    const [row, column] = [Math.floor(point.y), Math.floor(point.x)];
+    const spot = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.getScreenCTM().inverse());
+    const [row, column] = [Math.floor(spot.y), Math.floor(spot.x)];
     return row >= 0 && row < size && column >= 0 && column < size ? [row, column] : null;
   };
   const words = ([a, b]) => (a === b ? labels[a]
@@ -24,7 +24,7 @@ function comparisonMatrix({ facts, choose, settle, keep, onPair }) {
     const cell = at(event);
     if (!cell) return;
     byId("cell").textContent = words(cell);
-    choose(cell[0]);
+    point(cell[0]);
   });
   matrix.addEventListener("mouseleave", settle);
   matrix.addEventListener("click", (event) => {

@@ -87,6 +87,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep }) {
   }
 
   const settle = () => choose(kept);
+  const point = (model) => { if (kept === null) choose(model); }; // what is kept stays while the pointer moves on
 
   function keep(model, quiet) {
     const before = kept;
@@ -104,8 +105,8 @@ function showPanel({ doc, data, panel, signal, where, onKeep }) {
 
   // On a small screen the details lie over the page: the row that they are about must not be under them.
   function uncover(row) {
-    const panel = byId("detail").getBoundingClientRect(), place = row.getBoundingClientRect();
-    const under = place.bottom - panel.top + 12;
+    const panel = byId("detail").getBoundingClientRect(), place = row.querySelector(".model").getBoundingClientRect();
+    const under = row.getBoundingClientRect().bottom - panel.top + 12;
     if (getComputedStyle(byId("detail")).position === "fixed" && place.right > panel.left && under > 0) scrollBy(0, under);
   }
   const hint = byId("about")?.textContent;
@@ -155,7 +156,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep }) {
       });
     }
     if (!touch) {
-      element.addEventListener("mouseenter", () => choose(model));
+      element.addEventListener("mouseenter", () => point(model));
       element.addEventListener("mouseleave", settle);
     }
     target.addEventListener("focus", () => { if (target.matches(":focus-visible")) choose(model); });
@@ -167,7 +168,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep }) {
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") release(); }, { signal });
 
   const band = comparisonMatrix({
-    facts, choose, settle, keep,
+    facts, point, settle, keep,
     onPair: (a, b) => { if (where?.has(names[a]) && where.has(names[b])) where.show(names[a], names[b], false); },
   });
   lookBack({ doc, data, panel, facts });

@@ -29,13 +29,13 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
   }
   function infoCell(column, i) {
     const text = make("bdi", column.texts[known[i]]), link = column.links?.[known[i]];
-    if (!link || !/^https?:\/\//i.test(link)) return cell("td", "info", text);
+    if (!link || !/^https?:\/\//i.test(link)) return cell("td", `info ${column.kind}`, text);
     const anchor = make("a");
     anchor.href = link;
     anchor.rel = "noopener noreferrer nofollow";
     anchor.target = "_blank";
     anchor.append(text);
-    return cell("td", "info", anchor);
+    return cell("td", `info ${column.kind}`, anchor);
   }
   function rowOf(i) {
     if (rows[i]) return rows[i];
@@ -49,8 +49,8 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
     row.append(
       cell("td", opens ? "group" : "group same", ordinal(best)),
       cell("td", "rank", rankText(texts.ranks[i])),
-      cell("td", "bar", rankBar(texts.ranks[i], size, 14)),
       cell("th", "model", name),
+      cell("td", "bar", rankBar(texts.ranks[i], size, 14)),
       withInterval("mean", texts.means[i], texts.mean_intervals?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
       ...texts.counts[i].map((number) => cell("td", "counts", String(number))),

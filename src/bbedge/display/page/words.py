@@ -105,13 +105,13 @@ def _pilot(certificate: Certificate) -> str:
 
 def _blocks(blocks: int, sizes: tuple[int, ...]) -> str:
     if blocks == 1:
-        return "Items may depend on each other in any way: the whole replicate is one block."
+        return "Items may depend on each other in any way: a whole run is one block."
     if max(sizes, default=1) == 1:
-        return "Within a replicate, items are independent of each other."
+        return "Within a run, items are independent of each other."
     return (
-        f"Within a replicate, blocks of {min(sizes)} to {max(sizes)} items are independent of each other; inside a "
+        f"Within a run, blocks of {min(sizes)} to {max(sizes)} items are independent of each other; inside a "
         "block, items may depend on each other in any way."
         if min(sizes) < max(sizes)
-        else f"Within a replicate, blocks of {sizes[0]} items are independent of each other; inside a block, items may "
+        else f"Within a run, blocks of {sizes[0]} items are independent of each other; inside a block, items may "
         "depend on each other in any way."
     )
