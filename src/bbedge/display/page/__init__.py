@@ -11,7 +11,10 @@ from bbedge.display.page.content import Content
 from bbedge.display.page.items import ItemScores
 from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import embedded
+from bbedge.text import shown
 
+TITLE = "Certified leaderboard"
+"""The heading of a page that is given none."""
 STYLES = ("page.css", "table.css", "screens.css")
 """The style sheet of the page, in this order."""
 SCRIPTS = (
@@ -31,7 +34,7 @@ SCRIPTS = (
 def render_page(
     certificate: Certificate,
     *,
-    title: str = "Certified leaderboard",
+    title: str = TITLE,
     model_info: ModelInfo | None = None,
     items: ItemScores | None = None,
 ) -> str:
@@ -57,7 +60,7 @@ def render_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = "{:,}".format
+    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment}
     text = environment.get_template("page.html").render(
         page=content,
         policy=_policy(style, script),
@@ -87,3 +90,16 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _harmless(text: str) -> str:
+    return shown(text, None)
+
+
+def _moment(time: str) -> str:
+    """A time as certificates write it, for people.
+
+    >>> _moment("2026-11-16T05:47:45Z")
+    '2026-11-16 05:47 UTC'
+    """
+    return f"{time[:10]} {time[11:16]} UTC"

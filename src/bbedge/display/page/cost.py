@@ -107,7 +107,7 @@ def _plot(certificate: Certificate, column: InfoColumn) -> CostPlot | None:
     across, up = _Axis.around(costs), _Axis.around([end for each in seen for end in (each.low, each.high)])
     return CostPlot(
         title=column.title,
-        value="Mean score" if certificate.pairs is None else "Difference to the leader",
+        value="Difference to the leader" if _compares(certificate) else "Mean score",
         log=log,
         across=tuple(Tick(at=_across(across.share(at)), text=text) for at, text in across.ticks(log=log)),
         up=tuple(Tick(at=_up(up.share(at)), text=text) for at, text in up.ticks(log=False)),
@@ -118,15 +118,20 @@ def _plot(certificate: Certificate, column: InfoColumn) -> CostPlot | None:
     )
 
 
+def _compares(certificate: Certificate) -> bool:
+    """Whether the plot is of differences to the leader: they have intervals where the means have none."""
+    return certificate.mean_intervals is None and certificate.pairs is not None
+
+
 def _known(certificate: Certificate, column: InfoColumn) -> Iterator[_Seen]:
-    """With pairs, the difference to the leader and its interval; otherwise the mean."""
-    leader = certificate.means[0]
+    """The models whose cost is known."""
+    leader, compares, intervals = certificate.means[0], _compares(certificate), certificate.mean_intervals
     for i, (name, mean) in enumerate(zip(certificate.names, certificate.means, strict=True)):
         cost = column.key(name)
         if not isinstance(cost, float) or mean is None or leader is None:
             continue
-        value = mean if certificate.pairs is None else mean - leader
-        ends = bounds(certificate, i, 0) if i and certificate.pairs is not None else None
+        value = mean - leader if compares else mean
+        ends = intervals[i] if intervals else bounds(certificate, i, 0) if i and compares else None
         low, high = (value if math.isnan(end) else end for end in ends or (value, value))
         yield _Seen(index=i, cost=cost, text=column.cell(name).text, value=value, low=low, high=high)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.provenance import Provenance, provenance
 from bbedge.display.page.charts import Chart, evidence_chart, pairs_chart
 from bbedge.display.page.cost import CostPlot, cost_plots
 from bbedge.display.page.design_facts import claims, design_facts
@@ -63,8 +64,8 @@ class View:
     """Groups of models certified above each other."""
     replicates: int
     """Replicates in the evidence."""
-    design_hash: str
-    """What identifies the design."""
+    provenance: Provenance
+    """Where the certificate comes from, and how to check it."""
     version: str = __version__
     """Of the program."""
 
@@ -94,5 +95,5 @@ class View:
             notes=tuple(shown(note, None) for note in content.notes),
             contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
             replicates=certificate.replicates,
-            design_hash=content.design.hash,
+            provenance=provenance(content),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.provenance import provenance
 from bbedge.display.promise import level, measure, promise, shares
 from bbedge.display.scope import items, missing
 from bbedge.text import counted, listed, shown
@@ -45,10 +46,12 @@ class Words:
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         about = [f"View {shown(certificate.name)}"] if certificate.name else []
         replicates = counted(certificate.replicates, "run")
+        time = provenance(content).time
+        written = [time[:10]] if time else []
         board = content.board or None
         alpha = board.design.alpha if board else design.alpha
         return cls(
-            summary=" · ".join([*about, counted(size, "model"), items(certificate), replicates]),
+            summary=" · ".join([*about, *written, counted(size, "model"), items(certificate), replicates]),
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')} certified",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
