@@ -34,6 +34,7 @@ from bbedge.cli.output import (
     write_certificate,
     written_at,
 )
+from bbedge.cli.page_content import board_items, model_info
 from bbedge.cli.views import Suite
 from bbedge.errors import BoardError, DesignError, DomainError
 from bbedge.files import write_whole
@@ -262,7 +263,9 @@ def show(
     number = shown_epoch(board, view.epoch)
     written = json_out is not None or page.html_out is not None
     certificate = view.chosen(board_certificate(board, number, graph=view.shown, history=written))
-    console = write_certificate(certificate, json_out=json_out, page=page, title=board_title(place))
+    info, title = model_info(page.model_info, certificate.names), board_title(place)
+    items = board_items(certificate, board, number) if page.with_items else None
+    console = write_certificate(certificate, json_out=json_out, page=page, title=title, info=info, items=items)
     say_written(console, page=page.html_out, Markdown=page.markdown_out)
     looks = "last look" if view.current else "all looks"
     if board.state.in_pilot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +12,16 @@ from bbedge.cli.claim import Claim
 from bbedge.cli.expectations import Expectations
 from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
+from bbedge.cli.page_content import item_scores, model_info
 from bbedge.cli.views import About, Suite
 from bbedge.errors import DomainError
 from bbedge.text import shown_path
 
 if TYPE_CHECKING:
+    from bbedge.certificate.certificate import Certificate
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
+    from bbedge.display.page.items import ItemScores
 
 
 @grouped
@@ -120,6 +124,7 @@ def certify(
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
     written = json_out is not None or page.html_out is not None
     table = about.table(reading, scores, suite.columns, provenance=written)
+    info = model_info(page.model_info, table.models)
     reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
@@ -132,7 +137,8 @@ def certify(
     leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    out = write_certificate(certificate, json_out=json_out, page=page)
+    items = _items(certificate, table, scores, about, reading, pilot) if page.with_items else None
+    out = write_certificate(certificate, json_out=json_out, page=page, info=info, items=items)
     show_leaderboard(
         out,
         certificate,
@@ -144,6 +150,29 @@ def certify(
     say_written(out, certificate=json_out, page=page.html_out, Markdown=page.markdown_out, arrays=arrays_out)
     if code := statements.check(out, leaderboard):
         raise typer.Exit(code)
+
+
+def _items(
+    certificate: Certificate,
+    table: Scores,
+    files: Sequence[Path],
+    about: About,
+    reading: Reading,
+    pilot: int | None,
+) -> ItemScores:
+    """The scores of single items, with the places of their samples in logs."""
+    from bbedge.readers.addresses import sample_addresses
+
+    known = sample_addresses(
+        files,
+        choices=about.choices(reading),
+        columns=reading.columns,
+        item_list=about.items,
+        items=table.items,
+        models=table.models,
+        limits=reading.limits,
+    )
+    return item_scores(certificate, table, pilot=pilot or 0, addresses=known)
 
 
 def _run(

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.standing import Shown
+    from bbedge.display.page.items import ItemScores
+    from bbedge.display.page.model_info import ModelInfo
 
 JsonOut = Annotated[
     Path | None,
@@ -39,6 +41,16 @@ Source = Annotated[
 ]
 Title = Annotated[
     str | None, typer.Option("--title", metavar="TEXT", help="The heading of what is shown.", show_default=False)
+]
+ModelInfoFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--model-info",
+        metavar="FILE",
+        help="What you know of the models, for the page: a CSV file with a column model and any others, such as "
+        "organisation, link, date, price or tokens.",
+        show_default=False,
+    ),
 ]
 Work = TypeVar("Work")
 
@@ -174,21 +186,39 @@ class Page:
         ),
     ] = None
     title: Title = None
+    model_info: ModelInfoFile = None
+    with_items: Annotated[
+        bool,
+        typer.Option(
+            "--with-items",
+            help="With --html: write the mean scores of models on single items into the page, so that it shows on "
+            "which items one model beats another. At most 2,000 items and 60 models.",
+        ),
+    ] = False
 
     def check(self, json_out: Path | None) -> None:
-        """Raise if two documents are to go to standard output."""
+        """Raise if two documents are to go to standard output, or something is for a page and there is none."""
+        for option, given in (("--model-info", self.model_info is not None), ("--with-items", self.with_items)):
+            if given and self.html_out is None:
+                raise DomainError(f"{option} adds to a page; add --html OUT to write the page")
         if json_out == self.markdown_out == _STANDARD_OUTPUT:
             raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
 
 
 def write_certificate(
-    certificate: Certificate, *, json_out: Path | None, page: Page, title: str | None = None
+    certificate: Certificate,
+    *,
+    json_out: Path | None,
+    page: Page,
+    title: str | None = None,
+    info: ModelInfo | None = None,
+    items: ItemScores | None = None,
 ) -> Console:
     """Write the document and the page that the options ask for; the console is for everything else."""
     if page.html_out is not None or json_out is not None:
         certificate = certificate.sealed(written_at())
     if page.html_out is not None:
-        write_page(page.html_out, certificate, title=page.title or title)
+        write_page(page.html_out, certificate, title=page.title or title, info=info, items=items)
     # Standard output comes last: its reader may close it early, and the files must still be written.
     documents: list[tuple[Path | None, Callable[[], str]]] = [
         (json_out, certificate.to_json),
@@ -212,9 +242,19 @@ def written_at() -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def write_page(path: Path, certificate: Certificate, *, title: str | None = None) -> None:
+def write_page(
+    path: Path,
+    certificate: Certificate,
+    *,
+    title: str | None = None,
+    info: ModelInfo | None = None,
+    items: ItemScores | None = None,
+) -> None:
     """Write a page to a file."""
-    write_whole(path, certificate.to_html(title, time=written_at()))
+    from bbedge.display.page import TITLE, render_page
+
+    sealed = certificate.sealed(written_at())
+    write_whole(path, render_page(sealed, title=title or TITLE, model_info=info, items=items))
 
 
 def board_title(place: str) -> str | None:

@@ -153,26 +153,37 @@ def to_leader(certificate: Certificate, model: int) -> tuple[str, str]:
 
 
 def between(certificate: Certificate, a: int, b: int) -> str:
-    """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known.
-
-    Margins give both ends. A certified comparison adds that the difference is above zero, or above tau for every edge
-    of its path, where that says more than its margin.
-    """
-    known, units = certificate.known, certificate.units
-    if known is None:
+    """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known."""
+    units, ends = certificate.units, bounds(certificate, a, b)
+    if ends is None:
         return ""
-    low, high = float(known.margins[a, b]), -float(known.margins[b, a])
+    low, high = ends
     if math.isnan(low) and math.isnan(high):
         return "not tested"
-    if known.graph.above[a, b]:
-        low = _larger(low, _proved(certificate, a, b))
-    if known.graph.above[b, a]:
-        high = -_larger(-high, _proved(certificate, b, a))
     if math.isnan(high):
         return f"at least {_end(units.at_least(low, '+'))}"
     if math.isnan(low):
         return f"at most {_end(units.at_most(high, '+'))}"
     return f"{_end(units.at_least(low, '+'))} to {_end(units.at_most(high, '+'))}"
+
+
+def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | None:
+    """The ends of :func:`between`, NaN where they are not tested; ``None`` where pairs are not known.
+
+    Margins give both ends. A certified comparison adds that the difference is above zero, or above tau for every edge
+    of its path, where that says more than its margin.
+    """
+    known = certificate.known
+    if known is None:
+        return None
+    low, high = float(known.margins[a, b]), -float(known.margins[b, a])
+    if math.isnan(low) and math.isnan(high):
+        return low, high
+    if known.graph.above[a, b]:
+        low = _larger(low, _proved(certificate, a, b))
+    if known.graph.above[b, a]:
+        high = -_larger(-high, _proved(certificate, b, a))
+    return low, high
 
 
 def _end(text: str) -> str:

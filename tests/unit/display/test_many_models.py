@@ -24,7 +24,7 @@ from bbedge.display.figures import graph_figure, rank_figure
 from bbedge.display.notebook import MOST_ROWS as NOTEBOOK_ROWS
 from bbedge.display.notebook import leaderboard_html
 from bbedge.display.page import render_page
-from bbedge.display.page.view import MOST_ROWS
+from bbedge.display.page.table import MOST_ROWS
 from bbedge.display.terminal import MOST_ROWS as TERMINAL_ROWS
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import DomainError, FormatError
@@ -113,7 +113,7 @@ def cells(page: str, kind: str) -> list[str]:
 
 def test_the_page_says_of_each_model_what_the_page_with_pairs_says():
     whole, brief = render_page(Certificate.of(WHOLE)), render_page(Certificate.of(BRIEF))
-    for kind in ("tier", "rank", "model", "mean", "counts"):
+    for kind in ("group", "rank", "model", "mean", "counts"):
         body = [page.split("<tbody", 2)[1] for page in (whole, brief)]
         assert cells(body[0], kind) == cells(body[1], kind), kind
         assert len(cells(body[1], kind)) == (2 if kind == "counts" else 1) * SIZE
@@ -143,10 +143,10 @@ def test_what_an_earlier_look_decided_is_not_open_among_what_stands():
 def test_most_rows_of_very_many_are_folded_away():
     size = MOST_ROWS + 5
     page = render_page(Certificate.of(written(2, many(size))))
-    first, rest = page.split('<details id="rest">')
+    first, rest = page.split('<noscript><details id="rest">')
     assert "The other 5 models" in rest
     assert first.count('<tr role="row"') == MOST_ROWS + 1
-    assert rest.count('<tr role="row"') == 5 + 1
+    assert rest.split("</noscript>")[0].count('<tr role="row"') == 5 + 1
     assert '<details id="rest">' not in render_page(Certificate.of(BRIEF))
     assert '<details id="rest">' not in render_page(Certificate.of(written(size, many(size))))
 

@@ -19,6 +19,8 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
 from bbedge.display.page.payload import embedded, pack
+from bbedge.display.ranking import rows
+from bbedge.display.verdict import verdict
 from unit.certificate.documents import circular, document
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
@@ -99,9 +101,9 @@ def test_no_evidence_is_told_apart_from_equality(size):
 
 def test_before_the_first_replicate():
     page = render_page(Certificate.of(document([0.5, 0.6], replicates=0)))
-    assert "Nothing is certified yet: there is no complete replicate" in page
+    assert "Nothing is certified yet: there is no complete run." in page
     assert '<table class="ranking' not in page
-    assert "there is no complete replicate yet" in page
+    assert "there is no complete run yet" in page
 
 
 def test_everything_decided():
@@ -113,7 +115,8 @@ def test_everything_decided():
 def test_a_contradiction_is_shouted():
     page = render_page(Certificate.of(json.loads(to_json(certificate(circular())))))
     assert "Contradiction." in page
-    assert "Certified matrix" in page  # a graph with a cycle has no layers
+    assert '<svg class="matrix' in page
+    assert '<svg class="graph' not in page  # a graph with a cycle has no layers
 
 
 def test_certificates_of_earlier_versions_have_a_page():
@@ -121,7 +124,9 @@ def test_certificates_of_earlier_versions_have_a_page():
     assert "does not contain the evidence" in render_page(Certificate.of(old))
 
 
-def test_few_models_make_a_graph_and_many_a_matrix():
+def test_every_page_has_a_matrix_and_that_of_few_models_a_graph_besides():
+    page = render_page(Certificate.of(FEW))
+    assert page.index('<svg class="matrix') < page.index('<svg class="graph')
     assert draw_graph(Certificate.of(FEW)) is not None
     many = Certificate.of(document(list(np.linspace(0.95, 0.05, 45))))
     assert draw_graph(many) is None
@@ -129,6 +134,39 @@ def test_few_models_make_a_graph_and_many_a_matrix():
     cells = sum(int(width) for width in re.findall(r"h(\d+)v1", matrix.above))
     assert cells == many.graph.n_resolved
     assert len(matrix.labels) == 45
+
+
+def test_the_cells_of_a_small_matrix_have_the_differences_of_the_means():
+    few = Certificate.of(FEW)
+    texts = {(row, column): float(text) for row, column, text in draw_matrix(few).texts}
+    assert len(texts) == 5 * 4
+    for (a, b), difference in texts.items():
+        assert difference == pytest.approx(few.means[a] - few.means[b], abs=6e-4)
+    assert draw_matrix(Certificate.of(document(list(np.linspace(0.9, 0.1, 16))))).texts == ()
+
+
+def test_the_answer_comes_first_and_is_what_a_link_shows():
+    certificate = Certificate.of(FEW)
+    page = html.unescape(render_page(certificate, title="Ours"))
+    said = verdict(certificate)
+    assert page.index(f'<p class="answer">{said.answer}</p>') < page.index('<table class="ranking')
+    assert said.risk in page
+    for name in ("og:description", "description"):
+        assert f'"{name}" content="{said}"' in page
+    assert '<meta property="og:title" content="Ours">' in page
+
+
+def test_the_table_has_the_rows_of_every_display():
+    certificate = Certificate.of(FEW)
+    lines = re.findall(r'<tr role="row" data-model.*?</tr>', render_page(certificate))
+    assert len(lines) == 5
+    for line, row in zip(lines, rows(certificate), strict=True):
+        cells = [re.sub("<[^>]*>", "", text).strip() for text in re.findall(r"<t[dh] .*?</t[dh]>", html.unescape(line))]
+        behind = " ".join(filter(None, (row.behind, row.behind_interval)))
+        counts = [str(row.beats), str(row.loses_to)]
+        assert cells == [row.could_be, row.rank, row.label, "", "", row.mean, behind, *counts]
+        assert ('class="cut"' in line) == row.cut_above
+    assert any(row.cut_above for row in rows(certificate))
 
 
 def test_names_are_cut_to_fit_and_wide_letters_count_twice():
@@ -165,6 +203,8 @@ def test_every_text_has_enough_contrast(scheme):
     assert contrast(colours["alarm"], colours["alarm-wash"]) >= 4.5
     assert contrast(colours["text"], colours["alarm-wash"]) >= 4.5
     assert contrast(colours["bar"], colours["page"]) >= 3.0
+    for cell in ("win", "lose"):
+        assert contrast(colours["text"], colours[cell]) >= 4.5
 
 
 def test_the_contrast_measure_is_right():

@@ -8,11 +8,39 @@ from importlib.resources import files
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.page.content import Content
+from bbedge.display.page.items import ItemScores
+from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import embedded
+from bbedge.text import shown
+
+TITLE = "Certified leaderboard"
+"""The heading of a page that is given none."""
+STYLES = ("page.css", "table.css", "screens.css")
+"""The style sheet of the page, in this order."""
+SCRIPTS = (
+    "base.js",
+    "comparisons.js",
+    "table.js",
+    "matrix.js",
+    "looks.js",
+    "where.js",
+    "panel.js",
+    "csv.js",
+    "page.js",
+)
+"""The script of the page, in this order."""
 
 
-def render_page(certificate: Certificate, *, title: str = "Certified leaderboard") -> str:
+def render_page(
+    certificate: Certificate,
+    *,
+    title: str = TITLE,
+    model_info: ModelInfo | None = None,
+    items: ItemScores | None = None,
+) -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
+
+    ``model_info`` adds columns that the user knows, ``items`` the scores of single items.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
@@ -21,11 +49,10 @@ def render_page(certificate: Certificate, *, title: str = "Certified leaderboard
     from markupsafe import Markup
 
     folder = files("bbedge.display.page")
-    style, panel, page = (
-        folder.joinpath(name).read_text(encoding="ascii") for name in ("page.css", "panel.js", "page.js")
+    style, script = (
+        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, SCRIPTS)
     )
-    script = panel + page
-    content = Content.of(certificate, title=title)
+    content = Content.of(certificate, title=title, info=model_info, items=items)
     environment = Environment(
         loader=PackageLoader("bbedge.display.page", package_path=""),
         autoescape=True,
@@ -33,14 +60,22 @@ def render_page(certificate: Certificate, *, title: str = "Certified leaderboard
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = "{:,}".format
+    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment}
     text = environment.get_template("page.html").render(
         page=content,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
         style=Markup(style),
         script=Markup(script),
-        data=Markup(embedded(certificate.headline or certificate, content.shown, opened=content.opened)),
+        data=Markup(
+            embedded(
+                certificate.headline or certificate,
+                content.shown,
+                tables=[view.table for view in content.views],
+                opened=content.opened,
+                items=content.items,
+            )
+        ),
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
@@ -55,3 +90,16 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _harmless(text: str) -> str:
+    return shown(text, None)
+
+
+def _moment(time: str) -> str:
+    """A time as certificates write it, for people.
+
+    >>> _moment("2026-11-16T05:47:45Z")
+    '2026-11-16 05:47 UTC'
+    """
+    return f"{time[:10]} {time[11:16]} UTC"

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.page.heat import Heat, view_names
+from bbedge.display.page.items import ItemScores
+from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.view import View
 
 MOST_VIEW_ROWS = 5_000
@@ -26,9 +28,13 @@ class Content:
     """The names of them in the switch; empty if there is nothing to choose."""
     heat: Heat | None
     """The rank intervals of all models in all views; ``None`` without views."""
+    items: ItemScores | None
+    """Scores of single items, if they were asked for."""
 
     @classmethod
-    def of(cls, certificate: Certificate, *, title: str) -> Content:
+    def of(
+        cls, certificate: Certificate, *, title: str, info: ModelInfo | None = None, items: ItemScores | None = None
+    ) -> Content:
         """The content of a page that opens with this certificate, which may be a view of another."""
         whole = certificate.headline or certificate
         rows = len(whole.views) * len(whole.names)
@@ -36,8 +42,9 @@ class Content:
         choice = len(shown) > 1
         return cls(
             shown=shown,
-            views=tuple(View.of(each, title=title) for each in shown),
+            views=tuple(View.of(each, title=title, info=info or ModelInfo()) for each in shown),
             opened=[each.name for each in shown].index(certificate.name),
             switch=tuple(view_names(whole)) if choice else (),
             heat=Heat.of(whole, linked=choice),
+            items=items if certificate.pairs is not None else None,
         )

@@ -1,25 +1,29 @@
-"""The certified graph, or with many models the certified matrix, as shapes for the template to write."""
+"""The comparisons of all pairs as a matrix, and with few models as a graph: shapes for the template to write."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.units import rank
+from bbedge.certificate.units import Units, rank
 from bbedge.display.layout import Layout, Point, can_draw, layered
 from bbedge.text import display_names, shown
 
 MOST_LABELLED = 70
 """With more models than this, the rows of the matrix have no names beside them."""
+MOST_WRITTEN = 15
+"""With more models than this, the cells of the matrix have no differences written in them."""
 
 NODE_WIDTH, NODE_HEIGHT = 138, 40
 _ACROSS, _LAYER, _EDGE_OF_PAGE = 156.0, 88.0, 8.0
 _WIDEST = 1500.0
 _LETTERS = 16
 _MATRIX, _LARGEST_CELL, _ROW_LETTERS = 720.0, 26.0, 19
+_WRITTEN_CELL, _WRITTEN = 50.0, 10.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +87,9 @@ class MatrixDrawing:
     below: str
     """The cells whose row is certified below their column."""
     labels: tuple[str, ...]
-    """Names beside the rows; none if there are too many."""
+    """Names beside the rows and above the columns; none if there are too many."""
+    texts: tuple[tuple[int, int, str], ...]
+    """Row, column, and the difference of their means; none if there are too many."""
     ticks: tuple[int, ...]
     """Places marked along the edge instead of names."""
     width: float
@@ -92,6 +98,8 @@ class MatrixDrawing:
     """Room for names or marks, in cells."""
     letter: float
     """Size of the letters, in cells."""
+    written: float
+    """Size of the letters of the differences, in cells."""
 
 
 def draw_graph(certificate: Certificate) -> Drawing | None:
@@ -168,7 +176,7 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
     above, size = certificate.graph.above, len(certificate.names)
     few = size <= MOST_LABELLED
     step = 10 if size <= 150 else 50 if size <= 600 else 100
-    cell = min(_LARGEST_CELL, _MATRIX / size)
+    cell = _WRITTEN_CELL if size <= MOST_WRITTEN else min(_LARGEST_CELL, _MATRIX / size)
     letter = min(11.0, 0.8 * cell) if few else 11.0
     gutter = _ROW_LETTERS * 0.76 * letter if few else 36.0
     return MatrixDrawing(
@@ -176,11 +184,21 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
         above=_runs(above),
         below=_runs(above.T),
         labels=tuple(fitted(certificate.names, _ROW_LETTERS)) if few else (),
+        texts=tuple(_differences(certificate)) if size <= MOST_WRITTEN else (),
         ticks=() if few else tuple(range(step, size + 1, step)),
         width=round(size * cell + gutter, 1),
         gutter=round(gutter / cell, 3),
         letter=round(letter / cell, 3),
+        written=round(_WRITTEN / cell, 3),
     )
+
+
+def _differences(certificate: Certificate) -> Iterator[tuple[int, int, str]]:
+    short = Units(max(0, certificate.units.decimals - 1))
+    for a, first in enumerate(certificate.means):
+        for b, second in enumerate(certificate.means):
+            if a != b and first is not None and second is not None:
+                yield a, b, short.difference(first - second)
 
 
 def _runs(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:

@@ -1,14 +1,5 @@
-
-// The page: reads the certificate, shows the headline or another view, and hands the certificate out.
+// The page: reads the certificate, shows the headline or another view, follows links, and hands the certificate out.
 (async () => {
-  // The certificate: as it is, or packed to a fraction of its size.
-  async function certificate(data) {
-    if (data.document) return data.document;
-    const bytes = Uint8Array.from(atob(data.packed), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return unpack(JSON.parse(await new Response(stream).text()));
-  }
-
   function unpack(packed) {
     const rest = packed.views ? { ...packed.rest, views: packed.views.map(unpack) } : packed.rest;
     if (!packed.edges) return rest;
@@ -36,7 +27,9 @@
   }
 
   const data = JSON.parse(byId("data").textContent);
-  const whole = await certificate(data);
+  // The certificate: as it is, or packed to a fraction of its size.
+  const whole = data.document ?? unpack(await unpacked(data.packed));
+  data.places = new Map(whole.models.map((model, i) => [model.name, i]));
   const root = document.documentElement;
   const PARTS = ["opening", "body", "more"];
   const part = (holder, name) => holder.querySelector(`[data-part="${name}"]`);
@@ -45,12 +38,14 @@
   const kept = document.createDocumentFragment();
   for (const name of PARTS) kept.append(part(document, name).cloneNode(true));
   const source = (index) => byId(`view-${index}`)?.content ?? kept;
-  let current = data.opened, listening = new AbortController();
+  const where = whereModels(data);
+  let current = data.opened, listening = new AbortController(), shown = null;
 
   function start() {
     const panel = data.panels[current];
     const doc = panel.view === null ? whole : { ...whole, ...whole.views[panel.view] };
-    showPanel({ doc, data, panel, signal: listening.signal });
+    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, where, onKeep: remember }) };
+    where?.enter(panel.view === null ? "" : doc.name, shown.facts.names, shown.facts.labels);
     for (const link of all("[data-view]")) {
       if (Number(link.dataset.view) === current) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
@@ -62,37 +57,50 @@
     listening.abort();
     listening = new AbortController();
     current = index;
-    root.classList.remove("choosing");
+    root.classList.remove("choosing", "kept");
     for (const name of PARTS) part(document, name).replaceWith(part(source(index), name).cloneNode(true));
     start();
     choice.value = index;
-    byId("viewing").textContent = `${choice.selectedOptions[0].text}: ${document.querySelector(".figures li").textContent}`;
+    byId("viewing").textContent = `${choice.selectedOptions[0].text}: ${document.querySelector(".decided").textContent}`;
   }
 
-  // The address says which view is shown, so that a link leads to it and the way back works.
-  const spelled = (link) => { try { return decodeURIComponent(link); } catch { return link; } };
-  const asked = () => data.panels.findIndex((panel) => spelled(panel.link) === spelled(location.hash));
+  // The address names the view and the model, so that a link leads to them and the way back works.
   const choice = byId("view");
-  if (choice) {
-    choice.addEventListener("change", () => {
-      show(Number(choice.value));
-      location.hash = data.panels[current].link;
-    });
-    addEventListener("hashchange", () => {
-      if (asked() >= 0) show(asked());
-      else if (!location.hash) show(data.opened); // back at the address that the page was opened with
-    });
+  const spelled = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+  const links = data.panels.map((panel) => panel.link);
+  function asked() {
+    const parts = location.hash.slice(1).split("&");
+    const model = parts.find((each) => each.startsWith("model="));
+    const view = parts.filter((each) => each !== model).join("&");
+    const index = view ? links.findIndex((link) => spelled(link.slice(1)) === spelled(view)) : data.opened;
+    return { index, model: model === undefined ? null : spelled(model.slice("model=".length)) };
   }
-  start();
-  if (choice && asked() >= 0) show(asked());
-
-  byId("download").addEventListener("click", () => {
-    const link = make("a");
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(whole)], { type: "application/json" }));
-    link.download = "certificate.json";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  function addressOf(name) {
+    const view = current === data.opened ? "" : links[current].slice(1);
+    try {
+      return `#${[view, name === null ? "" : `model=${encodeURIComponent(name)}`].filter(Boolean).join("&")}`;
+    } catch {
+      return `#${view}`; // an unpaired surrogate has no address
+    }
+  }
+  const remember = (name) => history.pushState(null, "", addressOf(name));
+  function follow() {
+    const { index, model } = asked();
+    if (index < 0) return; // an address of something else on the page
+    if (choice) show(index);
+    shown.select(model);
+  }
+  addEventListener("hashchange", follow);
+  choice?.addEventListener("change", () => {
+    show(Number(choice.value));
+    history.pushState(null, "", data.panels[current].link);
   });
+  start();
+  if (location.hash) follow();
+
+  byId("download").addEventListener("click", () => save(JSON.stringify(whole), "application/json", "certificate.json"));
+  byId("download-table")?.addEventListener("click", () => save(tableCsv({ data, ...shown }), "text/csv", "leaderboard.csv"));
+  byId("download-pairs")?.addEventListener("click", () => save(pairsCsv(shown), "text/csv", "pairs.csv"));
   byId("print").addEventListener("click", () => window.print());
   root.classList.add("scripted");
 })();

@@ -16,24 +16,38 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
 from bbedge.certificate.shape import Conclusions, Document, Edge
 from bbedge.display.page.heat import address
+from bbedge.display.page.items import ItemScores
+from bbedge.display.page.model_info import InfoColumn, ModelInfo
+from bbedge.display.page.table import Table
 
 MOST_PLAIN = 80
 """A certificate of more models than this, or of as many pairs in its views, about a million characters, is packed."""
 
 
 def embedded(
-    certificate: Certificate, shown: Sequence[Certificate] = (), *, opened: int = 0, most_plain: int = MOST_PLAIN
+    certificate: Certificate,
+    shown: Sequence[Certificate] = (),
+    *,
+    tables: Sequence[Table] = (),
+    opened: int = 0,
+    items: ItemScores | None = None,
+    most_plain: int = MOST_PLAIN,
 ) -> str:
     """A JSON text that is safe inside a script element: the certificate, and the order in which it is shown.
 
-    ``shown`` is what the page can show in full, by default the headline alone; ``opened`` is what it opens with.
+    ``shown`` is what the page can show in full, by default the headline alone, and ``tables`` are their tables;
+    ``opened`` is what it opens with.
     """
+    every = shown or (certificate,)
+    made = tables or [Table.of(each, ModelInfo()) for each in every]
     content: dict[str, object] = {
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
         "step": certificate.step,
         "opened": opened,
-        "panels": [_panel(certificate, each) for each in shown or (certificate,)],
+        "panels": [_panel(certificate, each, table) for each, table in zip(every, made, strict=True)],
+        "info": [_info(certificate, column) for column in made[0].info],
+        "items": items and items.packed(),
     }
     if (1 + len(certificate.views)) * len(certificate.names) ** 2 <= most_plain**2:
         return _script_safe(content | {"document": plain(certificate.content)})
@@ -41,7 +55,20 @@ def embedded(
     return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
 
 
-def _panel(whole: Certificate, view: Certificate) -> dict[str, object]:
+def _info(certificate: Certificate, column: InfoColumn) -> dict[str, object]:
+    """A column that the user gave, models in the order of the document."""
+    names = [model.name for model in certificate.content.models]
+    cells = [column.cell(name) for name in names]
+    return {
+        "title": column.title,
+        "kind": column.kind,
+        "texts": [cell.text for cell in cells],
+        "links": [cell.link for cell in cells] if column.kind == "link" else None,
+        "keys": [column.key(name) for name in names],
+    }
+
+
+def _panel(whole: Certificate, view: Certificate, table: Table) -> dict[str, object]:
     """What the script needs besides the certificate to show a view; ``view`` is its place among the views."""
     places = [each.name for each in whole.views]
     return {
@@ -50,6 +77,7 @@ def _panel(whole: Certificate, view: Certificate) -> dict[str, object]:
         "order": view.order,
         "labels": view.labels,
         "looks": view.looks,
+        "table": table.for_script(),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.provenance import provenance
 from bbedge.display.promise import level, measure, promise, shares
 from bbedge.display.scope import items, missing
 from bbedge.text import counted, listed, shown
@@ -25,8 +26,6 @@ class Words:
     """The result of a pilot-targeted Top-k; may be empty."""
     level: str
     """The probability that every certificate is true."""
-    risk: str
-    """The probability that anything shown is false."""
     promise: str
     """What is guaranteed."""
     joint: bool
@@ -46,16 +45,17 @@ class Words:
         content, design = certificate.content, certificate.content.design
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         about = [f"View {shown(certificate.name)}"] if certificate.name else []
-        replicates = counted(certificate.replicates, "replicate")
+        replicates = counted(certificate.replicates, "run")
+        time = provenance(content).time
+        written = [time[:10]] if time else []
         board = content.board or None
         alpha = board.design.alpha if board else design.alpha
         return cls(
-            summary=" · ".join([*about, counted(size, "model"), items(certificate), replicates]),
-            decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')}",
+            summary=" · ".join([*about, *written, counted(size, "model"), items(certificate), replicates]),
+            decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')} certified",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
-            risk=f"{100 * alpha:.6g}\N{NO-BREAK SPACE}%",
             promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
             measure=measure(certificate).capitalize(),
@@ -108,13 +108,13 @@ def _pilot(certificate: Certificate) -> str:
 
 def _blocks(blocks: int, sizes: tuple[int, ...]) -> str:
     if blocks == 1:
-        return "Items may depend on each other in any way: the whole replicate is one block."
+        return "Items may depend on each other in any way: a whole run is one block."
     if max(sizes, default=1) == 1:
-        return "Within a replicate, items are independent of each other."
+        return "Within a run, items are independent of each other."
     return (
-        f"Within a replicate, blocks of {min(sizes)} to {max(sizes)} items are independent of each other; inside a "
+        f"Within a run, blocks of {min(sizes)} to {max(sizes)} items are independent of each other; inside a "
         "block, items may depend on each other in any way."
         if min(sizes) < max(sizes)
-        else f"Within a replicate, blocks of {sizes[0]} items are independent of each other; inside a block, items may "
+        else f"Within a run, blocks of {sizes[0]} items are independent of each other; inside a block, items may "
         "depend on each other in any way."
     )

@@ -1,0 +1,42 @@
+// What every part of the page uses. Every text is set as text, never as markup, because names may contain markup.
+"use strict";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+const byId = (id) => document.getElementById(id);
+const all = (selector) => [...document.querySelectorAll(selector)];
+const count = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+const rankText = ([best, worst]) => (best === worst ? `${best}` : `${best}-${worst}`);
+
+function make(tag, text, kind) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (kind) element.className = kind;
+  return element;
+}
+
+function draw(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+// The bar of possible ranks, as the template draws it.
+function rankBar([best, worst], size, height) {
+  const bar = draw("svg", { width: "100%", height, "aria-hidden": "true" });
+  bar.append(
+    draw("rect", { class: "rail", y: height / 2 - 1, width: "100%", height: 2 }),
+    draw("rect", {
+      class: "span", y: 2, height: height - 4, rx: 2,
+      x: `${(100 * (best - 1)) / size}%`, width: `${(100 * (worst - best + 1)) / size}%`,
+    }),
+  );
+  return bar;
+}
+
+// Texts that Python compressed.
+async function unpacked(letters) {
+  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}

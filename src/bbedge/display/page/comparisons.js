@@ -1,0 +1,102 @@
+// What the certificate says of the pairs of one view, models by their place in the table.
+function comparisonsOf({ doc, data, panel }) {
+  const { decimals, step } = data;
+  const { order, labels } = panel;
+  const size = order.length;
+  const byPair = Boolean(doc.edges); // with very many models there are counts only
+  const names = order.map((i) => doc.models[i].name);
+  const place = new Map(names.map((name, i) => [name, i]));
+  const logE = (a, b) => doc.log_e[order[a]][order[b]];
+  const margin = (a, b) => doc.margins[order[a]][order[b]];
+  const mean = (a) => doc.models[order[a]].mean;
+
+  // Edges by place, and everything that follows from them.
+  function closure(edges) {
+    const reach = Array.from({ length: size }, () => new Uint8Array(size));
+    for (const [a, b] of edges) reach[a][b] = 1;
+    for (let via = 0; via < size; via++) {
+      for (let a = 0; a < size; a++) {
+        if (!reach[a][via]) continue;
+        const from = reach[a], over = reach[via];
+        for (let b = 0; b < size; b++) from[b] |= over[b];
+      }
+    }
+    return reach;
+  }
+  const listed = ((data.shown === "current" ? doc.edges : doc.standing_edges) || [])
+    .map((edge) => [place.get(edge.winner), place.get(edge.loser), edge]);
+  const direct = new Map(listed.map(([a, b, edge]) => [a * size + b, edge]));
+  const reach = byPair ? closure(listed) : [];
+  const above = (a, b) => reach[a][b] && !reach[b][a];
+  const prospects = new Map((doc.outlook || []).map((each) => {
+    const a = place.get(each.ahead), b = place.get(each.behind);
+    return [Math.min(a, b) * size + Math.max(a, b), each];
+  }));
+
+  // Numbers as in the tables: bounds are rounded outward.
+  const scale = 10 ** decimals;
+  const atLeast = (value) => (Math.floor(value * scale) / scale).toFixed(decimals);
+  const atMost = (value) => (Math.ceil(value * scale) / scale).toFixed(decimals);
+  const signed = (text) => (text.startsWith("-") ? text : `+${text}`);
+
+  function ranks(reached) {
+    return names.map((_, i) => {
+      let over = 0, under = 0;
+      for (let j = 0; j < size; j++) {
+        if (reached[j][i] && !reached[i][j]) over++;
+        if (reached[i][j] && !reached[j][i]) under++;
+      }
+      return [1 + over, size - under];
+    });
+  }
+
+  // Edges on the longest way from a to b: each of them proves a difference above tau.
+  const children = names.map(() => []);
+  for (const [a, b] of listed) children[a].push(b);
+  const lengths = new Map();
+  function longest(a, b) {
+    const key = a * size + b;
+    if (!lengths.has(key)) {
+      lengths.set(key, 1); // a cycle would ask again; it proves nothing, and counts as one edge
+      const ways = children[a].map((via) => (via === b || !above(via, b) ? 1 : 1 + longest(via, b)));
+      lengths.set(key, Math.max(1, ...ways));
+    }
+    return lengths.get(key);
+  }
+
+  function lead(a, b) {
+    const known = step && !doc.contradictions.length ? longest(a, b) * step : step;
+    const bound = margin(a, b);
+    if (bound !== null && bound > known && atLeast(bound) !== atLeast(known)) return `\u2265 ${atLeast(bound)}`;
+    return `> ${known ? atLeast(known) : 0}`;
+  }
+
+  function proof(a, b) {
+    const edge = direct.get(a * size + b);
+    const parts = [`better by ${lead(a, b)}`];
+    if (logE(a, b) !== null) parts.push(`log\u00a0e\u00a0${logE(a, b).toFixed(2)}`);
+    parts.push(edge ? `certified at run\u00a0${edge.first_certified}` : "follows from other comparisons");
+    return parts.join(" \u00b7 ");
+  }
+
+  function doubt(a, b) {
+    const tested = [logE(a, b), logE(b, a)].filter((value) => value !== null);
+    if (!tested.length) return "not tested by this design";
+    const parts = [];
+    if (margin(a, b) !== null && margin(b, a) !== null) {
+      parts.push(`difference ${signed(atLeast(margin(a, b)))} to ${signed(atMost(-margin(b, a)))}`);
+    }
+    const prospect = prospects.get(Math.min(a, b) * size + Math.max(a, b));
+    if (doc.log_threshold) {
+      const most = Math.max(0, ...tested), limit = prospect ? prospect.log_threshold : doc.log_threshold;
+      const share = most ? Math.min(99, Math.round((100 * most) / limit)) : 0;
+      parts.push(`evidence ${share} % of the threshold`);
+    }
+    return parts.join(" \u00b7 ");
+  }
+
+  return {
+    size, names, labels, place, byPair, listed, closure, above, ranks, logE, margin, mean, proof, doubt,
+    intervals: panel.table.ranks,
+  };
+}

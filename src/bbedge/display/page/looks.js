@@ -1,0 +1,51 @@
+// Looking back: what had been certified after an earlier run.
+const MOST_THEN = 60; // with more models the look back shows counts only
+
+function lookBack({ doc, data, panel, facts }) {
+  const slider = byId("look");
+  if (!slider) return;
+  const { size, labels, listed, closure, ranks } = facts;
+  const looks = doc.looks.map((look, i) => ({ replicate: look.replicate, edges: panel.looks[i][0], pairs: panel.looks[i][1] }));
+  const history = doc.history;
+  const pairs = (size * (size - 1)) / 2;
+  slider.max = looks.length;
+  slider.value = looks.length;
+
+  function cursor(id, index) {
+    const chart = byId(id);
+    if (!chart) return;
+    chart.querySelector(".cursor")?.remove();
+    const x = chart.dataset.places.split(" ")[index];
+    chart.append(draw("line", { class: "cursor", x1: x, x2: x, y1: 12, y2: chart.dataset.foot }));
+  }
+
+  function rankThen(look) {
+    // The certificate has neither the edges of each earlier look nor the look at which those of an added model appeared.
+    const last = look === looks.at(-1);
+    const edges = listed.filter(([, , edge]) => last || edge.first_certified <= look.replicate);
+    const then = ranks(closure(edges));
+    const decided = then.reduce((sum, interval) => sum + size - interval[1], 0);
+    if (decided !== look.pairs || (data.shown === "current" && !last)) {
+      byId("then-ranks").replaceChildren(make("p", "The certificate does not contain the ranks after this look.", "quiet"));
+      return;
+    }
+    byId("then-ranks").replaceChildren(...then.flatMap((interval, i) =>
+      [make("bdi", labels[i], "name"), make("span", rankText(interval), "rank"), rankBar(interval, size, 12)]));
+  }
+
+  function show() {
+    const index = Number(slider.value) - 1;
+    const look = looks[index];
+    let words = `After run ${look.replicate} (look ${index + 1} of ${looks.length}): ` +
+      `${look.pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "direct comparison")}`;
+    const kept = history ? history.replicates.indexOf(look.replicate) : -1;
+    if (kept >= 0) words += `; threshold of log ${history.log_w ? "wealth" : "e"}: ${history.log_thresholds[kept].toFixed(2)}`;
+    byId("look-words").textContent = `${words}.`;
+    slider.setAttribute("aria-valuetext", `after run ${look.replicate}`);
+    cursor("pairs-chart", index);
+    if (kept >= 0) cursor("evidence-chart", kept);
+    if (size <= MOST_THEN) rankThen(look);
+  }
+  slider.addEventListener("input", show);
+  if (looks.length > 1) show();
+}

@@ -1,0 +1,185 @@
+// The table: sorted by any column, filtered, and with very many models page by page. Rows that the page does not open
+// with are made from the same texts that the template would have written.
+function rankingTable({ data, panel, names, labels, byPair, onPage }) {
+  const table = byId("ranking");
+  if (!table) return null;
+  const texts = panel.table, size = names.length, body = table.tBodies[0];
+  const rows = new Array(size);
+  [...body.rows].forEach((row, i) => { rows[i] = row; });
+  const perPage = size > texts.open ? texts.open : size;
+  const cuts = new Set(texts.cuts);
+  // What the user knows is in the order of the headline's document, which is not that of a view.
+  const known = data.info.length ? names.map((name) => data.places.get(name)) : [];
+  const ordinal = (number) => {
+    const ending = [11, 12, 13].includes(number % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[number % 10] || "th";
+    return `${number.toLocaleString("en")}${ending}`;
+  };
+
+  function cell(tag, kind, ...inside) {
+    const made = make(tag, undefined, kind);
+    made.setAttribute("role", tag === "th" ? "rowheader" : "cell");
+    if (tag === "th") made.scope = "row";
+    made.append(...inside);
+    return made;
+  }
+  function withInterval(kind, value, interval) {
+    const inside = [make("span", value, "value")];
+    if (interval) inside.push(" ", make("span", interval, "interval"));
+    return cell("td", kind, ...inside);
+  }
+  function infoCell(column, i) {
+    const text = make("bdi", column.texts[known[i]]), link = column.links?.[known[i]];
+    if (!link || !/^https?:\/\//i.test(link)) return cell("td", `info ${column.kind}`, text);
+    const anchor = make("a");
+    anchor.href = link;
+    anchor.rel = "noopener noreferrer nofollow";
+    anchor.target = "_blank";
+    anchor.append(text);
+    return cell("td", `info ${column.kind}`, anchor);
+  }
+  function rowOf(i) {
+    if (rows[i]) return rows[i];
+    const row = make("tr"), [best] = texts.ranks[i], opens = i === 0 || texts.ranks[i - 1][0] !== best;
+    row.setAttribute("role", "row");
+    row.dataset.model = i;
+    if (cuts.has(i) || opens) row.className = cuts.has(i) ? "cut" : "opens";
+    const name = make("span");
+    name.title = texts.full[i] ?? labels[i];
+    name.append(make("bdi", labels[i]));
+    row.append(
+      cell("td", opens ? "group" : "group same", ordinal(best)),
+      cell("td", "rank", rankText(texts.ranks[i])),
+      cell("th", "model", name),
+      cell("td", "bar", rankBar(texts.ranks[i], size, 14)),
+      withInterval("mean", texts.means[i], texts.mean_intervals?.[i]),
+      withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
+      ...texts.counts[i].map((number) => cell("td", "counts", String(number))),
+      ...data.info.map((column) => infoCell(column, i)),
+    );
+    rows[i] = row;
+    return row;
+  }
+
+  // What each column is sorted by; what is not known comes last either way.
+  const numeric = (text) => { const value = parseFloat(text); return Number.isNaN(value) ? null : value; };
+  const keys = {
+    group: (i) => texts.ranks[i][0],
+    rank: (i) => texts.ranks[i][0] * (size + 1) + texts.ranks[i][1],
+    worst: (i) => texts.ranks[i][1],
+    model: (i) => names[i].toLowerCase(),
+    mean: (i) => numeric(texts.means[i]),
+    behind: (i) => (i ? numeric(texts.behind[i]) : 0),
+    beats: (i) => texts.counts[i][0],
+    loses: (i) => texts.counts[i][1],
+  };
+  data.info.forEach((column, number) => {
+    keys[`info-${number}`] = (i) => {
+      const key = column.keys[known[i]];
+      return typeof key === "string" ? key.toLowerCase() : key;
+    };
+  });
+  const compared = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : a < b ? -1 : a > b ? 1 : 0);
+
+  const usual = { key: "rank", way: "ascending" };
+  let sorted = usual, fitting = names.map((_, i) => i), page = 0, inOrder = fitting;
+
+  function arrange() {
+    const { key, way } = sorted;
+    const by = keys[key], sign = way === "ascending" ? 1 : -1;
+    const isUsual = key === "rank" && way === "ascending";
+    inOrder = [...fitting];
+    if (!isUsual) {
+      inOrder.sort((a, b) => {
+        const one = by(a), other = by(b);
+        if (one === null || other === null) return (one === null) - (other === null) || a - b;
+        return sign * compared(one, other) || a - b;
+      });
+    }
+    table.classList.toggle("resorted", !isUsual);
+  }
+
+  function fill() {
+    const pages = Math.max(1, Math.ceil(inOrder.length / perPage));
+    page = Math.min(page, pages - 1);
+    body.replaceChildren(...inOrder.slice(page * perPage, (page + 1) * perPage).map(rowOf));
+    if (byId("shown")) {
+      const first = inOrder.length ? page * perPage + 1 : 0, last = Math.min(inOrder.length, (page + 1) * perPage);
+      byId("shown").textContent = `${first.toLocaleString("en")} to ${last.toLocaleString("en")} of ${inOrder.length.toLocaleString("en")}`;
+      byId("earlier").disabled = page === 0;
+      byId("later").disabled = page >= pages - 1;
+    }
+    onPage();
+  }
+
+  function sortBy(key, way) {
+    sorted = { key, way };
+    for (const button of table.querySelectorAll("[data-sort]")) {
+      const head = button.closest("th");
+      if (button.dataset.sort === key) head.setAttribute("aria-sort", way);
+      else head.removeAttribute("aria-sort");
+    }
+    page = 0;
+    arrange();
+    fill();
+  }
+
+  const buttons = [...table.querySelectorAll("[data-sort]")];
+  for (const button of buttons) {
+    button.disabled = false;
+    button.addEventListener("click", () => {
+      const { sort: key, first } = button.dataset;
+      const other = sorted.way === "ascending" ? "descending" : "ascending";
+      sortBy(key, sorted.key === key ? other : first);
+    });
+  }
+  const choice = byId("sort");
+  for (const button of buttons) {
+    if (["group", "worst"].includes(button.dataset.sort)) continue;
+    const option = make("option", button.textContent);
+    option.value = button.dataset.sort;
+    option.selected = option.value === usual.key;
+    choice.append(option);
+  }
+  choice.addEventListener("change", () => {
+    sortBy(choice.value, buttons.find((button) => button.dataset.sort === choice.value).dataset.first);
+  });
+
+  // Filters: a text in the name or in what the user knows, and values of columns.
+  const haystack = (i) => [names[i], ...data.info.map((column) => column.texts[known[i]])].join("\n").toLowerCase();
+  let searched = null;
+  const selects = all(".finder [data-filter]");
+  function filter() {
+    const wanted = byId("find").value.trim().toLowerCase();
+    const chosen = selects.filter((select) => select.value)
+      .map((select) => [data.info[Number(select.dataset.filter)].texts, select.value.slice(1)]);
+    if (wanted) searched ??= names.map((_, i) => haystack(i));
+    fitting = names.map((_, i) => i)
+      .filter((i) => (!wanted || searched[i].includes(wanted)) && chosen.every(([column, value]) => column[known[i]] === value));
+    page = 0;
+    arrange();
+    fill();
+    byId("found").textContent = wanted || chosen.length ? `${count(fitting.length, "model")} of ${size.toLocaleString("en")}` : "";
+  }
+  byId("find").addEventListener("input", filter);
+  for (const select of selects) select.addEventListener("change", filter);
+  byId("earlier")?.addEventListener("click", () => { page--; fill(); });
+  byId("later")?.addEventListener("click", () => { page++; fill(); });
+
+  // Shows the page with a model's row, without filters if they hide it.
+  function reveal(model) {
+    if (!fitting.includes(model)) {
+      byId("find").value = "";
+      for (const select of selects) select.value = "";
+      filter();
+    }
+    const at = Math.floor(inOrder.indexOf(model) / perPage);
+    if (at !== page) { page = at; fill(); }
+    return rowOf(model);
+  }
+
+  // On paper there are no pages to turn.
+  function everything() {
+    if (size > perPage) body.replaceChildren(...inOrder.map(rowOf));
+  }
+  return { body, rowOf, reveal, fill, everything, byPair, filtered: selects.length > 0 };
+}

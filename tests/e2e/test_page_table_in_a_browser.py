@@ -1,0 +1,291 @@
+"""The table of a page in a browser: sorted, filtered, paged, linked to, and taken away."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, to_json
+from bbedge.display.page import render_page
+from bbedge.display.page.model_info import ModelInfo
+from bbedge.display.page.payload import MOST_PLAIN
+from bbedge.display.page.table import MOST_ROWS
+from bbedge.display.ranking import ordinal
+from e2e.browsing import HOSTILE, document_of, drawn, in_order, rank
+from unit.certificate.documents import many
+
+
+def test_every_column_sorts_both_ways_and_says_so(opened):
+    means = [0.9, 0.2, 0.6, 0.55, 0.58, 0.1]
+    names = ["echo", "Alpha", "delta", "bravo", "Charlie", "foxtrot"]
+    document = document_of(drawn(means, names))
+    it = opened(render_page(Certificate.of(document), model_info=INFO))
+    page = it.scripted()
+    models = in_order(document)
+    usual = [model["name"] for model in models]
+    assert it.cells("model") == usual
+    assert page.locator("th[aria-sort]").inner_text().startswith("Rank")
+
+    def order(key, *, reverse: bool) -> list[str]:
+        known = [model for model in models if key(model) is not None]
+        unknown = [model for model in models if key(model) is None]
+        return [each["name"] for each in (*sorted(known, key=key, reverse=reverse), *unknown)]
+
+    def stable(key) -> list[str]:
+        return [each["name"] for each in sorted(models, key=lambda model: -key(model))]
+
+    prices = {"echo": 1.0, "Alpha": 1000.0, "bravo": 20.0}
+    for label, key, first in (
+        ("Model", lambda model: model["name"].lower(), "ascending"),
+        ("Mean", lambda model: model["mean"], "descending"),
+        ("Beats", lambda model: model["standing_certified_above"], "descending"),
+        ("price", lambda model: prices.get(model["name"]), "ascending"),
+    ):
+        head = page.get_by_role("columnheader", name=label, exact=True)
+        head.get_by_role("button").focus()
+        for way in (first, {"ascending": "descending", "descending": "ascending"}[first]):
+            page.keyboard.press("Enter")
+            assert head.get_attribute("aria-sort") == way
+            assert page.locator("th[aria-sort]").count() == 1
+            expected = order(key, reverse=way == "descending")
+            if label == "Beats" and way == "descending":
+                expected = stable(key)
+            assert it.cells("model") == expected, (label, way)
+    for label in ("Could be", "Rank"):
+        page.get_by_role("columnheader", name=label, exact=True).get_by_role("button").click()
+        assert it.cells("model") == usual
+    page.get_by_role("columnheader", name="Possible ranks").get_by_role("button").click()
+    assert it.cells("model") == [m["name"] for m in sorted(models, key=lambda m: m["standing_rank_interval"][1])]
+    # What is selected after sorting is the model of that row.
+    page.get_by_role("columnheader", name="Model", exact=True).get_by_role("button").click()
+    page.locator(".ranking tbody tr").first.click()
+    assert page.locator("#about h3").inner_text() == "Alpha"
+    page.locator(".ranking tbody button").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == "bravo"
+    assert it.said == []
+
+
+INFO = ModelInfo.of(
+    ["maker", "link", "price", "note"],
+    {
+        "echo": ["Us", "https://example.org/e", "$1", HOSTILE[0]],
+        "Alpha": ["Them", "https://example.org/a", "1,000", "=1+1"],
+        "bravo": ["Us", "", "20", ""],
+        "delta": ["Them", "", "", ""],
+    },
+)
+
+
+def test_filters_by_text_and_by_what_is_known(opened):
+    means = [0.9, 0.2, 0.6, 0.55, 0.58, 0.1]
+    names = ["echo", "Alpha", "delta", "bravo", "Charlie", "foxtrot"]
+    it = opened(render_page(Certificate.of(document_of(drawn(means, names))), model_info=INFO))
+    page = it.scripted()
+    page.get_by_label("maker").select_option("Us")
+    assert set(it.cells("model")) == {"echo", "bravo"}
+    assert page.locator("#found").inner_text() == "2 models of 6"
+    page.get_by_label("Find a model").fill("BRA")
+    assert it.cells("model") == ["bravo"]
+    page.get_by_label("maker").select_option("all")
+    page.get_by_label("Find a model").fill("them")
+    assert set(it.cells("model")) == {"Alpha", "delta"}
+    page.get_by_label("Find a model").fill("nothing like it")
+    assert it.cells("model") == []
+    page.get_by_label("Find a model").fill("")
+    assert len(it.cells("model")) == 6
+    link = page.locator(".ranking a").first
+    assert link.get_attribute("rel") == "noopener noreferrer nofollow"
+    assert page.locator(".cost .point").count() == 3
+    assert page.evaluate("window.hit") is None
+    assert it.said == []
+
+
+def test_a_link_leads_to_a_model_and_the_way_back_works(opened):
+    names = ["a & b", "c#d", HOSTILE[1], "plain"]
+    document = document_of(drawn([0.9, 0.7, 0.5, 0.2], names))
+    it = opened(render_page(Certificate.of(document)), viewport={"width": 1280, "height": 400})
+    page = it.scripted()
+    for name in names:
+        page.goto(f"{page.url.split('#')[0]}#model={quote(name, safe='')}")
+        expect(page.locator("#about h3")).to_have_text(name)
+        row = page.locator("tr.is-chosen")
+        expect(row).to_have_count(1)
+        expect(row).to_be_in_viewport()
+        assert row.get_by_role("button").get_attribute("aria-pressed") == "true"
+    page.go_back()
+    expect(page.locator("#about h3")).to_have_text(names[-2])
+    page.reload()
+    it.scripted()
+    expect(page.locator("#about h3")).to_have_text(names[-2])
+    page.locator(".ranking tbody button").first.click()
+    assert page.evaluate("location.hash") == "#model=a%20%26%20b"
+    page.keyboard.press("Escape")
+    assert page.evaluate("location.hash") == ""
+    assert page.locator("html.kept").count() == 0
+    page.go_back()
+    expect(page.locator("#about h3")).to_have_text("a & b")
+    page.goto(f"{page.url.split('#')[0]}#model=nobody")
+    assert page.locator("html.scripted").count() == 1
+    assert page.evaluate("window.hit") is None
+    assert it.said == []
+
+
+def downloaded(page: Page, selector: str) -> list[dict]:
+    with page.expect_download() as download:
+        page.locator(selector).click()
+    with Path(download.value.path()).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def test_the_table_and_the_pairs_can_be_taken_away_as_csv(opened):
+    names = ["=1+1", '"quoted", name', "two\nlines", "@x", "plain"]
+    document = document_of(drawn([0.9, 0.7, 0.5, 0.48, 0.2], names))
+    certificate_shown = Certificate.of(document)
+    info = ModelInfo.of(["note", "price"], {"plain": ["-2+3", "$3"]})
+    it = opened(render_page(certificate_shown, model_info=info))
+    page = it.scripted()
+    page.get_by_role("columnheader", name="Mean").get_by_role("button").click()
+    safe = {"=1+1": "'=1+1", "@x": "'@x"}
+    table = downloaded(page, "#download-table")
+    assert [row["model"] for row in table] == [safe.get(name, name) for name in certificate_shown.names]
+    for row, mean, (best, worst) in zip(
+        table, certificate_shown.means, certificate_shown.ranks.rank_intervals, strict=True
+    ):
+        assert float(row["mean"]) == mean
+        assert (int(row["best_rank"]), int(row["worst_rank"])) == (best, worst)
+    plain = next(row for row in table if row["model"] == "plain")
+    assert (plain["note"], plain["price"]) == ("'-2+3", "3")
+    pairs = downloaded(page, "#download-pairs")
+    assert len(pairs) == 10
+    place = {safe.get(name, name): i for i, name in enumerate(certificate_shown.names)}
+    for row in pairs:
+        a, b = place[row["model"]], place[row["other"]]
+        above = certificate_shown.graph.above
+        assert row["result"] == ("beats" if above[a, b] else "loses to" if above[b, a] else "open")
+        assert float(row["at_least"]) == certificate_shown.margins[a, b]
+        assert float(row["at_most"]) == -certificate_shown.margins[b, a]
+    assert {row["result"] for row in pairs} > {"open"}
+    assert it.said == []
+
+
+@pytest.mark.parametrize("size", [60, 300])
+def test_bars_are_readable_on_a_phone(opened, size):
+    certificate_shown = Certificate.of(certificate(many(size)))
+    page = opened(render_page(certificate_shown), viewport={"width": 390, "height": 844}, is_mobile=True).scripted()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".scale").is_visible()
+    for i in (0, size // 2, size - 1):
+        row = page.locator(".ranking tbody tr").nth(i)
+        bar, whole = row.locator(".bar svg").bounding_box(), row.bounding_box()
+        assert bar["width"] > 0.85 * whole["width"]
+        assert bar["y"] >= row.locator(".model").bounding_box()["y"] + 10
+        assert row.locator(".span").bounding_box()["width"] >= 2
+
+
+def test_names_are_not_broken_inside_words(opened):
+    names = [f"organisation-number-{i}__a-model-of-some-length" for i in range(13)]
+    document = document_of(drawn(list(np.linspace(0.9, 0.2, 13)), names))
+    page = opened(render_page(Certificate.of(document)), viewport={"width": 1200, "height": 900}).scripted()
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.ranking tbody bdi')].map((e) => e.getClientRects().length)"
+    )
+    assert set(heights) == {1}
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+
+
+def test_many_models_travel_packed_and_arrive_whole(opened):
+    size = MOST_PLAIN + 10
+    scores = drawn(list(np.linspace(0.9, 0.1, size)), [f"m{i:03}" for i in range(size)], replicates=2)
+    document = document_of(scores, tau=0.01)
+    html = render_page(Certificate.of(document))
+    assert '"packed"' in html
+    it = opened(html)
+    page = it.scripted()
+    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in in_order(document)]
+    assert page.locator(".matrix").count() == 1
+    page.locator(".ranking tbody tr").first.hover()
+    assert page.locator(".ranking tr.is-under").count() == in_order(document)[0]["standing_certified_above"]
+    page.locator("#find").fill("m00")
+    assert page.locator(".ranking tbody tr:visible").count() == 10
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == document
+
+
+def test_very_many_models_are_a_table_that_can_be_searched(opened):
+    size = MOST_ROWS + 50
+    document = json.loads(to_json(certificate(many(size), most_models=2)))
+    it = opened(render_page(Certificate.of(document)))
+    page = it.scripted()
+    models = in_order(document)
+    names = [model["name"] for model in models]
+    assert it.cells("model") == names[:MOST_ROWS]
+    page.get_by_role("button", name=f"Next {MOST_ROWS}").click()
+    assert page.locator("#shown").inner_text() == f"{MOST_ROWS + 1} to {size} of {size}"
+    assert it.cells("model") == names[MOST_ROWS:]
+    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in models[MOST_ROWS:]]
+    assert it.cells("mean .value") == [f"{model['mean']:.4f}" for model in models[MOST_ROWS:]]
+    assert page.locator(".matrix, .graph, aside").count() == 0
+    page.locator(".ranking tbody tr").first.click()
+    page.keyboard.press("Escape")
+    page.locator("#find").fill(names[-1])
+    assert page.locator(".ranking tbody tr:visible").count() == 1
+    assert page.locator("#found").inner_text() == f"1 model of {size}"
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert json.loads(Path(download.value.path()).read_text()) == document
+    assert it.said == []
+    assert it.asked == [page.url]
+
+
+def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):
+    document = json.loads(to_json(certificate(many(5_000))))
+    it = opened(render_page(Certificate.of(document)))
+    page = it.scripted()
+    assert page.locator(".ranking tbody tr").count() == MOST_ROWS
+    models = {model["name"]: model for model in document["models"]}
+    page.get_by_role("button", name="Loses to").click()
+    page.get_by_role("button", name="Loses to").click()
+    most = sorted((model["standing_certified_below"] for model in models.values()), reverse=True)[:MOST_ROWS]
+    shown = it.cells("model")
+    assert [models[name]["standing_certified_below"] for name in shown] == most
+    assert it.cells("rank") == [rank(models[name]["standing_rank_interval"]) for name in shown]
+    assert it.cells("group") == [ordinal(models[name]["standing_rank_interval"][0]) for name in shown]
+    last = document["models"][-1]["name"]
+    page.goto(f"{page.url}#model={last}")
+    expect(page.locator("tr.is-chosen .model")).to_have_text(last)
+    expect(page.locator("tr.is-chosen")).to_be_in_viewport()
+    page.locator("#find").fill("m49")
+    assert page.locator("#found").inner_text() == "100 models of 5,000"
+    page.locator("#find").fill("")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".ranking tbody tr").count() == 5_000
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".ranking tbody tr").count() == MOST_ROWS
+    assert it.said == []
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_very_many_models_fit_a_phone(opened, width):
+    document = json.loads(to_json(certificate(many(120), most_models=2)))
+    page = opened(render_page(Certificate.of(document)), viewport={"width": width, "height": 800}).scripted()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    row = page.locator(".ranking tbody tr").nth(50)
+    left, right = row.locator(".rank").bounding_box(), row.locator(".model").bounding_box()
+    assert left["x"] + left["width"] <= right["x"]
+
+
+def test_very_many_models_without_scripts(opened):
+    size = MOST_ROWS + 5
+    it = opened(render_page(Certificate.of(certificate(many(size), most_models=2))), java_script_enabled=False)
+    it.page.locator("#rest summary").click()
+    assert len(it.cells("rank")) == size
+    assert it.page.locator(".ranking tbody tr:visible").count() == size

@@ -1,0 +1,117 @@
+"""What the user knows of the models, on the page: typed, escaped, and drawn against the score."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate
+from bbedge.display.page import render_page
+from bbedge.display.page.cost import cost_plots
+from bbedge.display.page.model_info import MOST_CHOICES, ModelInfo
+from bbedge.display.ranking import bounds
+from unit.certificate.documents import document, many
+from unit.display.test_page import data_of
+
+FEW = Certificate.of(document([0.9, 0.7, 0.5, 0.48, 0.1]))
+INFO = ModelInfo.of(
+    ["organisation", "link", "price"],
+    {
+        "m00": ["Us", "https://example.org/a", "$1,000"],
+        "m01": ["<b>Them</b>", "https://example.org/b?x=1&y=2", "2.5"],
+        "m03": ["Us", "", ""],
+        "m04": ["Them", "", "0.1"],
+    },
+)
+
+
+def test_columns_are_typed_by_all_of_their_values():
+    assert [column.kind for column in INFO.columns] == ["text", "link", "number"]
+    assert [INFO.columns[2].key(name) for name in FEW.names] == [1000.0, 2.5, None, None, 0.1]
+    assert INFO.columns[0].choices == ("<b>Them</b>", "Them", "Us")
+    assert INFO.columns[1].choices == ()
+    many_values = {f"m{i}": [f"v{i // 2}"] for i in range(2 * MOST_CHOICES + 2)}
+    assert ModelInfo.of(["kind"], many_values).columns[0].choices == ()
+    assert ModelInfo.of(["kind"], dict(list(many_values.items())[:-2])).columns[0].choices != ()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//example.org",
+        "https://a@b",
+        "https://a b",
+        "ftp://a",
+        "https://a\u202e",
+    ],
+)
+def test_what_is_no_plain_web_address_stays_text(address):
+    info = ModelInfo.of(["link"], {"m00": [address]})
+    assert info.columns[0].kind == "text"
+    page = render_page(FEW, model_info=info)
+    assert not re.search(r"<a [^>]*(javascript|data:text|ftp)", page)
+    assert page.count("href=") == render_page(FEW).count("href=")
+
+
+def test_the_page_shows_every_column_and_blanks_where_nothing_is_known():
+    page = render_page(FEW, model_info=INFO)
+    rows = re.findall(r'<tr role="row" data-model.*?</tr>', page)
+    cells = [
+        [
+            html.unescape(re.sub("<[^>]*>", "", text))
+            for text in re.findall(r'<td role="cell" class="info[^"]*">(.*?)</td>', row)
+        ]
+        for row in rows
+    ]
+    place = {name: i for i, name in enumerate(FEW.names)}
+    assert cells[place["m00"]] == ["Us", "example.org", "$1,000"]
+    assert cells[place["m01"]] == ["<b>Them</b>", "example.org", "2.5"]
+    assert cells[place["m02"]] == ["", "", ""]
+    assert "<b>Them" not in page
+    assert '<a href="https://example.org/b?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">' in page
+    assert data_of(page)["info"][2]["keys"] == [INFO.columns[2].key(model.name) for model in FEW.content.models]
+
+
+def test_a_page_without_such_columns_says_nothing_of_them():
+    page = render_page(FEW)
+    assert 'class="info' not in page
+    assert "against score" not in page
+    assert data_of(page)["info"] == []
+
+
+def test_cost_against_score_has_the_interval_of_the_difference_to_the_leader():
+    (plot,) = cost_plots(FEW, INFO)
+    assert (plot.title, plot.value, plot.log, plot.unknown) == ("price", "Difference to the leader", True, 2)
+    assert [FEW.names[point.index] for point in plot.points] == ["m00", "m01", "m04"]
+    leader, *others = plot.points
+    assert leader.low == leader.high == leader.y
+    up = {float(tick.text): tick.at for tick in plot.up}
+    (zero, top), (other, below) = list(up.items())[-1], next(iter(up.items()))
+    per_unit = (below - top) / (other - zero)
+    for point in others:
+        low, high = bounds(FEW, point.index, 0)
+        assert point.low == pytest.approx(top + per_unit * (low - zero), abs=0.11)
+        assert point.high == pytest.approx(top + per_unit * (high - zero), abs=0.11)
+        assert point.high <= point.y <= point.low
+    assert [FEW.names[point.index] for point in plot.points if point.label] == ["m00", "m01", "m04"]
+    page = render_page(FEW, model_info=INFO)
+    assert page.count('<g class="point"') == 3
+    assert page.count('class="whisker"') == 2
+
+
+def test_a_certificate_without_pairs_has_means_without_intervals_in_the_plot():
+    brief = Certificate.of(certificate(many(30), most_models=2))
+    info = ModelInfo.of(["tokens"], {name: [f"{100 + i}"] for i, name in enumerate(brief.names)})
+    (plot,) = cost_plots(brief, info)
+    assert (plot.value, plot.log, plot.has_intervals) == ("Mean score", False, False)
+
+
+def test_a_column_that_is_no_cost_is_not_drawn():
+    assert cost_plots(FEW, ModelInfo.of(["parameters"], {"m00": ["7B"], "m01": ["70B"]})) == ()
+    assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["7"], "m01": [""]})) == ()
+    assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["cheap"], "m01": ["2"]})) == ()
