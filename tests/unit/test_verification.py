@@ -292,6 +292,16 @@ def test_weights_and_views_need_their_columns_again():
     assert "views['code'].models['m00'].mean" in places(verify_certificate(content, scores, suite=suite))
 
 
+def test_a_view_by_itself_is_not_computed_again():
+    scores, suite = suite_scores()
+    leaderboard = bbedge.certify(scores, **suite)
+    assert verify_certificate(leaderboard.certificate(), scores, suite=suite).verified
+    alone = json.loads(leaderboard.view("math").to_json())
+    assert verify_certificate(alone).verified
+    with pytest.raises(bbedge.DomainError, match="is of one view by itself"):
+        verify_certificate(alone, scores, suite=suite)
+
+
 def test_other_options_are_another_design():
     scores, suite = suite_scores()
     content = json.loads(bbedge.certify(scores).to_json())
