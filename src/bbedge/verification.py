@@ -17,6 +17,7 @@ from typing import Any, Literal
 from bbedge._version import __version__
 from bbedge.board import Board
 from bbedge.board_certificate import board_certificate
+from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.differences import Comparison, Difference, compare
 from bbedge.certificate.digest import digest
@@ -126,8 +127,10 @@ class Stated:
     """What it is called in messages."""
 
     @classmethod
-    def of(cls, given: str | os.PathLike[str] | Mapping[str, Any]) -> Stated:
+    def of(cls, given: str | os.PathLike[str] | Mapping[str, Any] | Certificate) -> Stated:
         """Read a file or plain values; what is no certificate is refused."""
+        if isinstance(given, Certificate):
+            given = given.document
         if isinstance(given, Mapping):
             return cls(content=given, document=read_document(given, source="certificate"), source="certificate")
         content, source = read_content(Path(given)), shown_path(given)
@@ -140,7 +143,7 @@ class Stated:
 
 
 def verify_certificate(
-    certificate: str | os.PathLike[str] | Mapping[str, Any] | Stated,
+    certificate: str | os.PathLike[str] | Mapping[str, Any] | Certificate | Stated,
     scores: Scores | Board | None = None,
     *,
     suite: SuiteOptions | None = None,
@@ -148,10 +151,11 @@ def verify_certificate(
 ) -> Verification:
     """Check a certificate, and compute it again from its scores or its board.
 
-    ``certificate`` is a file that ``bbedge certify --json`` wrote, or its content. Without ``scores`` it is checked for
-    contradictions and against its digest, which shows that it is as it was written, not that it is true. With scores,
-    the design that it states is made again, everything is computed, and every field is compared. A design with weights
-    or views needs them as ``suite``, the result of :func:`suite_options`. ``write`` writes arguments in sentences.
+    ``certificate`` is a file that ``bbedge certify --json`` wrote, its content, or a :class:`Certificate`. Without
+    ``scores`` it is checked for contradictions and against its digest, which shows that it is as it was written, not
+    that it is true. With scores, the design that it states is made again, everything is computed, and every field is
+    compared. A design with weights or views needs them as ``suite``, the result of :func:`suite_options`. ``write``
+    writes arguments in sentences.
 
     **Guarantee:** a verified certificate says what these scores say under its design: names, ranks, edges and counts
     exactly, evidence and margins up to one millionth.
@@ -212,6 +216,10 @@ def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:
 
 def _check_kind(stated: Stated, scores: Scores | Board | None) -> None:
     board = stated.document.board
+    if scores is not None and stated.document.view:
+        raise DomainError(
+            f"{stated.source} is of one view by itself; compute the whole certificate again, which has it"
+        )
     if isinstance(scores, Scores) and board:
         raise DomainError(f"{stated.source} is the certificate of a board; give the board, not score files")
     if isinstance(scores, Board) and not board:

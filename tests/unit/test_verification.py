@@ -17,6 +17,7 @@ from bbedge.certificate.schema import schema
 from bbedge.core.scores import Scores
 from bbedge.verification import Verification, verify_certificate
 from unit.certificate.documents import drawn, parted, parted_as_published
+from unit.certificate.test_consistency import life
 
 OLD = Path(__file__).parent / "certificate" / "certificate-0.1.0.json"
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
@@ -291,6 +292,16 @@ def test_weights_and_views_need_their_columns_again():
     assert "views['code'].models['m00'].mean" in places(verify_certificate(content, scores, suite=suite))
 
 
+def test_a_view_by_itself_is_not_computed_again():
+    scores, suite = suite_scores()
+    leaderboard = bbedge.certify(scores, **suite)
+    assert verify_certificate(leaderboard.certificate(), scores, suite=suite).verified
+    alone = json.loads(leaderboard.view("math").to_json())
+    assert verify_certificate(alone).verified
+    with pytest.raises(bbedge.DomainError, match="is of one view by itself"):
+        verify_certificate(alone, scores, suite=suite)
+
+
 def test_other_options_are_another_design():
     scores, suite = suite_scores()
     content = json.loads(bbedge.certify(scores).to_json())
@@ -377,6 +388,15 @@ def test_a_board_gives_its_certificate_again_also_after_it_has_grown(board):
     assert again.verified, again.summary
     assert any("2 events came after the certificate" in check.text for check in again.checks)
     assert json.loads(board.certificate().to_json()) != content
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_certificate_of_every_board_is_verified(tmp_path, seed):
+    board = life(tmp_path / "b.bbedge", seed)
+    for epoch in range(1, len(board.state.epochs) + 1):
+        result = verify_certificate(board.certificate(epoch).document, board)
+        assert result.verified, result.summary
+    board.close()
 
 
 def test_what_a_board_s_certificate_must_not_say(board, tmp_path):

@@ -180,7 +180,8 @@ def _history(
     order: Order,
 ) -> None:
     """Compare what was kept of the looks, which is rounded to four decimals."""
-    if stated.keys() != computed.keys() or stated["replicates"] != computed["replicates"]:
+    alike = stated.keys() == computed.keys() and all(len(stated[key]) == len(computed[key]) for key in computed)
+    if not alike or stated["replicates"] != computed["replicates"]:
         to.add(place, "changed", _brief(stated), _brief(computed))
         return
     pairs = zip(stated["log_thresholds"], computed["log_thresholds"], strict=True)
@@ -205,7 +206,7 @@ def _order(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> Order | No
 
 
 def _array(rows: object) -> NDArray[np.float64] | None:
-    if not isinstance(rows, list) or not rows:
+    if not isinstance(rows, list) or not rows or any(len(row) != len(rows[0]) for row in rows):
         return None
     found = np.array([[np.nan if value is None else value for value in row] for row in rows], dtype=np.float64)
     return found if found.ndim == 2 else None
@@ -213,7 +214,7 @@ def _array(rows: object) -> NDArray[np.float64] | None:
 
 def _next_to(stated: int, computed: int) -> bool:
     """Whether two counts that are rounded to their first digit are neighbours: a forecast is no exact number."""
-    unit: int = 10 ** int(math.log10(max(stated, computed, 1)))
+    unit: int = 10 ** int(math.log10(max(1, min(stated, computed))))
     return abs(stated - computed) <= unit
 
 

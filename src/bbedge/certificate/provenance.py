@@ -104,7 +104,8 @@ class FileChanges:
     def text(self) -> str:
         """What differs, in words."""
         if self.none:
-            return f"the same {counted(len(self.same), 'file')}, byte for byte"
+            files = "file" if len(self.same) == 1 else f"{len(self.same):,} files"
+            return f"the same {files}, byte for byte"
         parts = (
             ("changed", [record.name for record, _ in self.changed]),
             ("missing", [record.name for record in self.missing]),
