@@ -65,6 +65,8 @@ class BoardDesign:
     """The edition of the method; the latest, unless another is named. A board keeps its edition for life."""
     margin_share: float | None = None
     """The part of every level that margins spend; the method's own, if not given."""
+    mean_share: float | None = None
+    """The part of every level that intervals for the models' own means spend; ``None`` if there are none."""
     planned: int | None = None
     """The number of replicates that are planned for a version of the benchmark, stated beforehand."""
     headline: Headline = field(default_factory=Headline)
@@ -97,6 +99,8 @@ class BoardDesign:
             object.__setattr__(self, "edition", EDITIONS[self.method])
         if self.margin_share is None and self.edition != 1:
             object.__setattr__(self, "margin_share", MARGIN_SHARE)
+        if self.mean_share == 0.0:
+            object.__setattr__(self, "mean_share", None)  # one design, one hash
         evidence = self.evidence or ("bernstein" if self.method == "bb-edge" else "betting")
         stakes = self.stakes or ("paper" if self.method == "bb-edge" else "design")
         if stakes == "design" and evidence in ("bernstein", "hoeffding"):
@@ -136,7 +140,7 @@ class BoardDesign:
             raise FormatError(f"{source}: unknown key {unknown[0]!r}; a design has {', '.join(sorted(known))}")
         given = dict(values)
         try:
-            for name in ("alpha", "tau", "margin_share"):
+            for name in ("alpha", "tau", "margin_share", "mean_share"):
                 if name in given:
                     given[name] = _number(given[name])
             if "score_range" in given:
@@ -201,6 +205,7 @@ class BoardDesign:
             copies=self.copies,
             edition=self.edition,
             margin_share=self.margin_share,
+            mean_share=self.mean_share or 0.0,
             planned=self.planned,
             weights=found.weights,
             views=found.views,

@@ -71,6 +71,8 @@ class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """The edition of the method; the first, if absent."""
     margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
     """The part of every level that margins spend."""
+    mean_share: Annotated[float, Meta(gt=0, lt=1)] | UnsetType = UNSET
+    """The part of every level that intervals of means spend; there are none, if absent."""
     planned: Positive | UnsetType = UNSET
     """The number of replicates that the stakes are made for."""
     headline: BoardHeadline | UnsetType = UNSET

@@ -41,6 +41,7 @@ tau = 0.0                    # certify only differences above this margin, a fra
 method = "bb-edge-x"         # or "bb-edge", the published method, without the next two keys
 margin_share = 0.2           # the part of alpha that margins spend; 0 for certificates and margins apart
 {planned:<28} # replicates that you plan for this version of the benchmark; never the number that you have
+# mean_share = 0.1           # the part of alpha for intervals of the models' own means; without it there are none
 score_range = [{low!r}, {high!r}]
 spending = "open-ended"      # how alpha is divided among new models and new items
 copies = "refuse"            # or "allow": count replicates with the same scores as earlier ones

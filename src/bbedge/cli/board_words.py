@@ -126,6 +126,8 @@ def announcement(board: Board) -> str:
     if design.planned is not None:
         edition += f"{design.planned} planned replicates, "
     what = "certificate or margin" if design.margin_share else "certificate"
+    if design.mean_share:
+        what = "certificate, margin or interval of a mean"
     parts = [
         f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
         f"in {len(set(epoch.blocks)):,} blocks{', with complete replicates' if design.incomplete == 'refuse' else ''}.",

@@ -23,7 +23,8 @@ from bbedge.core.stakes import design_stakes, given_stakes
 class MeanBounds:
     """Lower and upper bounds of the means of a design's models, fed the block means of one panel after the other.
 
-    The stakes are those of the design rule for two claims a model, whatever the stakes and the evidence of pairs.
+    The stakes are those of the design rule for two claims a model, whatever the stakes and the evidence of pairs. Where
+    only the directions of a newcomer are tested, only its mean is bounded.
 
     **Guarantee:** with probability at least one less the share of the view times the level of means, all bounds of all
     models hold at every look. Rounding can widen an interval and never narrow it.
@@ -32,8 +33,10 @@ class MeanBounds:
     """
 
     def __init__(self, design: Design, space: Space, *, batch: tuple[int, ...] = ()) -> None:
-        n_models = len(design.models)
-        claims, level = 2 * n_models / design.share, design.levels.means
+        n_models, newcomer = len(design.models), design.family.newcomer
+        # The other models of a newcomer's design have their intervals by designs before it.
+        self._others = np.array([newcomer not in (None, name) for name in design.models])
+        claims, level = 2 * int((~self._others).sum()) / design.share, design.levels.means
         stakes = design_stakes(
             alpha=level,
             tau=0.0,
@@ -87,6 +90,7 @@ class MeanBounds:
             lower, upper = (to_numpy(side.lower_bounds(self._claims)) for side in self._sides)
             found[..., self._active, 0] = (1.0 + lower[..., 0]) / 2 - 2 * UNIT
             found[..., self._active, 1] = (1.0 - upper[..., 0, :]) / 2 + 2 * UNIT
+        found[..., self._others, :] = 0.0, 1.0
         clipped: NDArray[np.float64] = np.clip(found, 0.0, 1.0)
         return clipped
 

@@ -49,7 +49,8 @@ FULL = BoardDesign(
 
 def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
-    others = {"copies", "planned", "headline", "views", "incomplete"}
+    assert BoardDesign.from_toml("mean_share = 0.1").mean_share == 0.1
+    others = {"copies", "mean_share", "planned", "headline", "views", "incomplete"}
     assert others | FULL.content.keys() == set(BoardDesign.__dataclass_fields__)
 
 
@@ -159,8 +160,9 @@ def test_the_hash_sees_every_key():
         text = "\n".join(f"{name} = {old}" for name, old in lines.items() if name not in (key, *companions))
         hashes.add(BoardDesign.from_toml(text).hash)
     hashes |= {BoardDesign(planned=planned).hash for planned in (None, 8, 9)}
-    assert len(hashes) == 1 + len(CHANGES) + 3 + 3
-    others = {"family", "spending", "pairing", "copies", "planned", "headline", "views", "incomplete"}
+    hashes |= {BoardDesign(mean_share=share).hash for share in (None, 0.0, 0.1, 0.2)}  # of which two are the same
+    assert len(hashes) == 1 + len(CHANGES) + 3 + 3 + 2
+    others = {"mean_share", "family", "spending", "pairing", "copies", "planned", "headline", "views", "incomplete"}
     assert set(CHANGES) | others == set(BoardDesign.__dataclass_fields__)
 
 
@@ -220,6 +222,9 @@ def test_the_hash_sees_every_key():
         ('method = "bb-edge"\nedition = 2', DesignError, "edition 2 of bb-edge is not known"),
         ("edition = 1.0", FormatError, "edition must be a whole number"),
         ("margin_share = 1", DesignError, "margin share of 1.0 is not allowed"),
+        ("mean_share = 0.9", DesignError, "leave nothing for certificates"),
+        ("mean_share = true", FormatError, "True is not a number"),
+        ("mean_share = 0.1\nmargin_share = 0", DesignError, "mean_share=0.1 needs a share for margins"),
         ('margin_share = "0.1"', FormatError, "'0.1' is not a number"),
         ("edition = 1\nmargin_share = 0.1", DesignError, "margin_share=0.1 is not part of bb-edge-x of edition 1"),
         ("planned = 0", DesignError, "0 planned replicates are not possible"),

@@ -13,7 +13,7 @@ from unit.board.recomputed import Record, assert_same
 
 ABC = ("a", "b", "c")
 BLOCKS = ("x", "x", "y", "y", "y", "z")
-OPTIONS = [{}, {"planned": 3}, {"planned": 60, "margin_share": 0.5}, {"edition": 1}]
+OPTIONS = [{}, {"planned": 3}, {"planned": 60, "margin_share": 0.5}, {"edition": 1}, {"mean_share": 0.1}]
 
 
 class Both:

@@ -97,6 +97,25 @@ def test_every_library_reads_many_tiles(monkeypatch, name, kind):
 
 
 @pytest.mark.parametrize("name", ["strict", "torch"])
+@pytest.mark.parametrize("rule", ["running-mean", "two-way"])
+def test_every_library_bounds_means(name, rule):
+    asarray, rng = library(name), np.random.default_rng(9)
+    design = Design.make(list("abcd"), ITEMS, blocks=BLOCKS, prediction=rule, gaps="worst-case", mean_share=0.1)
+    here, there = Evidence(design), Evidence(design)
+    for number in range(9):
+        panel = np.round(rng.random((4, len(ITEMS)))) * np.linspace(1.0, 0.2, 4)[:, None]
+        panel = np.where((rng.random(panel.shape) < 0.1) & (number > 2), np.nan, panel)
+        if number == 5:
+            here.stop(["d"])
+            there.stop(["d"])
+        rows = panel if number < 5 else panel[:3]
+        here.update(rows)
+        there.update(asarray(rows))
+    assert np.all(np.diff(here.mean_bounds()) < 1.0)
+    np.testing.assert_allclose(there.mean_bounds(), here.mean_bounds(), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["strict", "torch"])
 @pytest.mark.parametrize("kind", ["sharp", "betting"])
 def test_every_library_has_views_and_gaps(name, kind):
     asarray, rng = library(name), np.random.default_rng(8)

@@ -53,10 +53,13 @@ def block_scores(design: Design, row: np.ndarray) -> list[float]:
 def grid(design: Design) -> list[float]:
     worth = math.fsum(share**2 for share in block_table(design)[1])
     most = 25 if design.planned is None else min(25, design.planned / 4)
-    claims = 2 * len(design.models) / design.share
-    budget = 2 * math.log(claims / literal_level(design))
+    budget = 2 * math.log(claims(design) / literal_level(design))
     kappas = [math.exp(math.log(1 / 80) + g / 11 * (math.log(most) - math.log(1 / 80))) for g in range(12)]
     return [min(1.9, math.sqrt(budget / (worth * kappa))) for kappa in kappas]
+
+
+def claims(design: Design) -> float:
+    return 2 * (len(design.models) if design.family.newcomer is None else 1) / design.share
 
 
 def literal_level(design: Design) -> float:
@@ -91,7 +94,7 @@ def stake_terms(design: Design, panels: np.ndarray, model: int, side: int) -> li
 
 def literal_bound(design: Design, panels: np.ndarray, model: int, side: int) -> float:
     """The bound by bisection: the largest ``t`` whose evidence is at least the threshold."""
-    goal = math.log(2 * len(design.models) / (design.share * literal_level(design)))
+    goal = math.log(claims(design) / literal_level(design))
     terms = stake_terms(design, panels, model, side)
 
     def enough(t: float) -> bool:
@@ -180,6 +183,20 @@ def test_a_stopped_model_keeps_its_bounds_and_the_others_go_on():
     assert evidence.mean_bounds() == pytest.approx(expected, abs=1e-8)
     evidence.stop(["a", "c"])
     assert evidence.mean_bounds() == pytest.approx(expected, abs=1e-8)
+
+
+def test_only_the_mean_of_a_newcomer_is_bounded_and_no_level_goes_to_the_others():
+    design, panels = design_of(16, newcomer="b"), drawn(7, 16, 9)
+    evidence = Evidence(design)
+    for panel in panels:
+        evidence.update(panel)
+    bounds = evidence.mean_bounds()
+    assert bounds[1] == pytest.approx(literal(design, panels)[1], abs=1e-8)
+    assert bounds[[0, 2]].tolist() == [[0.0, 1.0]] * 2
+    all_of_them = Evidence(design_of(16))
+    for panel in panels:
+        all_of_them.update(panel)
+    assert np.diff(bounds[1]) < np.diff(all_of_them.mean_bounds()[1])
 
 
 def test_nothing_is_known_before_the_first_replicate():
