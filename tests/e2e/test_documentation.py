@@ -155,6 +155,8 @@ def test_the_commands_of_the_report_page_run(bbedge, monkeypatch, tmp_path):
     (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
     assert bbedge("certify", "scores.csv", "--json", "certificate.json", "--method", "bb-edge-x").code == 0
     page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    (models,) = re.findall(r"```csv\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "models.csv").write_text(models, encoding="utf-8")
     commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     assert len(commands) >= 9
     for line in commands:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import shlex
@@ -15,6 +17,7 @@ import pytest
 from PIL import Image
 
 import bbedge as package
+from bbedge import read_scores
 from bbedge.certificate.certificate import read_certificate
 from unit.certificate.documents import suite
 
@@ -320,3 +323,80 @@ def test_a_board_s_table_of_edges_runs_nothing_in_a_spreadsheet(bbedge, tmp_path
         _, winner, loser, *numbers = row.split(",")
         assert {winner, loser} <= {f"'{name}" for name in names.values()}
         assert all(re.fullmatch(r"-?[0-9][0-9.e+-]*", number) for number in numbers)
+
+
+@pytest.fixture
+def models(tmp_path) -> Path:
+    path = tmp_path / "models.csv"
+    path.write_text("model,organisation,link,price\nthree-shot,Us,https://example.org,3\nplain,Them,,0.5\n")
+    return path
+
+
+def test_what_is_known_of_models_is_on_the_page_of_every_command(bbedge, tmp_path, models):
+    page, document = tmp_path / "p.html", tmp_path / "c.json"
+    done = bbedge("certify", DEMO, "--html", page, "--json", document, "--model-info", models)
+    assert done.code == 0, done.err
+    first = page.read_text(encoding="ascii")
+    assert '<a href="https://example.org" rel="noopener noreferrer nofollow" target="_blank">' in first
+    assert "price against score" in first
+    done = bbedge("report", document, "--html", page, "--model-info", models)
+    assert done.code == 0, done.err
+    assert page.read_text(encoding="ascii") == first
+    assert "organisation" not in document.read_text()
+
+
+def test_an_unknown_model_is_named(bbedge, tmp_path, models):
+    models.write_text("model,price\nthreeshot,3\n")
+    page = tmp_path / "p.html"
+    done = bbedge("certify", DEMO, "--html", page, "--model-info", models)
+    assert done.code == 2
+    assert "'threeshot' is not on this leaderboard" in done.err
+    assert not page.exists()
+
+
+def test_what_is_for_a_page_needs_one(bbedge, models):
+    for options in (("--model-info", models), ("--with-items",)):
+        done = bbedge("certify", DEMO, *options)
+        assert done.code == 2
+        assert f"{options[0]} adds to a page; add --html OUT" in " ".join(done.err.split())
+
+
+def item_means(page: Path) -> dict:
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="ascii"), re.DOTALL).group(1))
+    return json.loads(gzip.decompress(base64.b64decode(data["items"])))
+
+
+def test_items_are_written_when_asked_for(bbedge, tmp_path):
+    page = tmp_path / "p.html"
+    done = bbedge("certify", DEMO, "--html", page, "--with-items")
+    assert done.code == 0, done.err
+    content = item_means(page)
+    scores = read_scores(DEMO)
+    expected = scores.values.mean(axis=0)
+    assert sorted(content["items"]) == sorted(scores.items)
+    for model, means in zip(content["models"], content["means"], strict=True):
+        for item, mean in zip(content["items"], means, strict=True):
+            place = scores.models.index(model), scores.items.index(item)
+            assert mean == pytest.approx(expected[place], abs=1e-4)
+    assert content["addresses"] is None
+
+
+def test_items_of_logs_lead_back_to_their_samples(bbedge, tmp_path):
+    page = tmp_path / "p.html"
+    done = bbedge("certify", ROOT / "tests" / "logs" / "inspect" / "runs", "--html", page, "--with-items")
+    assert done.code == 0, done.err
+    addresses = item_means(page)["addresses"]
+    assert all(re.fullmatch(r"[^/].*, sample \d+", text) for row in addresses for text in row)
+
+
+def test_items_of_a_board_are_those_of_the_models_that_still_run(bbedge, board, tmp_path):
+    page = tmp_path / "p.html"
+    done = bbedge("board", "show", board, "--html", page, "--with-items")
+    assert done.code == 0, done.err
+    assert sorted(item_means(page)["models"]) == ["birch", "cedar", "dogwood"]
+    assert "This page has 3 of 4 models." in page.read_text(encoding="ascii")
+    (tmp_path / "more.csv").write_text("item,block\nnew,new\n")
+    assert bbedge("board", "add-items", board, tmp_path / "more.csv").code == 0
+    done = bbedge("board", "show", board, "--html", page, "--with-items")
+    assert done.code == 2
+    assert "--with-items is for the current epoch, 2; leave it out for epoch 1" in " ".join(done.err.split())

@@ -150,11 +150,24 @@ def cells(page: str, kind: str) -> list[str]:
 def check_page(page: str, expected: Expected, looks: list[Expected]) -> None:
     names = cells(page, "model")
     assert dict(zip(names, cells(page, "rank"), strict=True)) == expected.ranks
-    assert {name: int(tier) for name, tier in zip(names, cells(page, "tier"), strict=True)} == expected.tiers
     places = [NAMES.index(name) for name in names]
-    for (a, b), lead in zip(pairwise(places), cells(page, "next"), strict=False):
-        assert (lead == "open") != bool(expected.graph.above[a, b])
-    assert f"<strong>{expected.pairs} of 10 pairs</strong> certified" in page
+    for (name, could_be), behind in zip(
+        zip(names, cells(page, "group"), strict=True), cells(page, "behind"), strict=True
+    ):
+        assert could_be[:-2] == expected.ranks[name].split("-")[0]
+        if behind:  # the difference to the leader: its interval ends below zero where the leader is certified better
+            high = float(behind.split(" to ")[1])
+            assert high <= 0.0 or not expected.graph.above[places[0], NAMES.index(name)]
+    counts = iter(cells(page, "counts"))
+    for name in names:
+        i = NAMES.index(name)
+        assert (int(next(counts)), int(next(counts))) == (
+            expected.graph.above[i].sum(),
+            expected.graph.above[:, i].sum(),
+        )
+    assert f'<span class="decided">{expected.pairs} of 10 pairs certified</span>' in page
+    cuts = {int(i) for i in re.findall(r'<tr role="row" data-model="(\d)" class="cut">', page)}
+    assert cuts == set(expected.sets)
     listed = re.findall(r"<tr><td><bdi>(.)</bdi></td><td><bdi>(.)</bdi></td>", page)
     assert {frozenset(pair) for pair in listed} == expected.open_pairs
     assert len(listed) == len(expected.open_pairs)

@@ -49,10 +49,12 @@ def item_scores(
 
 
 def board_items(certificate: Certificate, board: Board, number: int) -> ItemScores:
-    """The scores of single items on a board, of its current epoch."""
+    """The scores of single items on a board, of its current epoch and the models that are still run."""
     from bbedge.board.scores import stored_scores
 
     epoch = board.state.epoch
     if number != epoch.number:
         raise DomainError(f"--with-items is for the current epoch, {epoch.number}; leave it out for epoch {number}")
-    return item_scores(certificate, stored_scores(board, epoch.models))
+    return item_scores(
+        certificate, stored_scores(board, [model for model in epoch.models if model in board.state.active])
+    )

@@ -42,9 +42,7 @@ def test_more_items_than_the_bound_leave_those_that_differ_most_and_the_page_say
     whole = ItemScores.of(SCORES, SCORES.models)
     some = ItemScores.of(SCORES, SCORES.models, most_items=7, most_models=2)
     assert whole.bound == ""
-    assert some.bound == (
-        "This page has the 7 items of 30 on which the models differ most and the first 2 models of 3."
-    )
+    assert some.bound == "This page has the 7 items of 30 on which the models differ most and 2 of 3 models."
     means = SCORES.values.mean(axis=0)[:2]
     spread = dict(zip(SCORES.items, means.max(axis=0) - means.min(axis=0), strict=True))
     assert min(spread[item] for item in some.items) >= max(spread[i] for i in SCORES.items if i not in some.items)

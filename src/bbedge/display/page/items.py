@@ -55,12 +55,13 @@ class ItemScores:
         most_models: int = MOST_MODELS,
         most_items: int = MOST_ITEMS,
     ) -> ItemScores:
-        """The means of some scores; ``models`` are all models in the order shown.
+        """The means of some scores; ``models`` are all models in the order shown, of which the scores may lack some.
 
         ``weights`` has the weights of the items in each view, the headline under an empty name; an item without weight
         is not part of a view, and no weights are equal ones.
         """
-        kept_models = tuple(models[:most_models])
+        known = set(scores.models)
+        kept_models = tuple(model for model in models if model in known)[:most_models]
         means = _means(scores, [scores.models.index(model) for model in kept_models])
         spread = np.nanmax(means, axis=0, initial=-np.inf) - np.nanmin(means, axis=0, initial=np.inf)
         spread = np.where(np.isfinite(spread), spread, -1.0)
@@ -86,7 +87,7 @@ class ItemScores:
         if len(self.items) < self.all_items:
             left.append(f"the {counted(len(self.items), 'item')} of {self.all_items:,} on which the models differ most")
         if len(self.models) < self.all_models:
-            left.append(f"the first {counted(len(self.models), 'model')} of {self.all_models:,}")
+            left.append(f"{len(self.models):,} of {counted(self.all_models, 'model')}")
         return f"This page has {' and '.join(left)}." if left else ""
 
     def packed(self) -> str:

@@ -26,13 +26,17 @@ function whereModels(data) {
     const name = make("th");
     name.scope = "row";
     name.append(make("bdi", it.items[item]));
-    const at = make("td", undefined, "at");
-    for (const model of it.addresses ? [a, b] : []) {
-      const found = place(it.addresses[model][item]);
-      if (found.length) { const each = make("div"); each.append(...found); at.append(each); }
-    }
     const sign = difference > 0 ? "+" : "";
-    row.append(name, number(it.means[a][item]), number(it.means[b][item]), make("td", sign + difference.toFixed(data.decimals), "num"), at);
+    row.append(name, number(it.means[a][item]), number(it.means[b][item]), make("td", sign + difference.toFixed(data.decimals), "num"));
+    if (it.addresses) {
+      const at = make("td", undefined, "at");
+      for (const model of [a, b]) {
+        const each = make("div");
+        each.append(...place(it.addresses[model][item]));
+        at.append(each);
+      }
+      row.append(at);
+    }
     row.className = difference > 0 ? "first" : "second";
     return row;
   }
