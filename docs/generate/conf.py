@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 FRONT = "docs/index"
-STUDIES = "studies/README"
+SHELVES = ("studies/README", "examples/README")
 
 project = "bbedge"
 author = "The bbedge authors"
@@ -39,6 +39,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc"]
 include_patterns = [
     "docs/**",
     "studies/**",
+    "examples/**",
     "benchmarks/README.md",
     "demo/README.md",
     "CHANGELOG.md",
@@ -95,7 +96,7 @@ _NETWORK = re.compile(
 
 def navigate(app: Sphinx, name: str, source: list[str]) -> None:
     """Make the navigation from the lists of links of the front page, one part for each heading."""
-    if name == STUDIES:
+    if name in SHELVES:
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*/README\n```\n"
     if name != FRONT:
         return
