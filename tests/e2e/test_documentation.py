@@ -39,6 +39,21 @@ def test_the_readme_s_python_runs(monkeypatch, capsys):
     assert capsys.readouterr().out == "9\n"
 
 
+def test_the_readme_s_commands_run(bbedge, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
+    policy = re.search(r"```toml\n(.*?)```", (DOCS / "gate.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
+    (tmp_path / "policy.toml").write_text(policy)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    commands = [shlex.split(line, comments=True) for line in lines]
+    assert [words[0] for words in commands] == ["make", "bbedge", "bbedge", "bbedge"]
+    for words in commands[1:]:
+        outcome = bbedge(*words[1:])
+        assert outcome.code == 0, (words, outcome.err)
+    assert re.search(rf"^{commands[0][1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_the_python_page_prints_what_it_shows(monkeypatch, tmp_path):
     (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
     monkeypatch.chdir(tmp_path)
@@ -115,6 +130,19 @@ def test_every_option_of_pages_and_figures_is_documented():
         ).stdout
         options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
         assert {option for option in options if f"`{option}" not in page} == set(), command
+
+
+def test_the_reference_has_every_option_that_help_prints():
+    page = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (bbedge [\w -]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    assert len(sections) > 25
+    for command in ("bbedge certify", "bbedge gate", "bbedge board init", "bbedge figure graph"):
+        shown = subprocess.run(
+            [sys.executable, "-m", *command.split(), "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        options = set(re.findall(r"^\W*(--[a-z][a-z-]+)", shown, re.MULTILINE)) - {"--help"}
+        assert options
+        assert {option for option in options if f"`{option}" not in sections[command]} == set(), command
 
 
 def test_the_pictures_of_the_page_and_the_badge_are_there_and_small():
