@@ -30,7 +30,7 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1200, "height": 1360}, color_scheme="light")
         page.goto(page_file.as_uri())
         page.wait_for_selector("html.scripted")
-        page.locator(".ranking tbody tr").nth(3).hover()
+        page.locator(".ranking tbody tr").nth(3).click()
         page.wait_for_timeout(400)
         page.screenshot(path=PICTURE)
         browser.close()

@@ -12,8 +12,8 @@ from bbedge.certificate.document import certificate
 from bbedge.display.page import render_page
 from bbedge.display.page.cost import cost_plots
 from bbedge.display.page.model_info import MOST_CHOICES, ModelInfo
-from bbedge.display.ranking import bounds
-from unit.certificate.documents import document, many
+from bbedge.display.ranking import bounds, rows
+from unit.certificate.documents import certified, document, drawn, many
 from unit.display.test_page import data_of
 
 FEW = Certificate.of(document([0.9, 0.7, 0.5, 0.48, 0.1]))
@@ -102,6 +102,22 @@ def test_cost_against_score_has_the_interval_of_the_difference_to_the_leader():
     page = render_page(FEW, model_info=INFO)
     assert page.count('<g class="point"') == 3
     assert page.count('class="whisker"') == 2
+
+
+def test_intervals_of_means_are_in_the_table_and_in_the_plot():
+    made = Certificate.made(certified(drawn([0.9, 0.5, 0.2]), method="bb-edge-x", mean_share=0.2))
+    info = ModelInfo.of(["price"], {"m00": ["3"], "m01": ["2"], "m02": ["1"]})
+    page = render_page(made, model_info=info)
+    for row in rows(made):
+        assert row.mean_interval
+        assert f'<span class="value">{row.mean}</span> <span class="interval">{row.mean_interval}</span>' in page
+    (plot,) = cost_plots(made, info)
+    assert plot.value == "Mean score"
+    first, last = plot.up[0], plot.up[-1]
+    per_unit = (last.at - first.at) / (float(last.text) - float(first.text))
+    for point, ends in zip(plot.points, made.mean_intervals, strict=True):
+        drawn_ends = (first.at + per_unit * (end - float(first.text)) for end in ends)
+        assert (point.low, point.high) == pytest.approx(tuple(drawn_ends), abs=0.15)
 
 
 def test_a_certificate_without_pairs_has_means_without_intervals_in_the_plot():
