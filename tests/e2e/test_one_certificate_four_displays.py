@@ -1,0 +1,203 @@
+"""Every number in the terminal, on the page and in Markdown is the one that the JSON of the same certificate has."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bbedge as bbedge_package
+from bbedge.certificate.certificate import read_certificate
+
+ROOT = Path(__file__).parents[2]
+ROW = ("could be", "rank", "model", "mean", "mean interval", "to leader", "to leader, interval", "beats", "loses to")
+
+
+def noisy(path: Path, *, models: int, blocks: int, runs: int, low: float, high: float) -> Path:
+    """Graded scores of models whose means lie close together, so that some pairs stay open."""
+    rng = np.random.default_rng(models)
+    means = np.linspace(0.75, 0.35, models)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["model", "item", "block", "replicate", "score"])
+        for run in range(1, runs + 1):
+            for model, mean in enumerate(means):
+                for block in range(blocks):
+                    for item in range(2):
+                        score = low + (high - low) * float(np.clip(rng.normal(mean, 0.3), 0, 1))
+                        writer.writerow([f"m{model:02}", f"q{block}-{item}", f"b{block}", run, round(score, 3)])
+    return path
+
+
+CASES = {
+    "demo": (None, ()),
+    "two": ({"models": 2, "blocks": 60, "runs": 2, "low": 0.0, "high": 1.0}, ()),
+    "thirteen": ({"models": 13, "blocks": 60, "runs": 3, "low": 0.0, "high": 1.0}, ("--mean-share", "0.1")),
+    "scale": ({"models": 5, "blocks": 50, "runs": 3, "low": 0.0, "high": 10.0}, ("--score-range", "0", "10")),
+    "tau": ({"models": 6, "blocks": 80, "runs": 4, "low": 0.0, "high": 1.0}, ("--tau", "0.02", "--method", "bb-edge")),
+    "open": ({"models": 3, "blocks": 8, "runs": 1, "low": 0.0, "high": 1.0}, ()),
+}
+
+
+def ordinal(number: int) -> str:
+    return f"{number}{'th' if 10 < number % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def rounded(value: float, decimals: int, direction: int, sign: str = "") -> str:
+    """A bound rounded down (-1) or up (+1), by hand."""
+    scaled = value * 10.0**decimals
+    whole = math.floor(scaled) if direction < 0 else math.ceil(scaled)
+    return f"{whole / 10.0**decimals:{sign}.{decimals}f}" if whole or not sign else "0"
+
+
+def expected(document: dict) -> list[dict[str, str]]:
+    """The table, from nothing but the JSON."""
+    low, high = document["design"]["score_range"]
+    decimals, step = (4 if high - low == 1.0 else 3), document["design"]["tau"] * (high - low)
+    models = {model["name"]: model for model in document["models"]}
+    place = {name: i for i, name in enumerate(models)}
+    above = longest(document)
+    order = sorted(models, key=lambda name: (models[name]["standing_rank_interval"][0], place[name]))
+    leader, rows, last = order[0], [], 0
+    for name in order:
+        model = models[name]
+        best, worst = model["standing_rank_interval"]
+        row = {
+            "could be": ordinal(best) if best != last else "",
+            "rank": f"{best}" if best == worst else f"{best}-{worst}",
+            "model": name,
+            "mean": f"{model['mean']:.{decimals}f}",
+            "mean interval": "",
+            "to leader": "",
+            "to leader, interval": "",
+            "beats": f"{model['standing_certified_above']}",
+            "loses to": f"{model['standing_certified_below']}",
+        }
+        if "mean_interval" in model:
+            ends = model["mean_interval"]
+            row["mean interval"] = f"{rounded(ends[0], decimals, -1)} to {rounded(ends[1], decimals, 1)}"
+        if name != leader:
+            row["to leader"] = f"{round(model['mean'] - models[leader]['mean'], decimals) + 0.0:+.{decimals}f}"
+            least = document["margins"][place[name]][place[leader]]
+            most = -document["margins"][place[leader]][place[name]]
+            if (leader, name) in above:
+                most = min(most, -above[leader, name] * step)
+            row["to leader, interval"] = f"{rounded(least, decimals, -1, '+')} to {rounded(most, decimals, 1, '+')}"
+        rows.append(row)
+        last = best
+    return rows
+
+
+def longest(document: dict) -> dict[tuple[str, str], int]:
+    """The number of edges of the longest certified path of every pair, by hand."""
+    below: dict[str, set[str]] = {}
+    for edge in document["standing_edges"]:
+        below.setdefault(edge["winner"], set()).add(edge["loser"])
+    found: dict[tuple[str, str], int] = {}
+
+    def walk(start: str, here: str, length: int) -> None:
+        for following in below.get(here, ()):
+            if length + 1 > found.get((start, following), 0):
+                found[start, following] = length + 1
+                walk(start, following, length + 1)
+
+    for name in below:
+        walk(name, name, 0)
+    return found
+
+
+def columns_shown(rows: list[dict[str, str]]) -> list[str]:
+    return [head for head in ROW if any(row[head] for row in rows)]
+
+
+def of_terminal(text: str, heads: list[str]) -> list[list[str]]:
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("could be"))
+    ends = [lines[head].index(name) for name in heads]
+    rows = []
+    for line in lines[head + 2 :]:
+        if not line.strip():
+            break
+        if "╌" not in line:
+            cells = re.split(r" {2,}", re.sub(r"^ +", "-   ", line.replace("█", "").replace("·", "")).strip())
+            rows.append(["" if cell == "-" else cell for cell in cells])
+    assert ends == sorted(ends)
+    return rows
+
+
+def of_markdown(text: str) -> tuple[list[str], list[list[str]]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return cells[0], [[cell.replace("\\", "") for cell in row] for row in cells[2:]]
+
+
+def of_page(text: str) -> list[dict[str, str]]:
+    table = text.split('<table class="ranking')[1].split("</table>")[0].split("<tbody")[1]
+    rows = []
+    for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL):
+        cells = {
+            kind: [html.unescape(re.sub("<.*?>", "", cell)).strip() for cell in found]
+            for kind in ("group", "rank", "model", "counts")
+            if (found := re.findall(rf'class="{kind}[^"]*"[^>]*>(.*?)</t[dh]>', row, re.DOTALL))
+        }
+        made = {"could be": cells["group"][0], "rank": cells["rank"][0], "model": cells["model"][0]}
+        for kind, head in (("mean", "mean"), ("behind", "to leader")):
+            cell = re.search(rf'class="{kind}[^"]*"[^>]*>(.*?)</td>', row, re.DOTALL).group(1)
+            value = re.search(r'class="value">(.*?)<', cell).group(1)
+            interval = re.search(r'class="interval">(.*?)<', cell)
+            made[head] = value
+            made["mean interval" if kind == "mean" else "to leader, interval"] = interval.group(1) if interval else ""
+        rows.append(made | {"beats": cells["counts"][0], "loses to": cells["counts"][1]})
+    return rows
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_four_say_the_same(bbedge, tmp_path, monkeypatch, case):
+    shape, options = CASES[case]
+    table = ROOT / "demo" / "scores.csv" if shape is None else noisy(tmp_path / "scores.csv", **shape)
+    page, markdown, out = (tmp_path / name for name in ("p.html", "s.md", "c.json"))
+    monkeypatch.setenv("COLUMNS", "160")
+    done = bbedge("certify", table, *options, "--html", page, "--markdown", markdown, "--json", out)
+    assert done.code == 0, done.err
+    document = json.loads(out.read_text(encoding="ascii"))
+    rows = expected(document)
+    heads = columns_shown(rows)
+
+    printed = of_terminal(done.out, heads)
+    assert len(printed) == len(rows)
+    for cells, row in zip(printed, rows, strict=True):
+        assert [cell for cell in cells if cell] == [row[head] for head in heads if row[head]]
+
+    titles, written = of_markdown(markdown.read_text(encoding="utf-8"))
+    assert titles == heads
+    assert written == [[row[head] for head in heads] for row in rows]
+
+    text = page.read_text(encoding="ascii")
+    shown = of_page(text)
+    for on_page, row in zip(shown, rows, strict=True):
+        assert on_page["could be"] == ordinal(int(row["rank"].split("-")[0]))
+        assert {head: on_page[head] for head in ROW[1:]} == {head: row[head] for head in ROW[1:]}
+
+    answer = read_certificate(out).answer
+    for said in (
+        done.out,
+        markdown.read_text(encoding="utf-8").replace("*", ""),
+        html.unescape(re.sub("<.*?>", " ", text)),
+    ):
+        assert "".join(answer.split()) in "".join(said.replace("\\", "").split())
+    pairs = f"{document['counts']['standing_resolved_pairs']} of {document['counts']['pairs']} pair"
+    assert pairs in done.out
+    assert pairs in text
+
+
+def test_an_answer_from_a_file_is_the_answer_of_the_scores(bbedge, tmp_path):
+    out = tmp_path / "c.json"
+    assert bbedge("certify", ROOT / "demo" / "scores.csv", "--json", out).code == 0
+    made = bbedge_package.certify(bbedge_package.read_scores(ROOT / "demo" / "scores.csv"))
+    assert read_certificate(out).answer == made.answer
