@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bbedge.evaluate.spec import EvaluationSpec
 
 _NOT_ANSWERED = 3
+_LIMIT = 4
 _INTERRUPTED = 130
 
 
@@ -50,8 +51,8 @@ def evaluate(
     The design is frozen before the first request. After Ctrl-C, a crash or a server failure, run the same command to
     continue. Samples in the journal are not run again; samples that were in flight are.
 
-    [bold]Exit codes[/bold]  0 answered or stopped by --replicates, 2 error, 3 budget spent and question open, 130
-    interrupted
+    [bold]Exit codes[/bold]  0 answered or stopped by --replicates, 2 error, 3 budget spent and question open, 4 stopped
+    by a limit on cost, tokens or time, 130 interrupted
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
@@ -63,6 +64,8 @@ def evaluate(
     )
     if not json_lines:
         _show(output(), chosen, ended)
+    if ended.reason == "limit":
+        raise typer.Exit(_LIMIT)
     if ended.reason not in ("answered", "asked"):
         raise typer.Exit(_NOT_ANSWERED)
 
@@ -124,8 +127,9 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     from rich.text import Text
 
     from bbedge.certificate.certificate import Certificate
-    from bbedge.cli.evaluate_screen import saving_lines
+    from bbedge.cli.evaluate_screen import limit_text, saving_lines
     from bbedge.display.terminal import Identity, show_leaderboard
+    from bbedge.evaluate.problem import counted_lines
 
     top_k = study.question.k if study.question.kind == "top-k" else None
     notes = (
@@ -151,6 +155,7 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
         "answered": ("Answered", "bold green"),
         "budget": ("Not answered: the budget is spent", "bold yellow"),
         "asked": ("Stopped by --replicates", "bold"),
+        "limit": ("Stopped by a limit", "bold yellow"),
         "nothing-left": ("Not answered: fewer than two models are left to run", "bold yellow"),
         "contradiction": (
             "CONTRADICTION: each of several models is certified better than the others; run bbedge board show",
@@ -161,3 +166,8 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
     for line in saving_lines(ended.spent, study):
         console.print(Text(line), highlight=False)
+    for place, line in enumerate(counted_lines(ended.problems)):
+        console.print(Text(f"{'' if place else 'Errors':<12}{line}"), highlight=False, soft_wrap=True)
+    if ended.reached is not None:
+        text = f"{limit_text(ended.reached, study.currency)}. To continue, raise it and run the same command again"
+        console.print(Text(text), highlight=False)

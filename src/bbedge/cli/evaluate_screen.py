@@ -16,17 +16,25 @@ from rich.text import Text
 
 from bbedge.evaluate.events import (
     Begun,
+    CheckBegun,
+    CheckEnded,
     Dropped,
     Ended,
+    ErrorSeen,
     Event,
+    LimitReached,
     Looked,
     Noted,
     ReplicateBegun,
+    RequestWaits,
     SampleDone,
     SampleFailed,
     SampleMissing,
+    StillSilent,
     Waiting,
 )
+from bbedge.evaluate.limits import Reached
+from bbedge.evaluate.problem import advice, described
 from bbedge.text import counted, display_names, shown
 
 if TYPE_CHECKING:
@@ -50,17 +58,41 @@ def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
         lines.append(f"Samples     {_against(spent.samples, spent.full_samples, 'of at most')}")
         if spent.used.calls:
             lines.append(f"Requests    {_against(spent.used.calls, spent.full.calls)}")
-    if spent.lost:
-        lines.append(
-            f"            {spent.lost:,} of these were in flight at an interruption and ran again"
-            + ("; their tokens are not counted" if spent.used.total_tokens else "")
-        )
+    lines += [f"            {part}" for part in _parts(spent)]
     if spent.used.total_tokens:
         lines.append(f"Tokens      {_against(spent.used.total_tokens, spent.full.total_tokens)}")
     if spent.cost is not None:
         full = spent.full_cost or 0.0
         lines.append(f"Cost        {_against(spent.cost, full, currency=study.currency)}")
     return lines
+
+
+def _parts(spent: Spent) -> list[str]:
+    """What the requests were for, where not all of them were useful."""
+    if spent.useful == spent.used.calls:
+        return []
+    parts = [f"{spent.useful:,} of these were useful"]
+    if spent.lost:
+        parts.append(
+            f"{spent.lost:,} of these were in flight at an interruption and ran again, answered or not"
+            + ("; their tokens are not counted" if spent.used.total_tokens else "")
+        )
+    if spent.failed:
+        parts.append(f"{spent.failed:,} of these were for attempts at samples that failed")
+    if spent.checks:
+        parts.append(f"{spent.checks:,} of these asked a short question before a start")
+    if spent.pilot:
+        parts.append(f"{spent.pilot:,} of these were for the pilot of a dry run")
+    return parts
+
+
+def limit_text(reached: Reached, currency: str = "") -> str:
+    """A limit that was reached, and by how much."""
+    if reached.limit == "max_cost":
+        return f"max_cost = {reached.allowed:g} is reached: {currency}{reached.used:,.2f} spent"
+    if reached.limit == "max_tokens":
+        return f"max_tokens = {reached.allowed:g} is reached: {reached.used:,.0f} tokens used"
+    return f"max_hours = {reached.allowed:g} is reached: {reached.used:,.2f} hours in this command"
 
 
 def _against(used: float, full: float, words: str = "instead of about", *, currency: str = "") -> str:
@@ -99,9 +131,36 @@ def line(event: Event) -> str:
         return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
     if isinstance(event, Noted):
         return f"note on the board: {event.text}"
+    if isinstance(event, ErrorSeen):
+        return _error(event)
+    if isinstance(event, LimitReached):
+        return f"{limit_text(event.reached)}; stopping in replicate {event.replicate}, which can be continued"
+    if isinstance(event, CheckBegun | StillSilent | CheckEnded):
+        return _check(event)
     if isinstance(event, Waiting):
         return f"{counted(event.samples, 'sample')} failed; retry {event.attempt} in {event.seconds:.0f} s"
     return ""
+
+
+def _error(event: ErrorSeen) -> str:
+    """The first error of a kind at once; the others are counted."""
+    if event.count > 1:
+        return ""
+    advised = advice(event.problem)
+    return f"error: {described(event.problem)}" + (f" ({advised})" if advised else "")
+
+
+def _check(event: CheckBegun | StillSilent | CheckEnded) -> str:
+    if isinstance(event, CheckBegun):
+        return f"asking {counted(len(event.models), 'model')} one short question each"
+    if isinstance(event, StillSilent):
+        place = f" at {shown(event.endpoint, 200)}" if event.endpoint else ""
+        return f"{shown(event.model)}{place}: no answer after {event.seconds:.0f} s, still waiting"
+    cost = f"{counted(event.usage.calls, 'request')}, {counted(event.usage.total_tokens, 'token')}"
+    if not event.failed:
+        return f"all answered ({cost})"
+    names = _few([shown(name, 30) for name in event.failed], 6)
+    return f"{len(event.answered)} answered ({cost}); {names} did not, which may pass: the study goes on"
 
 
 def _few(texts: list[str], most: int) -> str:
@@ -120,10 +179,11 @@ class Screen:
         self._dropped: list[str] = []
         self._done: dict[str, int] = {}
         self._failed: dict[str, int] = {}
-        self._recent: deque[tuple[float, int]] = deque()
+        self._recent: deque[tuple[float, int, int]] = deque()
         self._since = time.monotonic()
         self._finished = 0
-        self._tokens = self._calls = 0
+        self._tokens = self._calls = self._errors = 0
+        self._waited = 0.0
         self._error = ""
         self._live = Live(
             console=console,
@@ -153,7 +213,7 @@ class Screen:
         elif isinstance(event, SampleDone):
             self._waiting = None
             self._done[event.model] = self._done.get(event.model, 0) + 1
-            self._recent.append((time.monotonic(), event.usage.total_tokens))
+            self._recent.append((time.monotonic(), event.usage.calls, event.usage.total_tokens))
             self._finished += 1
             self._tokens += event.usage.total_tokens
             self._calls += event.usage.calls
@@ -162,15 +222,21 @@ class Screen:
         elif isinstance(event, SampleFailed):
             self._failed[event.model] = self._failed.get(event.model, 0) + 1
             self._error = event.error
+        elif isinstance(event, ErrorSeen):
+            self._errors += 1
+        elif isinstance(event, RequestWaits):
+            self._waited += event.seconds
         elif isinstance(event, Waiting):
             self._waiting, self._failed = event, {}
+            self._waited += event.seconds
         elif isinstance(event, Looked):
             self._looked = event
         elif isinstance(event, Dropped):
             self._dropped += event.models
         text = line(event)
         if text and not isinstance(event, Ended):
-            self._console.print(Text(text, style="dim"), highlight=False)
+            style = "yellow" if isinstance(event, ErrorSeen | StillSilent | LimitReached) else "dim"
+            self._console.print(Text(text, style=style), highlight=False)
             self._error = "" if isinstance(event, Looked) else self._error
 
     def render(self) -> RenderableType:
@@ -220,19 +286,23 @@ class Screen:
 
     def _speed(self) -> Text:
         now, begun = self._replicate, self._begun
+        trouble = [f"{counted(self._errors, 'error')}, {self._waited:,.0f} s of waiting"] if self._errors else []
         if self._waiting is not None:
-            return Text(f"waiting {self._waiting.seconds:.0f} s before retrying failed samples", style="yellow")
+            waiting = f"waiting {self._waiting.seconds:.0f} s before retrying failed samples"
+            return Text(" · ".join([waiting, *trouble]), style="yellow")
         if now is None or begun is None or not self._finished:
-            return Text("waiting for the first answers", style="dim")
+            return Text(" · ".join(["waiting for the first answers", *trouble]), style="yellow" if trouble else "dim")
         moment = time.monotonic()
         while self._recent and moment - self._recent[0][0] > _WINDOW:
             self._recent.popleft()
         window = max(min(_WINDOW, moment - self._since), 1.0)
-        tokens = sum(count for _, count in self._recent) / window
+        calls = sum(count for _, count, _ in self._recent) / window
+        tokens = sum(count for _, _, count in self._recent) / window
         rate = self._finished / max(moment - self._since, 1e-3)
         here = sum(now.samples - self._done.get(model, 0) for model in now.models)
         later = (begun.budget - now.replicate) * len(now.models) * now.samples
-        parts = [f"{self._calls:,} {'item runs' if self._study.engine == 'command' else 'requests'} by this command"]
+        things = "item runs" if self._study.engine == "command" else "requests"
+        parts = [f"{self._calls:,} {things} by this command", f"{calls:,.1f} {things}/s", *trouble]
         if self._tokens:
             parts += [f"{self._tokens:,} tokens", f"{tokens:,.0f} tokens/s"]
         parts += [f"{_time(here / rate)} left in this replicate", f"at most {_time((here + later) / rate)} in total"]

@@ -11,9 +11,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bbedge.errors import DataError
+from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.spec import StudyModel
 from bbedge.evaluate.usage import Usage
 from bbedge.text import quoted
@@ -113,6 +114,8 @@ class Failed:
     """What went wrong, in a few lines at most."""
     usage: Usage = field(default_factory=Usage)
     """What the attempt cost all the same."""
+    problem: Problem | None = None
+    """The cause, if the engine knows it and has not reported it as :class:`Trouble`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +130,29 @@ class Sent:
     """Requests; for a command, items."""
 
 
-Report = Callable[[Done | Failed | Sent], None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A request of a sample failed. The sample has not ended: the engine may send the request again."""
+
+    model: str
+    """The model's name on the board."""
+    sample: str
+    """The sample."""
+    problem: Problem
+    """The cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """The engine waits before it sends a request of a sample again."""
+
+    model: str
+    """The model's name on the board."""
+    seconds: float
+    """How long it waits."""
+
+
+Report = Callable[[Done | Failed | Sent | Trouble | Backoff], None]
 
 
 class Engine(Protocol):
@@ -144,6 +169,42 @@ class Engine(Protocol):
 
         ``seeds`` gives the seed of a job's n-th call, from 0. A job that is not reported as done counts as failed.
         All reports come from the thread that called.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A model, or a judge, answered the short question."""
+
+    model: str
+    """Its name on the board, or of a judge its model string."""
+    usage: Usage
+    """What the question cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silent:
+    """A model has not answered the short question yet."""
+
+    model: str
+    """Its name on the board, or of a judge its model string."""
+    endpoint: str | None
+    """The address that was asked."""
+    seconds: float
+    """For how long."""
+
+
+CheckReport = Callable[[Answered | Silent | Problem], None]
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """An engine that can ask every model a short question before the first sample."""
+
+    def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
+        """Ask each of the models, and every judge, one question, and report each answer and each failure at once.
+
+        ``seeds`` gives the seed of a question by the model's name.
         """
 
 

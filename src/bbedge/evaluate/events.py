@@ -8,12 +8,76 @@ from typing import Any, Literal
 
 from bbedge.board.design import BoardDesign
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.evaluate.limits import Reached
+from bbedge.evaluate.problem import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.usage import Spent, Usage
 
-Reason = Literal["answered", "budget", "asked", "nothing-left", "contradiction"]
-"""Why a study stopped: the question is answered, the budget is spent, the user asked for it, no two models are left to
-run, or models are certified above each other."""
+Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
+"""Why a study stopped: the question is answered, the budget is spent, the user asked for it, a limit on cost, tokens
+or time is reached, no two models are left to run, or models are certified above each other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckBegun:
+    """Every model, and every judge, is asked a short question before the first sample."""
+
+    models: tuple[str, ...]
+    """The models; judges are not listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillSilent:
+    """A model has not answered the short question yet."""
+
+    model: str
+    """The model."""
+    endpoint: str | None
+    """The address that was asked, without credentials."""
+    seconds: float
+    """For how long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckEnded:
+    """All short questions were answered or have failed, and the study goes on."""
+
+    answered: tuple[str, ...]
+    """Who answered."""
+    failed: tuple[str, ...]
+    """Who did not, for a reason that may pass."""
+    usage: Usage
+    """What the questions cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSeen:
+    """A request, a program or a sample failed."""
+
+    problem: Problem
+    """The cause, without credentials."""
+    count: int
+    """Which one of its kind it is, from 1; kinds differ by model, address and HTTP status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestWaits:
+    """The engine waits before it sends a failed request again."""
+
+    model: str
+    """The model."""
+    seconds: float
+    """How long it waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """A limit stops the study, where it can be continued."""
+
+    reached: Reached
+    """Which limit, and what was used."""
+    replicate: int
+    """The replicate that is not complete, or comes next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +222,30 @@ class Ended:
     """Models that were dropped on the way."""
     design: BoardDesign
     """The design that is frozen on the board."""
+    problems: tuple[ProblemCount, ...] = ()
+    """What failed during this call, by kind."""
+    reached: Reached | None = None
+    """The limit that has stopped the study, if one has."""
 
 
-Event = Begun | ReplicateBegun | SampleDone | SampleFailed | SampleMissing | Waiting | Looked | Dropped | Noted | Ended
+Event = (
+    CheckBegun
+    | StillSilent
+    | CheckEnded
+    | ErrorSeen
+    | RequestWaits
+    | LimitReached
+    | Begun
+    | ReplicateBegun
+    | SampleDone
+    | SampleFailed
+    | SampleMissing
+    | Waiting
+    | Looked
+    | Dropped
+    | Noted
+    | Ended
+)
 Watcher = Callable[[Event], None]
 
 
@@ -185,6 +270,10 @@ def plain(event: Event) -> dict[str, Any]:
                 view["new_edges"] = [list(edge) for edge in event.new_view_edges.get(name, ())]
         else:
             values |= {"reason": event.reason, "retired": list(event.retired)}
+            if event.problems:
+                values["errors"] = [_problem(each.first) | {"count": each.count} for each in event.problems]
+            if event.reached is not None:
+                values["limit"] = asdict(event.reached)
         return values
     if isinstance(event, SampleDone):
         usage = event.usage
@@ -196,7 +285,22 @@ def plain(event: Event) -> dict[str, Any]:
             "tokens": usage.total_tokens,
             "seconds": round(usage.seconds, 3),
         }
+    if isinstance(event, ErrorSeen):
+        return values | _problem(event.problem) | {"count": event.count}
+    if isinstance(event, LimitReached):
+        return values | asdict(event.reached) | {"replicate": event.replicate}
+    if isinstance(event, CheckEnded):
+        return values | {
+            "answered": list(event.answered),
+            "failed": list(event.failed),
+            "calls": event.usage.calls,
+            "tokens": event.usage.total_tokens,
+        }
     return values | asdict(event)
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return asdict(problem) | {"output": list(problem.output)}
 
 
 def _ranks(leaderboard: Leaderboard) -> dict[str, list[int]]:
@@ -211,7 +315,11 @@ def _spent(spent: Spent) -> dict[str, Any]:
         "samples": spent.samples,
         "full_samples": spent.full_samples,
         "queries": spent.used.calls,
+        "useful_queries": spent.useful,
+        "failed_queries": spent.failed,
         "lost_queries": spent.lost,
+        "check_queries": spent.checks,
+        "pilot_queries": spent.pilot,
         "full_queries": spent.full.calls,
         "tokens": spent.used.total_tokens,
         "full_tokens": spent.full.total_tokens,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,19 @@ def _notes(board: Board) -> list[Mapping[str, Any]]:
     return [note.particulars for note in board.noted if note.about == "protocol" and note.epoch == epoch]
 
 
-def open_board(study: EvaluationSpec, benchmark: Benchmark) -> Board:
-    """The study's board, with its design frozen; a board of another study is refused."""
+def open_board(
+    study: EvaluationSpec, benchmark: Benchmark, *, before_freezing: Callable[[], None] = lambda: None
+) -> Board:
+    """The study's board, with its design frozen; a board of another study is refused.
+
+    ``before_freezing`` is called if there is no board yet, before one is made.
+    """
     if "://" not in study.board and not Path(study.board).exists():
         Path(study.board).parent.mkdir(parents=True, exist_ok=True)
     try:
         board = Board.open(study.board)
     except NoBoardError:
+        before_freezing()
         board = Board.create(
             study.board,
             study.design,

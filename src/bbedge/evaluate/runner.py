@@ -8,11 +8,9 @@ its level. What happens inside a replicate (failures, retries, crashes) never lo
 from __future__ import annotations
 
 import hashlib
-import math
-import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,32 +18,31 @@ from bbedge.board import Added, Board
 from bbedge.board.scores import stored_scores
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
-from bbedge.credentials import redacted, secret_values
 from bbedge.errors import CopiedReplicateError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Engine, Failed, Job, Sample, Sent
+from bbedge.evaluate.completion import Completion, jobs_of
+from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
     Begun,
     Dropped,
     Ended,
+    LimitReached,
     Looked,
     Noted,
     Reason,
     ReplicateBegun,
-    SampleDone,
-    SampleFailed,
-    SampleMissing,
-    Waiting,
     Watcher,
 )
+from bbedge.evaluate.extras import add_extra, extra_usage
 from bbedge.evaluate.frozen import check_page, check_usage, journal_of, open_board, seeds_of
 from bbedge.evaluate.journal import Journal, Page
+from bbedge.evaluate.limits import Reached
+from bbedge.evaluate.preflight import preflight
+from bbedge.evaluate.problem import Problems
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.spec import EvaluationSpec
-from bbedge.evaluate.usage import Replicate, Spent, spent
-from bbedge.text import quoted, shown, shown_path
+from bbedge.evaluate.usage import Replicate, Spent, Usage, spent
+from bbedge.text import shown
 
-_LONGEST_PAUSE = 60.0
-_LONGEST_ERROR = 4000  # characters
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
 
@@ -58,25 +55,45 @@ def evaluate(
     at_most: int | None = None,
     interrupted: Callable[[], bool] = lambda: False,
     sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Ended:
     """Run a study until its question is answered, or continue one that was interrupted.
 
     ``at_most`` stops after so many replicates of this call; the next call continues. ``interrupted`` is called whenever
-    the engine returns, in case it caught an interrupt itself and continued.
+    the engine returns, in case it caught an interrupt itself and continued. ``clock`` gives seconds, for the limit on
+    time.
     """
+    began, watch, problems = clock(), watch or (lambda event: None), Problems()
     benchmark = engine.benchmark()
-    board = open_board(study, benchmark)
+    checked: list[Usage] = []
+    board = open_board(
+        study,
+        benchmark,
+        # A name or address that is wrong should show before it is frozen.
+        before_freezing=lambda: checked.append(preflight(study, engine, study.models, problems, watch)),
+    )
     try:
         with journal_of(study, benchmark, board) as journal:
             runner = _Runner(
-                study, engine, benchmark, board, journal, watch or (lambda event: None), interrupted, sleep
+                study=study,
+                engine=engine,
+                benchmark=benchmark,
+                board=board,
+                journal=journal,
+                watch=watch,
+                interrupted=interrupted,
+                sleep=sleep,
+                clock=clock,
+                began=began,
+                problems=problems,
+                checked=checked[0] if checked else None,
             )
             return runner.run(at_most)
     finally:
         board.close()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Runner:
     study: EvaluationSpec
     engine: Engine
@@ -86,6 +103,11 @@ class _Runner:
     watch: Watcher
     interrupted: Callable[[], bool]
     sleep: Callable[[float], None]
+    clock: Callable[[], float]
+    began: float
+    problems: Problems
+    checked: Usage | None
+    """What the short questions of this call have cost; ``None`` until they are asked."""
     _read: tuple[str, Leaderboard] | None = None
     """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
     _answered: tuple[str, Answer] | None = None
@@ -93,6 +115,7 @@ class _Runner:
 
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
+        self._keep_check()
         self._finish_leftovers()
         check_usage(self.journal, replicates=self._place - 1)
         self._note_missing_checksums()
@@ -121,7 +144,13 @@ class _Runner:
                     reason = "asked"
             if reason is not None:
                 return self._end(reason)
-            self._replicate()
+            reached = self._reached()
+            if reached is None:
+                self._check_models()
+                reached = self._replicate()
+            if reached is not None:
+                self.watch(LimitReached(reached=reached, replicate=self._place))
+                return self._end("limit", reached)
             ran += 1
 
     @property
@@ -161,12 +190,14 @@ class _Runner:
         if gone:
             self.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
 
-    def _replicate(self) -> None:
+    def _replicate(self) -> Reached | None:
+        """Run the next replicate and put it on the board, unless a limit stops it on the way."""
         place = self._place
         page = self.journal.page(place)
         try:
             check_page(page, self.benchmark, self.study.names)
-            jobs = self._jobs(place)
+            seeds = seeds_of(self.study, self.benchmark, self.board)
+            jobs = jobs_of(self.study, self.benchmark, seeds, set(self.board.state.active), place)
             self.watch(
                 ReplicateBegun(
                     replicate=place,
@@ -178,7 +209,20 @@ class _Runner:
                     ),
                 )
             )
-            self._complete(place, jobs, page)
+            reached = Completion(
+                study=self.study,
+                engine=self.engine,
+                seeds=seeds,
+                place=place,
+                page=page,
+                watch=self.watch,
+                problems=self.problems,
+                interrupted=self.interrupted,
+                sleep=self.sleep,
+                reached=self._reached,
+            ).run(jobs)
+            if reached is not None:
+                return reached
             traces = self._traces(page)
             added = self._add(place, page, traces)
             self.journal.finish(page, traces=traces)
@@ -196,87 +240,29 @@ class _Runner:
                 spent=self._spent(),
             )
         )
+        return None
 
-    def _jobs(self, place: int) -> list[Job]:
-        """All jobs of a replicate: for every model its blocks in an order of their own, a block's samples together."""
-        seeds = seeds_of(self.study, self.benchmark, self.board)
-        by_block: dict[str, list[Sample]] = {}
-        for sample in self.benchmark.samples:
-            by_block.setdefault(sample.blocks[0], []).append(sample)
-        active = set(self.board.state.active)
-        return [
-            Job(model=model, sample=sample)
-            for model in self.study.models
-            if model.name in active
-            for block in seeds.shuffled(tuple(by_block), model=model.name, replicate=place)
-            for sample in by_block[block]
-        ]
+    def _reached(self, page: Page | None = None) -> Reached | None:
+        """The limit that is reached by all that was used, with the page of the replicate in progress."""
+        limits = self.study.limits
+        if not limits.exist:
+            return None
+        used = sum((each.total for each in self.journal.finished()), Usage())
+        used += sum(((page.usage() if page is not None else {}).values()), Usage())
+        used += extra_usage(self.journal.folder, "check") + extra_usage(self.journal.folder, "pilot")
+        return limits.reached(used, hours=(self.clock() - self.began) / 3600, prices=self.study.prices)
 
-    def _complete(self, place: int, jobs: list[Job], page: Page) -> None:
-        """Run until every sample has a score; what keeps failing stops the study, unless the design scores it."""
-        running, seeds = self.study.running, seeds_of(self.study, self.benchmark, self.board)
-        errors: dict[tuple[str, str], str] = {}
+    def _check_models(self) -> None:
+        """Ask the models that are run the short question, once in a call."""
+        if self.checked is None:
+            active = set(self.board.state.active)
+            models = [model for model in self.study.models if model.name in active]
+            self.checked = preflight(self.study, self.engine, models, self.problems, self.watch)
+            self._keep_check()
 
-        # The whole environment goes to the engine, so its errors may repeat any key that is in it.
-        secrets = secret_values(os.environ)
-
-        def report(what: Done | Failed | Sent) -> None:
-            if isinstance(what, Failed):
-                what = replace(what, error=redacted(what.error[:_LONGEST_ERROR], secrets))
-            page.add(what)
-            if isinstance(what, Failed):
-                errors[what.model, what.sample] = what.error
-                self.watch(SampleFailed(replicate=place, model=what.model, sample=what.sample, error=what.error))
-            elif isinstance(what, Done):
-                self.watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=what.usage))
-
-        def seed(job: Job, call: int) -> int:
-            return seeds.seed(model=job.model.name, sample=job.sample.name, replicate=place, call=call)
-
-        for attempt in range(running.retries + 1):
-            left = [job for job in jobs if (job.model.name, job.sample.name) not in page.done]
-            if not left:
-                return
-            if attempt:
-                pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
-                self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
-                self.sleep(pause)
-            page.settle()
-            self.engine.run(place, left, seed, report)
-            if self.interrupted():
-                raise KeyboardInterrupt
-        left = [job for job in jobs if (job.model.name, job.sample.name) not in page.done]
-        if self.study.on_error == "zero":
-            for job in left:
-                report(Done(model=job.model.name, sample=job.sample.name, scores=dict.fromkeys(job.sample.items, 0.0)))
-        elif left and self.study.on_error == "worst-case":
-            self._leave_out(place, left, errors, page)
-        elif left:
-            self._give_up(place, left, errors)
-
-    def _leave_out(self, place: int, left: list[Job], errors: Mapping[tuple[str, str], str], page: Page) -> None:
-        """Record the scores of these samples as missing, which is final.
-
-        Where no sample of a model has ended, its run is missing and not some of its scores: it stops the study.
-        """
-        running = {model for model, _ in page.done}
-        gone = [job for job in left if job.model.name not in running]
-        if gone:
-            self._give_up(place, gone, errors)
-        for job in left:
-            missing = dict.fromkeys(job.sample.items, math.nan)
-            page.add(Done(model=job.model.name, sample=job.sample.name, scores=missing))
-            self.watch(SampleMissing(replicate=place, model=job.model.name, sample=job.sample.name))
-
-    def _give_up(self, place: int, left: list[Job], errors: Mapping[tuple[str, str], str]) -> None:
-        job = left[0]
-        error = errors.get((job.model.name, job.sample.name), "it was not reported")
-        raise EvaluationError(
-            f"replicate {place} is not complete: {len(left)} samples failed {self.study.running.retries + 1} times. "
-            f"{quoted(job.sample.name)} of {quoted(job.model.name)}: {shown(error, 400)}\n"
-            "An error is not a zero, so the replicate stays incomplete until these samples succeed. Finished samples "
-            f"are kept: run the same command again to continue. Logs are in {shown_path(self.study.folder)}"
-        )
+    def _keep_check(self) -> None:
+        if self.checked is not None and self.checked.calls:
+            add_extra(self.journal.folder, "check", self.checked)
 
     def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
         """Put the replicate on the board; before that, note what the reader of the board should know."""
@@ -380,9 +366,11 @@ class _Runner:
             budget=self.study.budget,
             prices=self.study.prices,
             unfinished=unfinished,
+            checks=extra_usage(self.journal.folder, "check"),
+            pilot=extra_usage(self.journal.folder, "pilot"),
         )
 
-    def _end(self, reason: Reason) -> Ended:
+    def _end(self, reason: Reason, reached: Reached | None = None) -> Ended:
         ended = Ended(
             reason=reason,
             answer=self._answer(),
@@ -390,6 +378,8 @@ class _Runner:
             spent=self._spent(),
             retired=tuple(self.board.state.retired),
             design=self.board.design,
+            problems=self.problems.counts,
+            reached=reached,
         )
         self.watch(ended)
         return ended

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,14 +14,15 @@ from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.process import hashes, program_files
+from bbedge.evaluate.limits import Limits
 from bbedge.evaluate.question import Drop, Question, gate_question, parse_question
+from bbedge.evaluate.running import Running, read_limits, read_running
 from bbedge.evaluate.table import Table
 from bbedge.gate.policy import Policy
-from bbedge.text import quoted, shown, shown_path
+from bbedge.text import listed, quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command"]
 OnError = Literal["wait", "zero", "worst-case"]
-Copies = Literal["refuse", "allow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,26 +59,6 @@ class Price:
     """A million tokens of prompt."""
     output: float
     """A million tokens of answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """How the work is done. None of it changes what is measured, so all of it may change between calls."""
-
-    retries: int = 3
-    """How often failed samples are tried again before the study stops."""
-    pause: float = 5.0
-    """Seconds before the first of these tries; the next ones wait twice as long each, up to a minute."""
-    connections: int | None = None
-    """Requests to one model at a time; ``None`` leaves it to the engine."""
-    timeout: float | None = None
-    """Seconds after which a request, or a command, has failed."""
-    request_retries: int = 5
-    """How often the engine sends a failed request again before the sample fails."""
-    workers: int = 1
-    """Commands at a time."""
-    copies: Copies = "refuse"
-    """What to do about a replicate that repeats an earlier one answer by answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +111,8 @@ class EvaluationSpec:
     """What prices are in."""
     running: Running = field(default_factory=Running)
     """How the work is done."""
+    limits: Limits = field(default_factory=Limits)
+    """What may be spent."""
     left_out: tuple[str, ...] = ()
     """The keys of the design that a board decides if the study does not state them."""
 
@@ -179,9 +161,11 @@ class EvaluationSpec:
             **_benchmark(top.table("benchmark"), home, engine),
             **_command(top, home, engine),
             **_prices(top.table("prices")),
-            running=_running(top.table("run")),
+            running=read_running(top.table("run")),
+            limits=read_limits(top),
         )
         top.finish()
+        _check_limits(spec, source=top.at("max_cost"))
         design = spec.design
         if engine == "inspect" and design.score_range != (0.0, 1.0):
             raise DesignError(f"{top.at('[design]')}: scores of an Inspect task are from 0 to 1; leave score_range out")
@@ -371,18 +355,13 @@ def _prices(table: Table) -> dict[str, Any]:
     return {"prices": prices, "currency": currency}
 
 
-def _running(table: Table) -> Running:
-    defaults = Running()
-    running = Running(
-        retries=table.whole("retries", defaults.retries, least=0),
-        pause=table.number("pause", defaults.pause, least=0.0),
-        connections=table.whole("connections", least=1) if table.has("connections") else None,
-        timeout=table.number("timeout", least=0.01) if table.has("timeout") else None,
-        request_retries=table.whole("request_retries", defaults.request_retries, least=0),
-        workers=table.whole("workers", defaults.workers, least=1),
-        copies=cast("Copies", table.choice("copies", get_args(Copies), defaults.copies)),
-    )
-    table.finish()
-    if not math.isfinite(running.pause):
-        raise FormatError(f"{table.at('pause')}: {running.pause} seconds; give a finite number")
-    return running
+def _check_limits(spec: EvaluationSpec, *, source: str) -> None:
+    """Refuse limits that could not be checked."""
+    limits = spec.limits
+    if spec.engine == "command" and (limits.max_cost is not None or limits.max_tokens is not None):
+        raise FormatError(f"{source}, max_tokens: a command reports no tokens; leave them out, or use max_hours")
+    if limits.max_cost is not None:
+        asked = dict.fromkeys((*(model.model for model in spec.models), *spec.roles.values()))
+        unknown = [model for model in asked if model not in spec.prices]
+        if unknown:
+            raise FormatError(f"{source}: there is no price for {listed(unknown)}; add it under [prices]")

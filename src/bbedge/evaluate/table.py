@@ -70,6 +70,13 @@ class Table:
             raise FormatError(f"{self.at(key)} = {_given(value)}; give a number of at least {least:g}")
         return float(value)
 
+    def flag(self, key: str, *, default: bool) -> bool:
+        """True or false."""
+        value = self._take(key, default)
+        if not isinstance(value, bool):
+            raise FormatError(f"{self.at(key)} = {_given(value)}; write true or false")
+        return value
+
     def words(self, key: str) -> tuple[str, ...]:
         """A list of strings."""
         value = self._take(key, None)

@@ -78,7 +78,18 @@ class Replicate:
     wasted: Mapping[str, Usage] | None
     """The part of it that was failed and repeated attempts; ``None`` if an earlier version did not record it."""
     lost: int = 0
-    """Requests that were in flight at interruptions and were sent again; they are part of both."""
+    """Requests that were sent again because an interruption came before their sample was in the journal; they are part
+    of both."""
+
+    @property
+    def total(self) -> Usage:
+        """What all models have used."""
+        return sum(self.usage.values(), Usage())
+
+    @property
+    def wasted_calls(self) -> int:
+        """Calls of failed and repeated attempts, as far as they are known."""
+        return self.lost if self.wasted is None else sum(used.calls for used in self.wasted.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +105,23 @@ class Spent:
     full_samples: int
     """Samples of the full budget: every sample for every model in every replicate."""
     used: Usage
-    """What was used, failed and repeated attempts included."""
+    """All that was used: useful, failed and repeated calls, checks and pilots."""
+    useful: int
+    """The part of the calls whose samples were scored."""
+    failed: int
+    """The part of the calls that was answered for attempts at samples that failed."""
     lost: int
-    """The part of the calls that was in flight at interruptions and was made again; their tokens are not known."""
+    """The part of the calls that was sent again because an interruption came before their sample was in the journal.
+    Whether they were answered is not known, and so their tokens are not."""
+    checks: int
+    """The part of the calls that asked the short question before a start."""
+    pilot: int
+    """The part of the calls that was made for dry runs."""
     full: Usage
     """What the full budget of all models would use without failures: each model's mean replicate, as often as there
     are any. Nothing where that is not known of every model."""
     cost: float | None
-    """Price of what was used; ``None`` without all prices."""
+    """Price of all that was used; ``None`` without all prices."""
     full_cost: float | None
     """Price of the full budget."""
     unknown: int = 0
@@ -123,6 +143,8 @@ def spent(
     budget: int,
     prices: Mapping[str, Price],
     unfinished: Iterable[Replicate] = (),
+    checks: Usage | None = None,
+    pilot: Usage | None = None,
 ) -> Spent:
     """Add up the usage of every replicate and model.
 
@@ -130,25 +152,32 @@ def spent(
     they succeeded: an attempt that failed once does not fail in every replicate.
     """
     by_model: dict[str, list[Usage]] = {}
-    used, lost, count = Usage(), 0, 0
+    used, lost, wasted, count = Usage(), 0, 0, 0
     for replicate in finished:
         count += 1
-        used, lost = used + sum(replicate.usage.values(), Usage()), lost + replicate.lost
+        used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
         if replicate.wasted is not None:
             for model, usage in replicate.usage.items():
                 by_model.setdefault(model, []).append(usage - replicate.wasted.get(model, Usage()))
     for replicate in unfinished:
-        used, lost = used + sum(replicate.usage.values(), Usage()), lost + replicate.lost
+        used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
     full = Usage()
     if all(model in by_model for model in models):
         full = sum((sum(each, Usage()).scaled(budget / len(each)) for each in by_model.values()), Usage())
+    useful = used.calls - wasted
+    checks, pilot = checks or Usage(), pilot or Usage()
+    used = used + checks + pilot
     return Spent(
         replicates=replicates,
         budget=budget,
         samples=samples,
         full_samples=full_samples,
         used=used,
+        useful=useful,
+        failed=wasted - lost,
         lost=lost,
+        checks=checks.calls,
+        pilot=pilot.calls,
         full=full,
         cost=used.cost(prices),
         full_cost=full.cost(prices),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import signal
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Seeds, Sent
+from bbedge.evaluate.engines.output import last_lines
 from bbedge.evaluate.engines.process import (
     Stopped,
     TimeUp,
@@ -22,7 +24,9 @@ from bbedge.evaluate.engines.process import (
     program_file,
     program_files,
     stamps,
+    why_not_startable,
 )
+from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
@@ -30,11 +34,10 @@ from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
 _LOOK = 0.2  # seconds after which an interrupt is noticed
-_TAIL = 300  # characters of a log that go into a message
 
 
 class CommandEngine:
-    """Runs ``command`` with ``{model}``, ``{seed}``, ``{replicate}``, ``{items}`` and ``{out}`` filled in, no shell."""
+    """Runs ``command`` with ``{model}``, ``{seed}``, ``{items}``, ``{out}`` and the like filled in, without a shell."""
 
     def __init__(self, study: EvaluationSpec) -> None:
         if study.items is None:
@@ -55,12 +58,27 @@ class CommandEngine:
                 f"{shown_path(self._study.path)}: command: there is no program {shown(program, None)}; give a path "
                 "that starts at the study's folder, or the name of a program that is installed"
             )
+        cannot_start = why_not_startable(program, self._home)
+        if cannot_start is not None:
+            raise EvaluationError(
+                f"{shown_path(self._study.path)}: command: {shown(program, None)} cannot be started: {cannot_start}"
+            )
         items = self._items
+        self._refuse_torn_names()
         text = repr(sorted(zip(items.items, items.blocks, strict=True)))
         return Benchmark(
             samples=(Sample(name=_WHOLE, items=items.items, blocks=items.blocks, columns=self._columns()),),
             fingerprint=hashlib.sha256(text.encode()).hexdigest(),
         )
+
+    def _refuse_torn_names(self) -> None:
+        """Refuse names that a list of lines would tear apart, if the command reads such a list."""
+        torn = [item for item in self._items.items if "\n" in item or "\r" in item]
+        if torn and any("{items}" in word for word in self._study.command):
+            raise EvaluationError(
+                f"{shown_path(str(self._study.items))}: item {quoted(torn[0])} has a line break in its name, and the "
+                "file of {items} has a name on every line; use {items.json} in the command instead"
+            )
 
     def _columns(self) -> dict[str, tuple[str, ...]]:
         """The columns of the list of items that the design uses."""
@@ -121,8 +139,8 @@ class CommandEngine:
         parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
         try:
             folder = _new_attempt(parent)
-            items, out, log = folder / "items.txt", folder / self._study.out, folder / "log.txt"
-            items.write_text("".join(f"{item}\n" for item in self._order(job, seed)), encoding="utf-8")
+            out, log = folder / self._study.out, folder / "log.txt"
+            items = self._write_items(folder, self._order(job, seed))
         except OSError as error:
             raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
         filled = {
@@ -130,7 +148,7 @@ class CommandEngine:
             "{name}": model.name,
             "{seed}": str(seed),
             "{replicate}": str(replicate),
-            "{items}": str(items),
+            **items,
             "{out}": str(out),
         }
         words = [_filled(word, filled) for word in self._study.command]
@@ -144,12 +162,25 @@ class CommandEngine:
                 problem = str(error)
             else:
                 return Done(model=model.name, sample=job.sample.name, scores=scores, usage=usage)
+        said = f"{problem}; the command's output is in {shown_path(log)}"
         return Failed(
             model=model.name,
             sample=job.sample.name,
-            error=f"{problem}; the command's output is in {shown_path(log)}{_end_of(log)}",
+            error=said,
             usage=usage,
+            problem=Problem(kind="program", model=model.name, message=said, output=last_lines(log)),
         )
+
+    def _write_items(self, folder: Path, order: Sequence[str]) -> dict[str, str]:
+        """Write the items in their order in every form that the command names; the path of each, by placeholder."""
+        lines, objects = folder / "items.txt", folder / "items.json"
+        lines.write_text("".join(f"{item}\n" for item in order), encoding="utf-8")
+        if any("{items.json}" in word for word in self._study.command):
+            place = {item: row for row, item in enumerate(self._items.items)}
+            known = {"block": self._items.blocks, **self._items.columns}
+            rows = [{"item": item} | {key: texts[place[item]] for key, texts in known.items()} for item in order]
+            objects.write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+        return {"{items}": str(lines), "{items.json}": str(objects)}
 
     def _order(self, job: Job, seed: int) -> list[str]:
         """The items with their blocks in an order of this call's own."""
@@ -221,13 +252,3 @@ def _filled(word: str, filled: dict[str, str]) -> str:
                 if word.startswith(name, place):
                     return word[:place] + value + _filled(word[place + len(name) :], filled)
     return word
-
-
-def _end_of(log: Path) -> str:
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - 4 * _TAIL))
-            text = file.read().decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
-    return f", and ends: {shown(text[-_TAIL:].strip(), None)}" if text else ""

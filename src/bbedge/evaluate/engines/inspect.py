@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Benchmark, CheckReport, Failed, Job, Report, Sample
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from inspect_ai.dataset import Sample as InspectSample
     from inspect_ai.model import GenerateConfig, Model
 
+_CHECK_TIMEOUT = 60.0  # seconds for the short question, where the study sets no limit
 _OURS = {"seed": "every request has a seed of its own", "cache": "caches are off, or replicates would not be fresh"}
 
 
@@ -64,13 +65,24 @@ class InspectEngine:
         """Nothing is known beforehand: which requests went without their seed is seen when they are sent."""
         return ()
 
+    def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
+        """Ask every model, and every judge, one short question with the settings that it has in the study."""
+        from bbedge.evaluate.engines.inspect_models import Question, ask_all
+
+        judges = {name: self._role(role, name) for role, name in self._study.roles.items()}
+        asked = {model.name: self._model(model) for model in models} | judges
+        questions = [Question(name=name, model=model, seed=seeds(name)) for name, model in asked.items()]
+        with contextlib.redirect_stdout(io.StringIO()):
+            ask_all(questions, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
+
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
         from inspect_ai import eval as inspect_eval
         from inspect_ai import task_with
         from inspect_ai._util.error import PrerequisiteError
 
-        from bbedge.evaluate.engines.inspect_hook import listening
+        from bbedge.evaluate.engines.inspect_hook import listening, trouble
+        from bbedge.evaluate.engines.inspect_models import listen
 
         by_model: dict[str, list[Job]] = {}
         for job in jobs:
@@ -83,10 +95,9 @@ class InspectEngine:
                 task = copy.copy(self._task())
                 chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
                 metadata = {**(task.metadata or {}), "bbedge_model": name}
-                tasks.append(
-                    task_with(task, dataset=chosen, model=self._model(its_jobs[0].model), metadata=metadata, epochs=1)
-                )
-            roles = {role: self._role(role, name) for role, name in self._study.roles.items()}
+                model = listen(self._model(its_jobs[0].model), name, trouble)
+                tasks.append(task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
+            roles = {role: listen(self._role(role, name), name, trouble) for role, name in self._study.roles.items()}
             with listening(jobs, seeds, report, scorer=self._study.scorer) as heard:
                 try:
                     logs = inspect_eval(
@@ -225,11 +236,11 @@ def _asked(sample: InspectSample) -> str:
 
 def _made(name: str, where: str, config: GenerateConfig, base_url: str | None, args: Mapping[str, Any]) -> Model:
     from inspect_ai._util.error import PrerequisiteError
-    from inspect_ai.model import get_model
+
+    from bbedge.evaluate.engines.inspect_models import made_model
 
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            return get_model(name, config=config, base_url=base_url, memoize=False, **args)
+        return made_model(name, config, base_url, args)
     except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
         raise EvaluationError(f"{where}: {_one_line(error)}") from error
 

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspect_ai.event import ModelEvent
-from inspect_ai.hooks import BeforeModelGenerate, Hooks, SampleAttemptStart, SampleEnd, TaskStart, hooks
+from inspect_ai.hooks import BeforeModelGenerate, Hooks, ModelRetry, SampleAttemptStart, SampleEnd, TaskStart, hooks
 from inspect_ai.log import EvalSample
-from inspect_ai.model import GenerateConfig, ModelUsage
+from inspect_ai.model import GenerateConfig
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import Done, Failed, Job, Report, Sent
+from bbedge.evaluate.engine import Backoff, Done, Failed, Job, Report, Sent, Trouble
+from bbedge.evaluate.engines.inspect_models import read_tokens
+from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.usage import Usage
 from bbedge.text import listed, quoted, shown
 
@@ -73,6 +75,21 @@ def listening(
         _heard = None
 
 
+def trouble(problem: Problem) -> None:
+    """Report that a request of the sample failed in whose context this is called."""
+    attempt = _attempt.get()
+    if attempt is not None:
+        _pass_on(Trouble(model=attempt.job.model.name, sample=attempt.job.sample.name, problem=problem))
+
+
+def _pass_on(what: Trouble | Backoff) -> None:
+    if _heard is not None:
+        try:
+            _heard.report(what)
+        except Exception as error:
+            _heard.failure = _heard.failure or error
+
+
 @hooks(name="bbedge", description="Seeds every request and keeps every finished sample.")
 class BbedgeHook(Hooks):
     """One for the whole process, as Inspect wants it; idle unless an evaluation listens."""
@@ -112,6 +129,12 @@ class BbedgeHook(Hooks):
             _heard.failure = _heard.failure or error
             raise
 
+    async def on_model_retry(self, data: ModelRetry) -> None:
+        """Report how long a request waits before it is sent again."""
+        attempt = _attempt.get()
+        if attempt is not None:
+            _pass_on(Backoff(model=attempt.job.model.name, seconds=data.wait_time))
+
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Hand over the sample."""
         if _heard is None:
@@ -133,7 +156,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
         return
     heard.reported.add((model, name))
     calls = [event for event in sample.events if isinstance(event, ModelEvent) and event.error is None]
-    tokens = {key: (_read(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
+    tokens = {key: (read_tokens(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
     usage = Usage(calls=len(calls), tokens=tokens, seconds=sample.total_time or 0.0)
     if sample.error is not None:
         heard.report(Failed(model=model, sample=name, error=_short(sample.error.message), usage=usage))
@@ -155,11 +178,6 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             unseeded=tuple(dict.fromkeys(event.model for event in calls if _without_seed(event))),
         )
     )
-
-
-def _read(spent: ModelUsage) -> int:
-    """Tokens of the prompt; some providers count those of their prompt cache apart."""
-    return spent.input_tokens + (spent.input_tokens_cache_read or 0) + (spent.input_tokens_cache_write or 0)
 
 
 def _without_seed(event: ModelEvent) -> bool:

@@ -50,6 +50,24 @@ def program_file(word: str, home: Path) -> Path | None:
     return _file(Path(installed) if installed is not None else home / word)
 
 
+def why_not_startable(word: str, home: Path) -> str | None:
+    """Why the program that a command's first word names would not start, as far as that shows without a start."""
+    path = program_file(word, home)
+    if path is None:
+        return "there is no such file"
+    if not os.access(path, os.X_OK):
+        return "the file is not executable; make it so with chmod +x, or name its interpreter first"
+    try:
+        with path.open("rb") as file:
+            first = file.readline(512)
+    except OSError:  # a program that may be run, but not read
+        return None
+    words = first[2:].split() if first.startswith(b"#!") else []
+    if words and not Path(os.fsdecode(words[0])).exists():
+        return f"its first line names the interpreter {shown_path(os.fsdecode(words[0]))}, which does not exist"
+    return None
+
+
 def hashes(files: dict[str, Path]) -> dict[str, str]:
     """SHA-256 of every file, in hexadecimal, by word."""
     return {word: _hash(path) for word, path in files.items()}

@@ -1,0 +1,191 @@
+"""The models of the Inspect engine: made with a key or without, listened to, and asked a short question.
+
+Inspect asks a model's ``should_retry`` about every exception of a request before it waits or gives up. Listening there
+shows a failure with its cause at once, while the sample's own error comes only after all retries. Imported only when
+the engine is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from inspect_ai._util._async import run_coroutine
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.model import GenerateConfig, Model, ModelUsage, get_model
+
+from bbedge.evaluate.engine import Answered, CheckReport, Silent
+from bbedge.evaluate.problem import Problem, ProblemKind, kind_of_status
+from bbedge.evaluate.usage import Usage
+
+NO_KEY = "no-key"
+"""What is sent in place of a key to a server of one's own."""
+
+_QUESTION = "Reply with the word ok."
+_PATIENCE = 10.0  # seconds after which a model that has not answered is mentioned
+_SHOWN = 300  # characters of an answer that is none
+# A server at one of these has accounts: a key that is missing there is an error, which Inspect explains.
+_PROVIDERS = (
+    "ai21.com", "amazonaws.com", "anthropic.com", "azure.com", "cerebras.ai", "cloudflare.com", "cohere.ai",
+    "cohere.com", "deepinfra.com", "deepseek.com", "fireworks.ai", "googleapis.com", "groq.com", "huggingface.co",
+    "mistral.ai", "moonshot.ai", "moonshot.cn", "nvidia.com", "openai.com", "openrouter.ai", "perplexity.ai",
+    "replicate.com", "sambanova.ai", "together.ai", "together.xyz", "x.ai",
+)  # fmt: skip
+
+
+def made_model(name: str, config: GenerateConfig, base_url: str | None, args: Mapping[str, Any]) -> Model:
+    """A model; if there is no key in the environment and its server is one's own, with a key that says nothing."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            return get_model(name, config=config, base_url=base_url, memoize=False, **args)
+        except PrerequisiteError as error:
+            address = base_url or _address_of_service(name)
+            if address is None or _is_provider(address) or "api_key" in args:
+                raise
+            try:
+                return get_model(name, config=config, base_url=base_url, api_key=NO_KEY, memoize=False, **args)
+            except (PrerequisiteError, ValueError, TypeError):
+                raise error from None  # it is not the key that is missing, and the first message says what is
+
+
+def _address_of_service(name: str) -> str | None:
+    """The address of an ``openai-api/service/model``, which has no default, from the environment."""
+    kind, _, rest = name.partition("/")
+    if kind != "openai-api" or "/" not in rest:
+        return None
+    return os.environ.get(f"{rest.partition('/')[0].upper().replace('-', '_')}_BASE_URL")
+
+
+def _is_provider(address: str) -> bool:
+    host = (urlsplit(address).hostname or "").rstrip(".")
+    return any(host == domain or host.endswith(f".{domain}") for domain in _PROVIDERS)
+
+
+def listen(model: Model, name: str, heard: Callable[[Problem], None]) -> Model:
+    """Report every failed request of a model; the model itself."""
+    ask = model.should_retry
+
+    def should_retry(error: BaseException) -> bool:
+        if isinstance(error, Exception):
+            heard(problem_of(error, name, endpoint_of(model)))
+        return ask(error)
+
+    model.should_retry = should_retry  # type: ignore[method-assign,assignment]
+    return model
+
+
+def endpoint_of(model: Model) -> str | None:
+    """The address of a model's server, as far as Inspect knows it."""
+    address = model.api.base_url or getattr(getattr(model.api, "client", None), "base_url", None)
+    return None if address is None else str(address)
+
+
+def problem_of(error: BaseException, model: str, endpoint: str | None) -> Problem:
+    """The facts about an exception of a client library."""
+    causes = list(_causes(error))
+    status = next((found for each in causes if (found := _status(each)) is not None), None)
+    kind = _kind({kind.__name__ for each in causes for kind in type(each).__mro__}, causes, status)
+    message = str(getattr(error, "provider_message", None) or error) or type(error).__name__
+    if kind == "timeout" and status is None:
+        message = message.replace("attempt_timeout", "timeout").rstrip(".")
+    elif kind in ("no-connection", "connection-lost") and len(causes) > 1:
+        message = f"{message.rstrip('.')} ({causes[-1] or type(causes[-1]).__name__})"
+    if len(message) > _SHOWN and kind == "answer":
+        message = message[:_SHOWN] + "…"
+    return Problem(kind=kind, model=model, message=" ".join(message.split()), endpoint=endpoint, status=status)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An exception and what caused it, outermost first."""
+    seen: BaseException | None = error
+    for _ in range(6):
+        if seen is None:
+            return
+        yield seen
+        seen = seen.__cause__
+
+
+def _status(error: BaseException) -> int | None:
+    for owner in (error, getattr(error, "response", None)):
+        status = getattr(owner, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def _kind(names: set[str], causes: list[BaseException], status: int | None) -> ProblemKind:
+    """By the HTTP status, or else by the names of exceptions: every client library has classes of its own."""
+    if status is not None:
+        return kind_of_status(status)
+    if names & {"ConnectError", "ConnectTimeout", "gaierror", "ConnectionRefusedError"}:
+        return "no-connection"
+    if any("Timeout" in name for name in names):
+        return "timeout"
+    if any("Connection" in name or "Protocol" in name or name in ("ReadError", "WriteError") for name in names):
+        return "connection-lost"
+    if "OpenAIResponseError" in names or isinstance(causes[0], ValueError | TypeError | LookupError | AttributeError):
+        return "answer"
+    return "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A model to be asked, and with which seed."""
+
+    name: str
+    """Its name in reports."""
+    model: Model
+    """The model."""
+    seed: int
+    """The seed of the request."""
+
+
+def ask_all(questions: list[Question], *, timeout: float, report: CheckReport) -> None:
+    """Ask every model the short question, all at once, and report each as soon as it has answered or failed."""
+    run_coroutine(_ask_all(questions, max(1, round(timeout)), report))
+
+
+async def _ask_all(questions: list[Question], timeout: int, report: CheckReport) -> None:
+    tasks = {asyncio.ensure_future(_ask(question, timeout, report)): question for question in questions}
+    began = asyncio.get_running_loop().time()
+    done, waiting = await asyncio.wait(tasks, timeout=_PATIENCE)
+    for task in waiting:
+        silent = tasks[task]
+        seconds = asyncio.get_running_loop().time() - began
+        report(Silent(model=silent.name, endpoint=endpoint_of(silent.model), seconds=seconds))
+    if waiting:
+        done |= (await asyncio.wait(waiting))[0]
+    for task in done:
+        task.result()  # raises what went wrong in a report
+
+
+async def _ask(question: Question, timeout: int, report: CheckReport) -> None:
+    model, problems = question.model, list[Problem]()
+    listen(model, question.name, problems.append)
+    config = GenerateConfig(seed=question.seed, max_retries=0, attempt_timeout=timeout)
+    try:
+        output = await model.generate(_QUESTION, config=config)
+    except Exception as error:  # whatever a client library raises is an answer to whether the model can be asked
+        report(problems[-1] if problems else problem_of(error, question.name, endpoint_of(model)))
+    else:
+        report(Answered(model=question.name, usage=_usage(str(model), output.usage, output.time or 0.0)))
+    finally:
+        with contextlib.suppress(Exception):  # a connection that cannot be closed is of no interest any more
+            await model.api.aclose()
+
+
+def _usage(model: str, spent: ModelUsage | None, seconds: float) -> Usage:
+    return Usage(
+        calls=1, tokens={} if spent is None else {model: (read_tokens(spent), spent.output_tokens)}, seconds=seconds
+    )
+
+
+def read_tokens(spent: ModelUsage) -> int:
+    """Tokens of the prompt; some providers count those of their prompt cache apart."""
+    return spent.input_tokens + (spent.input_tokens_cache_read or 0) + (spent.input_tokens_cache_write or 0)

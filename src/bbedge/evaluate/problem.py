@@ -1,0 +1,166 @@
+"""What went wrong with a request or a program, as facts: they are counted by kind, and the first of each is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bbedge.credentials import redacted, without_credentials
+from bbedge.text import shown
+
+ProblemKind = Literal[
+    "no-connection",
+    "credentials",
+    "not-found",
+    "refused",
+    "rate-limit",
+    "server",
+    "timeout",
+    "connection-lost",
+    "answer",
+    "program",
+    "other",
+]
+"""No server listens at the address; the key is wrong or missing; there is no such model or path; the request is not
+accepted as it is; too many requests; the server failed; no answer in time; the connection broke; the answer is not
+that of such a server; a program failed; anything else."""
+
+_LASTING: frozenset[ProblemKind] = frozenset({"no-connection", "credentials", "not-found", "refused", "program"})
+_PASSING: frozenset[ProblemKind] = frozenset({"rate-limit", "server"})
+_LONGEST = 4000  # characters of a message
+_BY_STATUS: dict[int, ProblemKind] = {
+    401: "credentials",
+    403: "credentials",
+    404: "not-found",
+    408: "timeout",
+    429: "rate-limit",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One failure with its cause."""
+
+    kind: ProblemKind
+    """What kind of failure it is."""
+    model: str
+    """The model that was asked: its name on the board, or of a judge its model string."""
+    message: str
+    """What the server, the client library or the program said."""
+    endpoint: str | None = None
+    """The address that was asked, if it is known; :meth:`cleaned` removes credentials from it."""
+    status: int | None = None
+    """The HTTP status, if there was an answer."""
+    output: tuple[str, ...] = ()
+    """The last lines that a program wrote."""
+
+    @property
+    def key(self) -> tuple[str, str, str | None, int | None]:
+        """What failures of the same kind have in common."""
+        return self.kind, self.model, self.endpoint, self.status
+
+    @property
+    def lasting(self) -> bool:
+        """Whether asking again would fail in the same way until something is changed."""
+        return self.kind in _LASTING
+
+    @property
+    def passing(self) -> bool:
+        """Whether the server itself says that it may answer later."""
+        return self.kind in _PASSING
+
+    def cleaned(self, secrets: Sequence[str]) -> Problem:
+        """The same without credentials, and not too long for a journal or a terminal."""
+        return replace(
+            self,
+            message=redacted(self.message[:_LONGEST], secrets),
+            endpoint=None if self.endpoint is None else redacted(without_credentials(self.endpoint), secrets),
+            output=tuple(redacted(line, secrets) for line in self.output),
+        )
+
+
+def kind_of_status(status: int) -> ProblemKind:
+    """The kind of failure that an HTTP status stands for.
+
+    >>> kind_of_status(401), kind_of_status(503), kind_of_status(422)
+    ('credentials', 'server', 'refused')
+    """
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    return "server" if status >= 500 else "refused" if status >= 400 else "answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemCount:
+    """How often a kind of failure was seen, with the first of its kind."""
+
+    first: Problem
+    """The first one."""
+    count: int
+    """How many there were, the first included."""
+
+
+class Problems:
+    """All failures of a call, counted by kind."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, str, str | None, int | None], Problem] = {}
+        self._count: dict[tuple[str, str, str | None, int | None], int] = {}
+
+    def add(self, problem: Problem) -> int:
+        """Count a failure; how many of its kind there are now."""
+        self._first.setdefault(problem.key, problem)
+        self._count[problem.key] = self._count.get(problem.key, 0) + 1
+        return self._count[problem.key]
+
+    @property
+    def counts(self) -> tuple[ProblemCount, ...]:
+        """Every kind with its number, in the order of the first ones."""
+        return tuple(ProblemCount(first=first, count=self._count[key]) for key, first in self._first.items())
+
+
+_WORDS: dict[ProblemKind, str] = {
+    "no-connection": "no connection",
+    "credentials": "key refused",
+    "not-found": "not found",
+    "refused": "request refused",
+    "rate-limit": "too many requests",
+    "server": "server error",
+    "timeout": "no answer in time",
+    "connection-lost": "connection lost",
+    "answer": "not an answer of such a server",
+    "program": "the program failed",
+    "other": "failed",
+}
+_ADVICE: dict[ProblemKind, str] = {
+    "no-connection": "check the address and the port in base_url, and that the server runs",
+    "credentials": "set the environment variable that the provider reads its key from",
+    "not-found": "check the name of the model and the path of base_url, which usually ends in /v1",
+    "refused": "check config and args of the model",
+    "answer": "check the path of base_url, which usually ends in /v1",
+}
+
+
+def described(problem: Problem, *, width: int = 300) -> str:
+    """A failure as a line of text, followed by the last lines of a program's output.
+
+    >>> described(Problem(kind="credentials", model="a", message="bad key", endpoint="http://h/v1", status=401))
+    'a at http://h/v1: key refused (HTTP 401): bad key'
+    """
+    place = f" at {shown(problem.endpoint, 200)}" if problem.endpoint else ""
+    status = f" (HTTP {problem.status})" if problem.status is not None else ""
+    line = f"{shown(problem.model)}{place}: {_WORDS[problem.kind]}{status}: {shown(problem.message, width)}"
+    return "\n".join([line, *(f"    | {each}" for each in problem.output)])
+
+
+def advice(problem: Problem) -> str:
+    """What to do about a failure, or nothing."""
+    return _ADVICE.get(problem.kind, "")
+
+
+def counted_lines(counts: Sequence[ProblemCount], *, most: int = 5) -> list[str]:
+    """Every kind of failure with its number, the most frequent first."""
+    ordered = sorted(counts, key=lambda each: -each.count)
+    lines = [f"{each.count:,} x {described(replace(each.first, output=()), width=160)}" for each in ordered[:most]]
+    return lines + ([f"and {len(ordered) - most} other kinds"] if len(ordered) > most else [])
