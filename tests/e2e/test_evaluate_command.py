@@ -516,7 +516,8 @@ def test_the_screen_shows_what_happens(tmp_path):
     shown = "\n".join(frames)
     assert "replicate 2 of at most 20" in shown
     assert "1 failed" in shown
-    assert "before retrying failed samples" in shown
+    assert "before retrying failed samples · 3 errors, 0 s of waiting" in shown
+    assert "requests/s" in shown
     assert "tokens/s" in shown
     assert "left in this replicate" in shown
     assert "decided, not run" in shown

@@ -1,7 +1,8 @@
 """A server in this process that answers chat completions in the way that the path of its address names.
 
-``http://127.0.0.1:PORT/WAY/v1``: ``fine``, an HTTP status such as ``401``, ``html``, ``garbage``, ``empty``, ``hang``
-(until :meth:`Faulty.release`), ``drop`` (closes the connection), ``busy`` (429 at first, fine afterwards).
+``http://127.0.0.1:PORT/WAY/v1``: ``fine``, an HTTP status such as ``401``, ``html``, ``garbage``, ``empty``, ``slow``
+(answers after :meth:`Faulty.release`), ``hang`` (never answers), ``drop`` (closes the connection), ``busy`` (429 at
+first, fine afterwards).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Faulty:
         self._http.server_close()
 
     def release(self) -> None:
-        """Let requests that hang end."""
+        """Let slow requests be answered, and those that hang end."""
         self._gate.set()
 
     def url(self, way: str) -> str:
@@ -78,11 +79,12 @@ class Faulty:
             body = b'{"choices": [ <html>'
         elif way == "empty":
             body = b"{}"
-        elif way == "hang":
+        elif way in ("slow", "hang"):
             self._gate.wait()
+        if way == "hang":
             request.close_connection = True
             return
-        elif way == "drop":
+        if way == "drop":
             request.close_connection = True
             request.connection.shutdown(2)
             return

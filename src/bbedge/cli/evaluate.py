@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -19,7 +19,7 @@ from bbedge.credentials import without_credentials
 from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -43,6 +43,14 @@ def evaluate(
     engine: Annotated[
         str | None, typer.Option(help="inspect or command; overrides the study file.", show_default=False)
     ] = None,
+    dry: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Estimate requests, tokens and cost from a pilot, and run no replicate."),
+    ] = False,
+    pilot: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Samples of each model in the pilot of a dry run; 0 for no pilot."),
+    ] = 10,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
 ) -> None:
@@ -59,6 +67,11 @@ def evaluate(
     from bbedge.evaluate.spec import EvaluationSpec
 
     chosen = EvaluationSpec.read(study, engine=engine, drop="never" if no_drop else None)
+    if dry:
+        _dry_run(
+            chosen, pilot, again=f"bbedge evaluate {shown_path(study)} --dry-run", quiet=quiet, json_lines=json_lines
+        )
+        return
     ended = run_study(
         chosen, again=f"bbedge evaluate {shown_path(study)}", quiet=quiet, json_lines=json_lines, replicates=replicates
     )
@@ -77,20 +90,26 @@ def run_study(
     from bbedge.evaluate import evaluate as run
     from bbedge.evaluate.engines import engine_for
 
+    with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
+        return run(study, engine_for(study), watch=watch, at_most=replicates, interrupted=asked.is_set)
+
+
+@contextmanager
+def _interruptible(again: str) -> Iterator[threading.Event]:
+    """Let every signal end what is run here in the same way, and name the command that continues it."""
     asked = threading.Event()
 
     def interrupt(_number: int, _frame: object) -> None:
         asked.set()
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background by a script
             raise KeyboardInterrupt
-        os.kill(os.getpid(), signal.SIGINT)  # every signal ends the run in the same way
+        os.kill(os.getpid(), signal.SIGINT)
 
     signal.signal(signal.SIGTERM, interrupt)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # unless run with nohup
         signal.signal(signal.SIGHUP, interrupt)
     try:
-        with _watching(study, quiet=quiet, json_lines=json_lines) as watch:
-            return run(study, engine_for(study), watch=watch, at_most=replicates, interrupted=asked.is_set)
+        yield asked
     except KeyboardInterrupt:
         typer.echo(
             f"Interrupted. Finished samples are saved. To continue, run: {again}\n"
@@ -98,6 +117,25 @@ def run_study(
             err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None
+
+
+def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json_lines: bool) -> None:
+    """Run the pilot and print what the study will cost."""
+    from rich.text import Text
+
+    from bbedge.cli.evaluate_forecast import forecast_lines
+    from bbedge.evaluate.dry_run import dry_run
+    from bbedge.evaluate.engines import engine_for
+
+    with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
+        forecast = dry_run(study, engine_for(study), pilot=pilot, watch=watch, interrupted=asked.is_set)
+    if json_lines:
+        sys.stdout.write(json.dumps({"event": "forecast"} | forecast.content, allow_nan=False) + "\n")
+    else:
+        for line in forecast_lines(forecast, study):
+            output().print(Text(line), highlight=False, soft_wrap=True)
+    if forecast.reached is not None:
+        raise typer.Exit(_LIMIT)
 
 
 def _watching(

@@ -25,6 +25,7 @@ from bbedge.evaluate.events import (
     LimitReached,
     Looked,
     Noted,
+    PilotBegun,
     ReplicateBegun,
     RequestWaits,
     SampleDone,
@@ -134,7 +135,10 @@ def line(event: Event) -> str:
     if isinstance(event, ErrorSeen):
         return _error(event)
     if isinstance(event, LimitReached):
-        return f"{limit_text(event.reached)}; stopping in replicate {event.replicate}, which can be continued"
+        place = f"replicate {event.replicate}" if event.replicate else "the pilot"
+        return f"{limit_text(event.reached)}; stopping in {place}, which can be continued"
+    if isinstance(event, PilotBegun):
+        return f"pilot: {counted(event.samples, 'sample')} for each of {counted(len(event.models), 'model')}"
     if isinstance(event, CheckBegun | StillSilent | CheckEnded):
         return _check(event)
     if isinstance(event, Waiting):

@@ -53,7 +53,7 @@ class Completion:
     engine: Engine
     seeds: Seeds
     place: int
-    """The number of the replicate, pilots counted."""
+    """The number of the replicate, pilots counted; 0 for the pilot of a dry run, which is no replicate."""
     page: Page
     """Its file in the journal."""
     watch: Watcher
@@ -132,10 +132,11 @@ class Completion:
         error = errors.get((job.model.name, job.sample.name))
         cause = f"{quoted(job.model.name)}: it was not reported" if error is None else described(error, width=400)
         seen = "".join(f"\n  {line}" for line in counted_lines(self.problems.counts))
+        name = f"replicate {self.place}" if self.place else "the pilot"
         raise EvaluationError(
-            f"replicate {self.place} is not complete: {len(left)} samples failed {self.study.running.retries + 1} "
+            f"{name} is not complete: {len(left)} samples failed {self.study.running.retries + 1} "
             f"times. {quoted(job.sample.name)} of {cause}\n"
-            "An error is not a zero, so the replicate stays incomplete until these samples succeed. Finished samples "
+            f"An error is not a zero, so {name} stays incomplete until these samples succeed. Finished samples "
             f"are kept: run the same command again to continue. Logs are in {shown_path(self.study.folder)}"
             + (f"\nErrors of this command:{seen}" if seen else "")
         )

@@ -51,6 +51,16 @@ class CheckEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PilotBegun:
+    """The pilot of a dry run begins."""
+
+    models: tuple[str, ...]
+    """The models."""
+    samples: int
+    """Samples for each of them; for a command, items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSeen:
     """A request, a program or a sample failed."""
 
@@ -77,7 +87,7 @@ class LimitReached:
     reached: Reached
     """Which limit, and what was used."""
     replicate: int
-    """The replicate that is not complete, or comes next."""
+    """The replicate that is not complete, or comes next; 0 is the pilot of a dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +242,7 @@ Event = (
     CheckBegun
     | StillSilent
     | CheckEnded
+    | PilotBegun
     | ErrorSeen
     | RequestWaits
     | LimitReached

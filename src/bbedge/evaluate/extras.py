@@ -20,7 +20,9 @@ _REMEDY = "restore the file from a copy, or remove it: only the count of these r
 
 
 def add_extra(folder: Path, kind: ExtraKind, usage: Usage) -> None:
-    """Remember what such requests cost."""
+    """Remember what such requests cost, if there were any."""
+    if not usage.calls:
+        return
     path = folder / _FILE
     chain = read_chain(path, remedy=_REMEDY)
     try:

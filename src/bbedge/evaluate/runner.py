@@ -261,7 +261,7 @@ class _Runner:
             self._keep_check()
 
     def _keep_check(self) -> None:
-        if self.checked is not None and self.checked.calls:
+        if self.checked is not None:
             add_extra(self.journal.folder, "check", self.checked)
 
     def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:

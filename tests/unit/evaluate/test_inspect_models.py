@@ -62,7 +62,7 @@ def study_of(home, *urls, **more):
 def checked(study):
     """What is reported about the short questions."""
     seen = []
-    InspectEngine(study).check(study.models, lambda name: len(name), seen.append)
+    InspectEngine(study).check(study.models, len, seen.append)
     return seen
 
 
@@ -115,6 +115,19 @@ def test_silence_is_mentioned_before_it_is_an_error(server, tmp_path, monkeypatc
     assert about[0].endpoint == server.url("hang")
     assert about[1].kind == "timeout"
     assert "timeout '1' exceeded" in about[1].message
+
+
+def test_a_slow_server_is_mentioned_and_has_answered(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(inspect_models, "_PATIENCE", 0.05)
+    study, seen = study_of(tmp_path, server.url("slow"), server.url("fine")), []
+
+    def report(what):
+        seen.append(what)
+        if isinstance(what, Silent) and what.model == "m1":
+            server.release()
+
+    InspectEngine(study).check(study.models, len, report)
+    assert [type(what) for what in seen if what.model == "m1"] == [Silent, Answered]
 
 
 def test_base_url_alone_is_enough(server, tmp_path):
