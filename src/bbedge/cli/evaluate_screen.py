@@ -27,6 +27,7 @@ from bbedge.evaluate.events import (
     Noted,
     PilotBegun,
     ReplicateBegun,
+    RequestsRepeated,
     RequestWaits,
     SampleDone,
     SampleFailed,
@@ -137,6 +138,9 @@ def line(event: Event) -> str:
     if isinstance(event, LimitReached):
         place = f"replicate {event.replicate}" if event.replicate else "the pilot"
         return f"{limit_text(event.reached)}; stopping in {place}, which can be continued"
+    if isinstance(event, RequestsRepeated):
+        things = counted(event.requests, "request")
+        return f"{things} had no sample in the journal at the interruption, answered or not; sending them again"
     if isinstance(event, PilotBegun):
         return f"pilot: {counted(event.samples, 'sample')} for each of {counted(len(event.models), 'model')}"
     if isinstance(event, CheckBegun | StillSilent | CheckEnded):
@@ -177,6 +181,7 @@ class Screen:
     def __init__(self, console: Console, study: EvaluationSpec) -> None:
         self._console, self._study = console, study
         self._begun: Begun | None = None
+        self._pilot: PilotBegun | None = None
         self._replicate: ReplicateBegun | None = None
         self._looked: Looked | None = None
         self._waiting: Waiting | None = None
@@ -211,6 +216,8 @@ class Screen:
         """Update the screen; lines that should stay on the terminal are printed above it."""
         if isinstance(event, Begun):
             self._begun = event
+        elif isinstance(event, PilotBegun):
+            self._pilot = event
         elif isinstance(event, ReplicateBegun):
             self._replicate, self._waiting = event, None
             self._done, self._failed = dict(event.done), {}
@@ -245,6 +252,9 @@ class Screen:
 
     def render(self) -> RenderableType:
         """The current screen."""
+        if self._pilot is not None:
+            done = counted(self._finished, "sample")
+            return Text(f"pilot: {done} finished, {counted(self._errors, 'error')}", style="dim")
         if self._begun is None or self._replicate is None:
             return Text("preparing the benchmark and the models …", style="dim")
         parts: list[RenderableType] = [Text(), self._heading(), self._models(), self._speed()]

@@ -12,6 +12,7 @@ from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Backoff, Benchmark, Done, Engine, Failed, Job, Sample, Seeds, Sent, Trouble
 from bbedge.evaluate.events import (
     ErrorSeen,
+    RequestsRepeated,
     RequestWaits,
     SampleDone,
     SampleFailed,
@@ -81,7 +82,9 @@ class Completion:
                 pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
                 self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
                 self.sleep(pause)
-            page.settle()
+            repeated = page.settle()
+            if repeated:
+                self.watch(RequestsRepeated(requests=repeated))
             for batch in self._batches(left):
                 reached = self.reached(page)
                 if reached is not None:

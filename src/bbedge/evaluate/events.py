@@ -71,6 +71,14 @@ class ErrorSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsRepeated:
+    """Requests were in flight, or answered and not yet in the journal, at an interruption: they are sent again."""
+
+    requests: int
+    """How many at most: some may not have reached the server. For a command, items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestWaits:
     """The engine waits before it sends a failed request again."""
 
@@ -244,6 +252,7 @@ Event = (
     | CheckEnded
     | PilotBegun
     | ErrorSeen
+    | RequestsRepeated
     | RequestWaits
     | LimitReached
     | Begun

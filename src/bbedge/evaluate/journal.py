@@ -185,14 +185,15 @@ class Page:
         self._take(line)
         self._write(line, durable=not isinstance(what, Sent))
 
-    def settle(self) -> None:
-        """Count requests of samples that did not end as lost: those samples are about to be run again."""
+    def settle(self) -> int:
+        """Count requests of samples that did not end as lost: those samples are about to be run again. How many."""
         lost: Counter[str] = Counter()
         for (model, _), calls in self._sent.items():
             lost[model] += calls
         if lost:
             self._take({"lost": lost})
             self._write({"lost": lost})
+        return lost.total()
 
     def usage(self) -> dict[str, Usage]:
         """What each model has used so far, failed and lost attempts included."""

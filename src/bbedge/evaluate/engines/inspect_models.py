@@ -28,7 +28,7 @@ NO_KEY = "no-key"
 """What is sent in place of a key to a server of one's own."""
 
 _QUESTION = "Reply with the word ok."
-_PATIENCE = 10.0  # seconds after which a model that has not answered is mentioned
+_PATIENCE = 5.0  # seconds after which a model that has not answered is mentioned
 _SHOWN = 300  # characters of an answer that is none
 # A server at one of these has accounts: a key that is missing there is an error, which Inspect explains.
 _PROVIDERS = (
