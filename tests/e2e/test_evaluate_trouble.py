@@ -184,6 +184,12 @@ def test_a_dry_run_prints_requests_tokens_and_money(tmp_path, scripted):
     assert forecast["one_pass"]["tokens"] is None
 
 
+def test_a_pilot_belongs_to_a_dry_run(bbedge, tmp_path):
+    done = bbedge("evaluate", study_of(tmp_path, {"m90": "http://h", "m10": "http://h"}), "--pilot", 3)
+    assert done.code == 2
+    assert "--pilot is for --dry-run" in done.err
+
+
 def test_a_harness_that_crashes_shows_the_end_of_its_output(tmp_path):
     (tmp_path / "items.csv").write_text("item\nq1\nq2\n")
     (tmp_path / "harness.py").write_text(

@@ -16,6 +16,7 @@ import typer
 
 from bbedge.cli.output import output
 from bbedge.credentials import without_credentials
+from bbedge.errors import DomainError
 from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _NOT_ANSWERED = 3
 _LIMIT = 4
+_PILOT = 10
 _INTERRUPTED = 130
 
 
@@ -48,9 +50,14 @@ def evaluate(
         typer.Option("--dry-run", help="Estimate requests, tokens and cost from a pilot, and run no replicate."),
     ] = False,
     pilot: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Samples of each model in the pilot of a dry run; 0 for no pilot."),
-    ] = 10,
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Samples of each model in the pilot of a dry run (default 10); 0 for no pilot.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
 ) -> None:
@@ -66,10 +73,16 @@ def evaluate(
     """
     from bbedge.evaluate.spec import EvaluationSpec
 
+    if pilot is not None and not dry:
+        raise DomainError("--pilot is for --dry-run; add it, or leave out --pilot")
     chosen = EvaluationSpec.read(study, engine=engine, drop="never" if no_drop else None)
     if dry:
         _dry_run(
-            chosen, pilot, again=f"bbedge evaluate {shown_path(study)} --dry-run", quiet=quiet, json_lines=json_lines
+            chosen,
+            _PILOT if pilot is None else pilot,
+            again=f"bbedge evaluate {shown_path(study)} --dry-run",
+            quiet=quiet,
+            json_lines=json_lines,
         )
         return
     ended = run_study(

@@ -138,6 +138,7 @@ _ADVICE: dict[ProblemKind, str] = {
     "credentials": "set the environment variable that the provider reads its key from",
     "not-found": "check the name of the model and the path of base_url, which usually ends in /v1",
     "refused": "check config and args of the model",
+    "timeout": "raise timeout under [run] if the server needs longer",
     "answer": "check the path of base_url, which usually ends in /v1",
 }
 
