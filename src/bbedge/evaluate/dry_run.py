@@ -103,7 +103,7 @@ def dry_run(
     """
     benchmark, watch = engine.benchmark(), watch or (lambda event: None)
     chosen = _chosen(study, benchmark, pilot) if pilot else []
-    units = len(benchmark.items) if study.engine == "command" else len(benchmark.samples)
+    units = len(benchmark.items) if study.engine != "inspect" else len(benchmark.samples)
     if not chosen:
         return _forecast(study, units, {}, Usage())
     root = _root(study, benchmark, chosen)
@@ -138,12 +138,12 @@ def dry_run(
 
 def _root(study: EvaluationSpec, benchmark: Benchmark, chosen: list[Sample]) -> str:
     """What distinguishes a pilot from others; of the same samples it is the same, whatever the number of them."""
-    items = chosen[0].items if study.engine == "command" else ()
+    items = chosen[0].items if study.engine != "inspect" else ()
     return Seeds.of("pilot", study.protocol_hash, benchmark.fingerprint, *items).root
 
 
 def _size(study: EvaluationSpec, chosen: list[Sample]) -> int:
-    return len(chosen[0].items) if study.engine == "command" else len(chosen)
+    return len(chosen[0].items) if study.engine != "inspect" else len(chosen)
 
 
 def _total(page: Page) -> Usage:
@@ -161,7 +161,7 @@ def _reached(study: EvaluationSpec, used: Usage) -> Reached | None:
 def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sample]:
     """The samples of the pilot, at random; of a command, whose sample is the whole benchmark, a part of its items."""
     order = Seeds.of("pilot", benchmark.fingerprint)
-    if study.engine != "command" and len(benchmark.samples) > 1:
+    if study.engine == "inspect":
         names = order.shuffled([sample.name for sample in benchmark.samples], model="", replicate=_PLACE)
         samples = {sample.name: sample for sample in benchmark.samples}
         return [samples[name] for name in names[:pilot]]
@@ -187,7 +187,7 @@ def _by_model(study: EvaluationSpec, page: Page, chosen: list[Sample]) -> dict[s
         for model in study.names:
             done = page.done.get((model, sample.name))
             if done is not None:
-                several = len(sample.items) if study.engine == "command" else 1
+                several = len(sample.items) if study.engine != "inspect" else 1
                 found.setdefault(model, []).extend([done.usage.scaled(1 / several)] * several)
     if found.keys() != set(study.names):
         raise EvaluationError("the pilot ended before every model had a sample; raise the limit that ended it")

@@ -360,7 +360,7 @@ def _check_limits(spec: EvaluationSpec, *, source: str) -> None:
     limits = spec.limits
     if spec.engine == "command" and (limits.max_cost is not None or limits.max_tokens is not None):
         raise FormatError(f"{source}, max_tokens: a command reports no tokens; leave them out, or use max_hours")
-    if limits.max_cost is not None:
+    if limits.max_cost is not None and spec.engine == "inspect":  # others name models in ways of their own
         asked = dict.fromkeys((*(model.model for model in spec.models), *spec.roles.values()))
         unknown = [model for model in asked if model not in spec.prices]
         if unknown:
