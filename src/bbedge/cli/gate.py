@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -169,9 +170,12 @@ class _Use:
         if self.ledger is not None:
             from bbedge.evaluate.engines import engine_for
             from bbedge.evaluate.frozen import open_board
+            from bbedge.evaluate.preflight import preflight_unwatched
             from bbedge.gate.ledger import reserve
 
-            with open_board(spec, engine_for(spec).benchmark()) as board:
+            engine = engine_for(spec)
+            check = partial(preflight_unwatched, spec, engine)
+            with open_board(spec, engine.benchmark(), before_freezing=check) as board:
                 use = reserve(self.ledger, rules, board.events[0].hash, label=self.label)
             chosen, number = spec.gated(replace(once, alpha=use.level)), use.number
             again += f" --ledger {shown_path(self.ledger)}"

@@ -13,10 +13,11 @@ from bbedge.credentials import redacted, secret_values, without_credentials
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Answered, Checking, Engine, Seeds, Silent
 from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, StillSilent, Watcher
+from bbedge.evaluate.extras import add_extra
 from bbedge.evaluate.problem import Problem, Problems, advice, described
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
-from bbedge.text import shown_path
+from bbedge.text import counted, shown_path
 
 _MOST = 5
 
@@ -47,13 +48,19 @@ def preflight(
     return usage
 
 
+def preflight_unwatched(study: EvaluationSpec, engine: Engine) -> None:
+    """The same for all models where no watcher is there to show anything: only the error that stops the study shows."""
+    add_extra(study.folder, "check", preflight(study, engine, study.models, Problems(), lambda event: None))
+
+
 def _stop(study: EvaluationSpec, found: Sequence[Problem]) -> None:
     lines = [f"  {described(problem)}" for problem in found[:_MOST]]
     if len(found) > _MOST:
         lines.append(f"  and {len(found) - _MOST} more")
     advised = dict.fromkeys(filter(None, map(advice, found)))
+    models = counted(len(found), "model")
     raise EvaluationError(
-        f"{shown_path(study.path)}: {len(found)} models did not answer a short question, so no sample was run:\n"
+        f"{shown_path(study.path)}: {models} did not answer a short question, so no sample was run:\n"
         + "\n".join(lines)
         + "".join(f"\nTo fix it: {each}." for each in advised)
         + "\nThen run the same command again. To start without these questions, set preflight = false under [run]"

@@ -18,6 +18,8 @@ from bbedge.evaluate.events import (
     Waiting,
     plain,
 )
+from bbedge.evaluate.extras import extra_usage
+from bbedge.evaluate.preflight import preflight_unwatched
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.usage import Usage
@@ -35,7 +37,7 @@ def wrong(kind, model, **given):
 
 
 class Asked(FakeEngine):
-    """Answers the short question, unless it is told what is wrong with a model."""
+    """Answers the short question, unless it knows what is wrong with a model."""
 
     def __init__(self, *args, wrong=None, **options):
         super().__init__(*args, **options)
@@ -109,7 +111,7 @@ def test_what_needs_a_change_stops_before_anything_is_frozen(tmp_path, kind):
     study, seen = fake_study(tmp_path, FAR), []
     engine = Asked(FAR, wrong={SECOND: wrong(kind, SECOND, status=None)})
     with pytest.raises(
-        EvaluationError, match=r"1 models did not answer(.|\n)*as told(.|\n)*preflight = false"
+        EvaluationError, match=r"1 model did not answer(.|\n)*as told(.|\n)*preflight = false"
     ) as caught:
         evaluate(study, engine, watch=seen.append, sleep=lambda _: None)
     assert kinds(seen) == [CheckBegun, ErrorSeen]
@@ -157,13 +159,13 @@ def test_silence_is_mentioned(tmp_path):
 class Failing(FakeEngine):
     """Every request fails and is sent again by the engine, which gives up the first samples of all."""
 
-    def __init__(self, *args, tells=True, **options):
+    def __init__(self, *args, reports_causes=True, **options):
         super().__init__(*args, **options)
-        self.tells = tells
+        self.reports_causes = reports_causes
 
     def run(self, replicate, jobs, seeds, report):
         def with_trouble(what):
-            if isinstance(what, Failed) and self.tells:
+            if isinstance(what, Failed) and self.reports_causes:
                 for status in (429, 500):
                     report(
                         Trouble(
@@ -194,7 +196,7 @@ def test_the_first_error_shows_before_any_pause(tmp_path):
 
 
 def test_a_sample_that_fails_without_a_cause_is_counted_by_itself(tmp_path):
-    engine = Failing(FAR, tells=False, fails=lambda r, model, sample, attempt: attempt == 1 and r == 1)
+    engine = Failing(FAR, reports_causes=False, fails=lambda r, model, sample, attempt: attempt == 1 and r == 1)
     ended, seen = run(fake_study(tmp_path, FAR), engine)
     assert {(each.first.kind, each.first.message, each.count) for each in ended.problems} == {("other", "as told", 12)}
     assert kinds(seen).index(ErrorSeen) < kinds(seen).index(Waiting)
@@ -204,3 +206,11 @@ def test_the_summary_of_a_study_that_gives_up_repeats_the_errors(tmp_path):
     study = fake_study(tmp_path, FAR, run={"pause": 0.0, "retries": 1})
     with pytest.raises(EvaluationError, match=r"Errors of this command:\n  24 x (.|\n)*HTTP 429"):
         run(study, Failing(FAR, fails=lambda *_: True))
+
+
+def test_a_gate_with_a_ledger_checks_before_it_freezes(tmp_path):
+    study = fake_study(tmp_path, FAR)
+    with pytest.raises(EvaluationError, match="1 model did not answer"):
+        preflight_unwatched(study, Asked(FAR, wrong={SECOND: wrong("not-found", SECOND, status=404)}))
+    preflight_unwatched(study, Asked(FAR))
+    assert extra_usage(study.folder, "check").calls == 3
