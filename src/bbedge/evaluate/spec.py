@@ -112,6 +112,8 @@ class EvaluationSpec:
     """Only the first so many samples."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Other models that the task uses by role: a grader, a simulated user."""
+    judge_repeats: int = 1
+    """How often each answer is judged; the mean is the score."""
     items: Path | None = None
     """The list of items of a command."""
     command: tuple[str, ...] = ()
@@ -235,6 +237,8 @@ class EvaluationSpec:
         }
         if self.command:
             content["programs"] = dict(self.programs)
+        if self.judge_repeats > 1:
+            content["judge_repeats"] = self.judge_repeats
         if self.lm_eval is not None:
             content["lm_eval"] = self.lm_eval.content
         plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
@@ -346,6 +350,7 @@ def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
             "scorer": table.text("scorer", "") or None,
             "limit": table.whole("limit", least=1) if table.has("limit") else None,
             "roles": {role: str(model) for role, model in table.mapping("roles").items()},
+            "judge_repeats": table.whole("judge_repeats", 1, least=1),
         }
     table.finish()
     return values
