@@ -198,7 +198,7 @@ class LmEvalEngine:
             return None
         if not _report(folder).get("installed", True):
             return (
-                f"{shown_path(self._python)} has no lm_eval; install it there with pip install 'lm_eval[api]', or name "
+                f"{shown_path(self._python)} has no lm_eval; install it there with pip install 'lm_eval[api]'; or name "
                 "the Python that has it with python under [benchmark]"
             )
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

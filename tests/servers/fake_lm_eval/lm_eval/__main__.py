@@ -9,6 +9,7 @@ from pathlib import Path
 from lm_eval.api.registry import get_model
 
 WORDS = [{"word": f"w{place}", "topic": f"t{place // 3}"} for place in range(12)]
+FILTERS = {"words": ("none",), "gsm8k": ("strict-match", "flexible-extract")}
 TIME = "2026-11-16T05-27-24.754651"
 
 
@@ -24,15 +25,16 @@ def cli_evaluate() -> None:
     parser.add_argument("--log_samples", action="store_true")
     parser.add_argument("--apply_chat_template", nargs="?", const=True)
     given = parser.parse_args()
-    if given.tasks != "words":
+    if given.tasks not in FILTERS:
         raise ValueError(f"Tasks not found: {given.tasks}")
     seeds = given.seed.split(",")
     random.seed(int(seeds[0]))
     lm = get_model(given.model)(**given.model_args)
-    rows = [row(place, document, lm, given, seeds[3]) for place, document in enumerate(WORDS[: given.limit])]
+    asked = [row(place, document, lm, given, seeds[3]) for place, document in enumerate(WORDS[: given.limit])]
+    rows = [{**each, "filter": name} for name in FILTERS[given.tasks] for each in asked]
     folder = Path(given.output_path) / (lm.model or "none")
     folder.mkdir(parents=True)
-    (folder / f"samples_words_{TIME}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
+    (folder / f"samples_{given.tasks}_{TIME}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
     (folder / f"results_{TIME}.json").write_text(json.dumps(results(rows, given, seeds)))
 
 
@@ -58,14 +60,16 @@ def row(place, document, lm, given, fewshot_seed):
 
 def results(rows, given, seeds):
     """What the tool states about a run."""
+    task, filters = given.tasks, FILTERS[given.tasks]
+    mean = sum(each["exact_match"] for each in rows) / len(rows)
     metric = {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}
     return {
-        "results": {"words": {"alias": "words", "exact_match,none": sum(r["exact_match"] for r in rows) / len(rows)}},
-        "configs": {"words": {"task": "words", "metric_list": [metric], "repeats": 1}},
-        "versions": {"words": 1.0},
-        "n-shot": {"words": given.num_fewshot},
-        "higher_is_better": {"words": {"exact_match": True}},
-        "n-samples": {"words": {"original": 12, "effective": len(rows)}},
+        "results": {task: {"alias": task, **{f"exact_match,{name}": mean for name in filters}}},
+        "configs": {task: {"task": task, "metric_list": [metric], "repeats": 1}},
+        "versions": {task: 1.0},
+        "n-shot": {task: given.num_fewshot},
+        "higher_is_better": {task: {"exact_match": True}},
+        "n-samples": {task: {"original": 12, "effective": len(rows) // len(filters)}},
         "config": {
             "model": given.model,
             "model_args": given.model_args,
