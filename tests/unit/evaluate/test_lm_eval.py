@@ -86,12 +86,12 @@ def test_requests_have_seeds_that_differ_between_documents_and_runs(tmp_path):
     assert first.trace != other.trace
 
 
-def test_the_few_shot_examples_are_those_of_every_replicate(tmp_path):
+def test_documents_and_few_shot_examples_are_those_of_every_replicate(tmp_path):
     spec = study(tmp_path, benchmark={"num_fewshot": 3, "args": {"gen_kwargs": {"top_p": 0.9}}})
     run_once(spec, replicate=1, seed=7)
     run_once(spec, replicate=2, seed=9)
     words = [order(spec, replicate=replicate)["words"] for replicate in (1, 2)]
-    assert [each[each.index("--seed") + 1] for each in words] == ["7,7,7,1234", "9,9,9,1234"]
+    assert [each[each.index("--seed") + 1] for each in words] == ["0,1234,7,1234", "0,1234,9,1234"]
     assert json.loads(words[0][words[0].index("--gen_kwargs") + 1]) == {"top_p": 0.9}
     assert "--apply_chat_template" in words[0]
     assert not any("cache" in word for word in words[0])

@@ -14,6 +14,9 @@ from bbedge.text import quoted
 
 FEWSHOT_SEED = 1234
 """The tool's own default. Few-shot examples belong to the benchmark, so replicates share this seed."""
+# Of Python's and NumPy's random numbers, the tool's own defaults. Tasks make documents and order choices with them, so
+# they belong to the benchmark like the examples; models in the same process draw with torch, which has the run's seed.
+_TASK_SEEDS = "0,1234"
 _OURS = {
     "seed": "every run has a seed of its own",
     "use_cache": "caches are off, or replicates would not be fresh",
@@ -90,7 +93,7 @@ class LmEvalSettings:
     def words(self, *, home: Path, out: Path, seed: int) -> list[str]:
         """The words of the command line that list and run have in common."""
         words = ["--tasks", ",".join(self.tasks), "--output_path", str(out), "--log_samples"]
-        words += ["--seed", f"{seed},{seed},{seed},{self.fewshot_seed}"]
+        words += ["--seed", f"{_TASK_SEEDS},{seed},{self.fewshot_seed}"]
         if self.include_path is not None:
             words += ["--include_path", str(home / self.include_path)]
         if self.num_fewshot is not None:

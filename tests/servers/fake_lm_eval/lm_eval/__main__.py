@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 from lm_eval.api.registry import get_model
+from lm_eval.models import api_models
 
 WORDS = [{"word": f"w{place}", "topic": f"t{place // 3}"} for place in range(12)]
 FILTERS = {"words": ("none",), "gsm8k": ("strict-match", "flexible-extract")}
@@ -28,7 +29,9 @@ def cli_evaluate() -> None:
     if given.tasks not in FILTERS:
         raise ValueError(f"Tasks not found: {given.tasks}")
     seeds = given.seed.split(",")
-    random.seed(int(seeds[0]))
+    api_models.Local.torch_seed = int(seeds[2])
+    # As some tasks do: documents are made with Python's random numbers.
+    WORDS[0]["shuffled"] = random.Random(int(seeds[0])).random()
     lm = get_model(given.model)(**given.model_args)
     asked = [row(place, document, lm, given, seeds[3]) for place, document in enumerate(WORDS[: given.limit])]
     rows = [{**each, "filter": name} for name in FILTERS[given.tasks] for each in asked]
