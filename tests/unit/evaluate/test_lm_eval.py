@@ -112,6 +112,12 @@ def test_the_settings_of_the_run_reach_models_of_apis_and_no_others(tmp_path):
     assert isinstance(local, Done)  # which would have refused arguments that it does not know
 
 
+def test_a_model_inside_of_the_tool_has_the_seed_of_its_run(tmp_path):
+    models = [{"name": name, "model": "hf", "args": {"pretrained": name}} for name in ("m50", "m40")]
+    first, again, other = (run_once(study(tmp_path, models=models), seed=seed)[1][0].trace for seed in (7, 7, 8))
+    assert first == again != other
+
+
 def test_one_seed_per_run_is_noted_and_a_seed_per_request_is_not(tmp_path):
     spec = study(
         tmp_path,

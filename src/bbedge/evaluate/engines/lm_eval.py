@@ -16,6 +16,7 @@ import re
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -75,12 +76,13 @@ class LmEvalEngine:
 
     def benchmark(self) -> Benchmark:
         """The documents of the tasks, as one sample: a run scores them all."""
-        folder = self._study.folder / "lm_eval-list"
+        parent = self._study.folder / "lm_eval"
         try:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+            parent.mkdir(parents=True, exist_ok=True)
+            # No lock is held yet: another command may be listing, too.
+            folder = Path(tempfile.mkdtemp(prefix="list-", dir=parent))
         except OSError as error:
-            raise EvaluationError(f"{shown_path(folder)}: cannot be written ({error.strerror})") from error
+            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
         types = sorted({model.model for model in self._study.models})
         words = [*self._settings.words(home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
         problem = self._drive(folder, {"words": words, "types": types})
@@ -90,7 +92,9 @@ class LmEvalEngine:
         self._types = {name: ModelType(requests=kind["requests"], seed=kind["seed"]) for name, kind in found.items()}
         read = self._read(folder / "out", blocks=self._settings.block or "item")
         sample = Sample(name=_WHOLE, items=read.items, blocks=read.blocks, columns=read.columns)
-        return Benchmark(samples=(sample,), fingerprint=_fingerprint(folder / "out"))
+        benchmark = Benchmark(samples=(sample,), fingerprint=_fingerprint(folder / "out"))
+        shutil.rmtree(folder, ignore_errors=True)
+        return benchmark
 
     def caveats(self) -> Sequence[str]:
         """Where the tool gives a run one seed, and not every request its own."""
