@@ -6,17 +6,18 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from bbedge.core.judged import JudgedScores
-from bbedge.core.scores import Scores
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices
 from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.readers.limits import Limits
 from bbedge.readers.reading import DataFrameLike, read_scores
 from bbedge.text import counted, quoted, shown
+
+if TYPE_CHECKING:
+    from bbedge.core.judged import JudgedScores
+    from bbedge.core.scores import Scores
 
 _PART = re.compile(r"(?:[^\\+]|\\.)+")
 
@@ -73,6 +74,9 @@ def read_judgements(
 
 
 def _arranged(read: Scores, *, column: str) -> JudgedScores:
+    import numpy as np
+
+    from bbedge.core.judged import JudgedScores
     from bbedge.readers.assemble.grid import ordered_replicates
     from bbedge.readers.tables.columns import is_seed
 
