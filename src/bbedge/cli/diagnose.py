@@ -41,7 +41,7 @@ def diagnose(
         ),
     ] = None,
     judge_cost: Annotated[
-        float, typer.Option(min=1e-6, help="Cost of one judgement, in units of one answer; needs --judgement.")
+        float, typer.Option(metavar="X", help="Cost of one judgement, in units of one answer; needs --judgement.")
     ] = 1.0,
     json_out: JsonOut = None,
     figures: Annotated[
