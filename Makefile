@@ -11,6 +11,7 @@ LOWEST_READY := .venv-lowest/.ready
 LLM_READY := .venv-llm/.ready
 DOCS_READY := .venv-docs/.ready
 DOCS_TOOLS := sphinx furo myst-nb ipykernel
+LM_EVAL_READY := .venv-lm-eval/.ready
 # Every direct dependency is used: the statistics, the readers, the board, the page and the command line.
 LOWEST_TOOLS := array-api-strict hypothesis 'psycopg[binary]' pytest pytest-xdist
 LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board \
@@ -27,7 +28,7 @@ define environment
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-llm test test-lowest docs docs-outputs lint format check calibration bench studies build clean
+.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs lint format check calibration bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -75,6 +76,13 @@ docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a 
 docs-outputs: $(READY)  ## Write the outputs shown in the documentation and the generated reference again
 	@$(BIN)/python docs/generate/refresh.py
 
+# The tool and what it needs take 760 MB, so it has an environment of its own.
+$(LM_EVAL_READY): pyproject.toml constraints.txt
+	$(call environment,.venv-lm-eval,$(PYTHON),-e '.[lm-eval]' hypothesis pytest)
+
+test-lm-eval: $(LM_EVAL_READY)  ## Test with the real lm-evaluation-harness (installs 760 MB)
+	.venv-lm-eval/bin/pytest tests/e2e/test_lm_eval_harness.py
+
 lint: $(READY)  ## Check style, types and the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -101,4 +109,4 @@ build: $(READY)  ## Build the wheel and the source archive
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:  ## Remove everything that was made
-	rm -rf .venv .venv-demo .venv-lowest .venv-llm .venv-docs demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-demo .venv-lowest .venv-llm .venv-lm-eval .venv-docs demo/llm/run dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

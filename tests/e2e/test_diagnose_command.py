@@ -203,3 +203,41 @@ def test_bad_options(bbedge, options):
     outcome = bbedge("diagnose", DEMO, *options)
     assert outcome.code == 2
     assert "Traceback" not in outcome.err
+
+
+def judged_table(path: Path, *, judge: float) -> Path:
+    rng = np.random.default_rng(5)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["model", "item", "replicate", "judgement", "score"])
+        for model, item, replicate in product("ab", range(40), range(1, 9)):
+            answer = 0.5 + rng.uniform(-0.05, 0.05)
+            for judgement in (1, 2):
+                writer.writerow([model, f"q{item}", replicate, judgement, answer + rng.uniform(-judge, judge)])
+    return path
+
+
+def test_the_noise_of_a_judge_is_separated_where_answers_were_judged_twice(bbedge, tmp_path):
+    table = judged_table(tmp_path / "t.csv", judge=0.4)
+    outcome = bbedge("diagnose", table, "--judgement", "judgement", "--json", tmp_path / "d.json")
+    assert outcome.code == 0, outcome.err
+    noise = json.loads((tmp_path / "d.json").read_text())["judge_noise"]
+    assert noise["together"]["judge_share"] == pytest.approx(64 / 65, abs=0.05)
+    assert (noise["judgements"], noise["worth"]) == (2, "judgements")
+    assert verdicts(tmp_path / "d.json")["judge-noise"] == "look"
+    assert "Pay for more judgements of each answer" in " ".join(outcome.out.split())
+    dear = bbedge("diagnose", table, "--judgement", "judgement", "--judge-cost", "100", "--json", tmp_path / "d.json")
+    assert dear.code == 0
+    assert json.loads((tmp_path / "d.json").read_text())["judge_noise"]["worth"] == "runs"
+
+
+def test_judgements_are_an_explicit_choice(bbedge, tmp_path):
+    table = judged_table(tmp_path / "t.csv", judge=0.1)
+    assert "a second score for model" in bbedge("diagnose", table).err
+    assert (
+        "correct --judgement rating, or name the replicate column"
+        in bbedge("diagnose", table, "--judgement", "rating").err
+    )
+    assert "needs --judgement" in bbedge("diagnose", DEMO, "--judge-cost", "2").err
+    assert bbedge("diagnose", DEMO, "--json", tmp_path / "d.json").code == 0
+    assert "judge_noise" not in json.loads((tmp_path / "d.json").read_text())

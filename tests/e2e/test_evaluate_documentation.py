@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 from bbedge.cli.app import make_app
+from bbedge.evaluate.engines import engine_for
+from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import EvaluationSpec
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")
-LM_EVAL = """#!{python}
-import json, pathlib, sys
-folder = pathlib.Path(sys.argv[sys.argv.index("--output_path") + 1]) / "model"
-folder.mkdir(parents=True)
-assert "seed=77" in sys.argv[sys.argv.index("--model_args") + 1]
-with (folder / "samples_gsm8k_2026.jsonl").open("w") as file:
-    for item in range(3):
-        for name, score in (("strict-match", 0.0), ("flexible-extract", 1.0)):
-            file.write(json.dumps({{"doc_id": item, "filter": name, "exact_match": score}}) + chr(10))
-"""
+FAKE = Path(__file__).parents[1] / "servers" / "fake_lm_eval"
 
 
 def test_the_studies_are_read(tmp_path):
     shown = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    assert len(shown) == 2
+    assert len(shown) == 3
     for number, text in enumerate(shown):
         path = tmp_path / f"study{number}.toml"
         path.write_text(text, encoding="utf-8")
@@ -53,17 +46,17 @@ def test_the_options_are_told():
     assert all(f"`{name}" in PAGE for name in names)
 
 
-def test_lm_eval_is_driven_as_shown(tmp_path):
-    (script,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "lm_eval_replicate.py").write_text(script, encoding="utf-8")
-    fake = tmp_path / "bin" / "lm_eval"
-    fake.parent.mkdir()
-    fake.write_text(LM_EVAL.format(python=sys.executable), encoding="utf-8")
-    fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-    out = tmp_path / "scores.csv"
-    subprocess.run(
-        [sys.executable, tmp_path / "lm_eval_replicate.py", "m", "77", out],
-        env=os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"},
-        check=True,
-    )
-    assert out.read_text().split() == ["model,item,score", "m,0,1.0", "m,1,1.0", "m,2,1.0"]
+def test_the_study_of_lm_eval_runs_as_shown(tmp_path, monkeypatch):
+    """With a package in the place of the tool, which scores gsm8k under both of its filters."""
+    (text,) = re.findall(r'```toml\n(engine = "lm_eval".*?)```', PAGE, re.DOTALL)
+    monkeypatch.setenv("PYTHONPATH", str(FAKE))
+    here = re.sub(r'^python = "[^"]*"', f'python = "{sys.executable}"', text, flags=re.MULTILINE)
+    for name, model in (("large", "m95"), ("small", "m05")):
+        here = here.replace(f'model = "{name}"', f'model = "{model}"')
+    path = tmp_path / "study.toml"
+    path.write_text(here, encoding="utf-8")
+    study = EvaluationSpec.read(path)
+    ended = evaluate(study, engine_for(study))
+    assert ended.answer.answered
+    (order,) = (study.folder / "replicate-00001" / "model-001").glob("attempt-*/order.json")
+    assert json.loads(order.read_text())["requests"]["num_concurrent"] == 8

@@ -10,12 +10,13 @@ import typer
 
 from bbedge.cli.options import Reading, ScoreFiles, as_option, grouped
 from bbedge.cli.output import JsonOut, spinner, write_json
-from bbedge.errors import DataError
+from bbedge.errors import DataError, DomainError
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.diagnostics.checks import Diagnosis
+    from bbedge.diagnostics.judge_noise import JudgeNoise, NoiseParts
 
 
 @grouped
@@ -30,6 +31,18 @@ def diagnose(
         int, typer.Option(min=1, help="Number of random splits of each model's own runs into halves.")
     ] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the permutations and splits.")] = 1,
+    judgement: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that numbers the judgements of one answer, in tables with a row for every judgement. The "
+            "score is their mean, and the noise is split into answers and judge.",
+            show_default=False,
+        ),
+    ] = None,
+    judge_cost: Annotated[
+        float, typer.Option(metavar="X", help="Cost of one judgement, in units of one answer; needs --judgement.")
+    ] = 1.0,
     json_out: JsonOut = None,
     figures: Annotated[
         Path | None,
@@ -48,13 +61,21 @@ def diagnose(
     from bbedge.diagnostics.checks import ALARM_LEVEL
     from bbedge.diagnostics.checks import diagnose as examine
     from bbedge.diagnostics.findings import findings_of
+    from bbedge.diagnostics.judge_findings import judge_finding
+    from bbedge.diagnostics.judge_noise import judge_noise
     from bbedge.display.diagnosis import show_findings
 
-    table = reading.table(scores, least_models=1)
+    if judgement is None and judge_cost != 1.0:
+        raise DomainError("--judge-cost needs --judgement COLUMN, the column that numbers the judgements of an answer")
+    judged = None if judgement is None else reading.judgements(scores, judgement)
+    table = reading.table(scores, least_models=1) if judged is None else judged.scores
     with spinner() as progress:
         progress("permuting blocks, comparing runs")
         diagnosis = examine(table, rng=np.random.default_rng(seed), permutations=permutations, splits=splits)
     findings = findings_of(diagnosis, table, write=as_option)
+    noise = None if judged is None else judge_noise(judged, cost=judge_cost)
+    if judged is not None:
+        findings = (*findings, judge_finding(noise, judged))
     if figures is not None:
         _draw(figures, table, diagnosis)
     console = write_json(
@@ -65,6 +86,7 @@ def diagnose(
             "alarm_level": ALARM_LEVEL,
             "findings": [asdict(finding) for finding in findings],
             **_document(diagnosis, table),
+            **({} if judged is None else {"judge_noise": _noise(noise)}),
         },
     )
     show_findings(
@@ -87,6 +109,17 @@ def _document(diagnosis: Diagnosis, table: Scores) -> dict[str, object]:
         ],
         "split_null": [asdict(each) for each in diagnosis.halves],
     }
+
+
+def _noise(noise: JudgeNoise | None) -> dict[str, object] | None:
+    if noise is None:
+        return None
+    parts = {"models": [_with_share(each) for each in noise.models], "together": _with_share(noise.together)}
+    return {**asdict(noise), **parts, "worth": noise.worth}
+
+
+def _with_share(parts: NoiseParts) -> dict[str, object]:
+    return {**asdict(parts), "judge_share": parts.judge_share}
 
 
 def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:

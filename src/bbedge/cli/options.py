@@ -19,6 +19,7 @@ from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
+    from bbedge.core.judged import JudgedScores
     from bbedge.core.scores import Scores
 
 SCORES_HELP = (
@@ -240,13 +241,37 @@ class Reading:
                 item_columns=item_columns,
                 items=items,
             )
-        if not gaps and (scores.gaps != "refuse" or scores.stops is not None):
+        if not gaps:
+            self._check_complete(scores)
+        return scores
+
+    def judgements(self, files: Sequence[Path], column: str) -> JudgedScores:
+        """Read the score files of a command in which every answer was judged several times, with a spinner."""
+        from bbedge.readers import read_judgements
+
+        with spinner() as progress:
+            judged = read_judgements(
+                *files,
+                judgement=column,
+                blocks=self.blocks,
+                score_range=self.score_range,
+                columns=self.columns,
+                incomplete=self.incomplete,
+                choices=self.choices,
+                least_models=1,
+                progress=progress,
+                limits=self.limits,
+            )
+        self._check_complete(judged.scores)
+        return judged
+
+    def _check_complete(self, scores: Scores) -> None:
+        if scores.gaps != "refuse" or scores.stops is not None:
             raise DomainError(
                 f"--incomplete {self.incomplete} leaves scores missing, and this command needs all of them; declare "
                 "with --incomplete zero that a missing score is a failure, or drop with --incomplete drop-models, "
                 "drop-items or drop-replicates"
             )
-        return scores
 
     @property
     def choices(self) -> Choices:

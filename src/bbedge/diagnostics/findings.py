@@ -28,7 +28,14 @@ from bbedge.text import counted, listed, quoted
 Verdict = Literal["no alarm", "look", "alarm", "not possible"]
 
 FindingKind = Literal[
-    "block-dependence", "copies", "near-copies", "seeds", "same-model", "rank-stability", "item-heterogeneity"
+    "block-dependence",
+    "copies",
+    "near-copies",
+    "seeds",
+    "same-model",
+    "rank-stability",
+    "item-heterogeneity",
+    "judge-noise",
 ]
 """What a finding is about."""
 _ONE_BLOCK = Argument("blocks", "one")
@@ -41,6 +48,7 @@ _QUESTIONS: dict[FindingKind, str] = {
     "same-model": "Is a model ever certified above itself?",
     "rank-stability": "Would a single run have given this ranking?",
     "item-heterogeneity": "Do close models differ on the same items?",
+    "judge-noise": "Does the noise come from the answers or from the judge?",
 }
 
 
@@ -79,7 +87,7 @@ def findings_of(diagnosis: Diagnosis, scores: Scores, *, write: Callable[[Argume
     return tuple(found)
 
 
-def _finding(kind: FindingKind, *, verdict: Verdict, found: str, not_shown: str, to_do: str = "") -> Finding:
+def finding(kind: FindingKind, *, verdict: Verdict, found: str, not_shown: str, to_do: str = "") -> Finding:
     """A finding; there is only something to do where something was found."""
     return Finding(
         kind=kind,
@@ -99,7 +107,7 @@ def _dependence(
     results: Sequence[BlockDependence], scores: Scores, permutations: int, write: Callable[[Argument], str]
 ) -> Finding:
     if not results:
-        return _finding(
+        return finding(
             "block-dependence",
             verdict="not possible",
             found=f"{_sizes(scores)}: at least 3 and 2 are needed.",
@@ -126,7 +134,7 @@ def _dependence(
         )
     if 1.0 / (permutations + 1) > DEPENDENCE_LEVEL:
         not_shown += f" An alarm takes at least {ceil(1.0 / DEPENDENCE_LEVEL) - 1} permutations."
-    return _finding(
+    return finding(
         "block-dependence",
         verdict=verdict,
         found=found,
@@ -137,7 +145,7 @@ def _dependence(
 
 def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], str]) -> Finding:
     if len(scores.replicates) < 2:
-        return _finding(
+        return finding(
             "copies",
             verdict="not possible",
             found="There is only one replicate.",
@@ -178,7 +186,7 @@ def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], st
             "That is no proof of a copy: a deterministic system repeats itself, and runs that differ on few items are "
             "sometimes equal by chance."
         )
-    return _finding(
+    return finding(
         "copies",
         verdict=verdict,
         found=" ".join(sentences) or "No model has the same scores in two replicates.",
@@ -211,7 +219,7 @@ def _first_few(sentences: list[str]) -> list[str]:
 
 def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
     if not close:
-        return _finding(
+        return finding(
             "near-copies",
             verdict="not possible",
             found=f"{_sizes(scores)}: at least 3 and 2 are needed.",
@@ -219,7 +227,7 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
         )
     changed = [each for each in close if each.differing > 0]  # the others are exact repetitions
     if not changed:
-        return _finding(
+        return finding(
             "near-copies",
             verdict="no alarm",
             found="The closest replicates of every model are equal; see above.",
@@ -240,7 +248,7 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
         sentences.append(
             f"Independent runs would be as close as this with a probability of at most {worst.adjusted:.2g}."
         )
-    return _finding(
+    return finding(
         "near-copies",
         verdict=verdict,
         found=" ".join(sentences),
@@ -256,7 +264,7 @@ def _seeds(scores: Scores, write: Callable[[Argument], str]) -> list[Finding]:
     if not about:
         return []
     return [
-        _finding(
+        finding(
             "seeds",
             verdict="look",
             found=" ".join(note.text for note in about),
@@ -268,7 +276,7 @@ def _seeds(scores: Scores, write: Callable[[Argument], str]) -> list[Finding]:
 
 def _same_model(results: Sequence[SplitNull], replicates: int) -> Finding:
     if not results:
-        return _finding(
+        return finding(
             "same-model",
             verdict="not possible",
             found=f"{counted(replicates, 'replicate')}: at least 4 are needed to split them.",
@@ -284,7 +292,7 @@ def _same_model(results: Sequence[SplitNull], replicates: int) -> Finding:
     )
     if verdict != "no alarm":
         found += f" The evidence is largest for {quoted(worst.model)}."
-    return _finding(
+    return finding(
         "same-model",
         verdict=verdict,
         found=found,
@@ -302,7 +310,7 @@ def _stability(result: RankStability) -> Finding:
     if result.reversals:
         a, b, times = result.reversals[0]
         found += f" Most often reversed: {quoted(a)} and {quoted(b)}, in {times}."
-    return _finding(
+    return finding(
         "rank-stability",
         verdict=verdict,
         found=found,
@@ -313,7 +321,7 @@ def _stability(result: RankStability) -> Finding:
 
 def _heterogeneity(closest: Heterogeneity) -> Finding:
     both = min(closest.for_first, closest.for_second) > 0
-    return _finding(
+    return finding(
         "item-heterogeneity",
         verdict="look" if both else "no alarm",
         found=f"{quoted(closest.first)} and {quoted(closest.second)} are {closest.difference:.4f} apart on the [0, 1] "

@@ -100,6 +100,8 @@ class Done:
     """Characters of the answers: only long ones distinguish a copy from a coincidence."""
     unseeded: tuple[str, ...] = ()
     """Models that were asked without a seed, although one was given: their provider takes none."""
+    judgements: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Every judgement of each item, where answers are judged several times; their mean is the score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
         root=seeds_of(study, benchmark, board).root,
         protocol=Seeds.of(note["protocol"], note["benchmark"]).root,
         unchained="journal" not in note,
+        blocks=dict(zip(benchmark.items, benchmark.blocks, strict=True)),
     )
 
 

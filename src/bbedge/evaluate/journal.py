@@ -18,6 +18,7 @@ from typing import IO, Any
 from bbedge.chain import append, damaged, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Failed, Sent
+from bbedge.evaluate.judgements import write_judgements
 from bbedge.evaluate.usage import Replicate, Usage
 from bbedge.files import LockedError, lock
 from bbedge.text import shown_path
@@ -46,11 +47,19 @@ class Journal:
     """The folder of a run. Only one process at a time may use it: a context manager.
 
     ``root`` and ``protocol`` say which study the files belong to. ``unchained`` allows lines without checksums, for
-    a study that was begun by a version that wrote none.
+    a study that was begun by a version that wrote none. ``blocks`` are those of the items, for the table of judgements.
     """
 
-    def __init__(self, folder: Path, *, root: str, protocol: str = "", unchained: bool = False) -> None:
-        self._folder, self._unchained = folder, unchained
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        root: str,
+        protocol: str = "",
+        unchained: bool = False,
+        blocks: Mapping[str, str] | None = None,
+    ) -> None:
+        self._folder, self._unchained, self._blocks = folder, unchained, blocks or {}
         self._study = {"root": root, "protocol": protocol}
         self._lock: IO[bytes] | None = None
         self._finished: list[Finished] | None = None
@@ -120,7 +129,11 @@ class Journal:
         return self._finished
 
     def finish(self, page: Page, *, traces: Mapping[str, str]) -> None:
-        """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm."""
+        """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
+
+        Judgements stay as a table, because the board has only their means.
+        """
+        write_judgements(self._folder, page.replicate, page.done.values(), self._blocks)
         done = self.finished()
         if all(each.replicate != page.replicate for each in done):
             record = Finished(
@@ -182,6 +195,8 @@ class Page:
                 "unseeded": list(what.unseeded),
                 "usage": what.usage.content,
             }
+            if what.judgements:
+                line |= {"judgements": {item: list(given) for item, given in what.judgements.items()}}
         self._take(line)
         self._write(line, durable=not isinstance(what, Sent))
 
@@ -261,6 +276,7 @@ def _done(line: Mapping[str, Any]) -> Done:
         trace=None if line["trace"] is None else _text(line["trace"]),
         length=_whole(line["length"]),
         unseeded=tuple(_text(model) for model in line["unseeded"]),
+        judgements={item: tuple(map(_score, given)) for item, given in line.get("judgements", {}).items()},
     )
 
 

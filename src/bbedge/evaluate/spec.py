@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
+from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
 from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.limits import Limits
 from bbedge.evaluate.question import Drop, Question, gate_question, parse_question
@@ -21,7 +22,7 @@ from bbedge.evaluate.table import Table
 from bbedge.gate.policy import Policy
 from bbedge.text import listed, quoted, shown, shown_path
 
-EngineName = Literal["inspect", "command"]
+EngineName = Literal["inspect", "command", "lm_eval"]
 OnError = Literal["wait", "zero", "worst-case"]
 
 
@@ -32,7 +33,7 @@ class StudyModel:
     name: str
     """Its name on the board."""
     model: str
-    """What the engine gets: an Inspect model string, or the ``{model}`` of a command."""
+    """What the engine gets: an Inspect model string, the ``{model}`` of a command, or a model type of lm_eval."""
     base_url: str | None = None
     """Where its server is, if that is not the provider's default."""
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -91,6 +92,8 @@ class EvaluationSpec:
     """Only the first so many samples."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Other models that the task uses by role: a grader, a simulated user."""
+    judge_repeats: int = 1
+    """How often each answer is judged; the mean is the score."""
     items: Path | None = None
     """The list of items of a command."""
     command: tuple[str, ...] = ()
@@ -99,6 +102,8 @@ class EvaluationSpec:
     """SHA-256 of the files among the words of the command, by word."""
     out: str = "scores.csv"
     """The name of the file, or folder, that the command writes."""
+    lm_eval: LmEvalSettings | None = None
+    """The benchmark of lm-evaluation-harness."""
     seed: int = 0
     """Makes this study another than one with the same design."""
     on_error: OnError = "wait"
@@ -216,6 +221,10 @@ class EvaluationSpec:
         }
         if self.command:
             content["programs"] = dict(self.programs)
+        if self.judge_repeats > 1:
+            content["judge_repeats"] = self.judge_repeats
+        if self.lm_eval is not None:
+            content["lm_eval"] = self.lm_eval.content
         plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
         return plain
 
@@ -316,6 +325,8 @@ def _design(values: Mapping[str, Any], question: Question, budget: int, *, sourc
 def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
     if engine == "command":
         values: dict[str, Any] = {"items": home / table.text("items")}
+    elif engine == "lm_eval":
+        values = {"lm_eval": LmEvalSettings.of(table)}
     else:
         values = {
             "task": table.text("task"),
@@ -323,6 +334,7 @@ def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
             "scorer": table.text("scorer", "") or None,
             "limit": table.whole("limit", least=1) if table.has("limit") else None,
             "roles": {role: str(model) for role, model in table.mapping("roles").items()},
+            "judge_repeats": table.whole("judge_repeats", 1, least=1),
         }
     table.finish()
     return values

@@ -87,6 +87,25 @@ class Table:
             )
         return tuple(value)
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A string, or a list of strings."""
+        value = self._take(key, None)
+        several = value if isinstance(value, list) else [value]
+        if not several or not all(isinstance(each, str) and each.strip() for each in several):
+            raise FormatError(f"{self.at(key)} = {_given(value)}; give a string or a list of strings")
+        return tuple(several)
+
+    def boolean(self, key: str) -> bool:
+        """True or false; false where it is not given."""
+        value = self._take(key, False)
+        if not isinstance(value, bool):
+            raise FormatError(f"{self.at(key)} = {_given(value)}; give true or false")
+        return value
+
+    def take(self, key: str) -> Any:  # noqa: ANN401 - any TOML value
+        """Any value, or ``None`` where it is not given."""
+        return self._take(key, None) if self.has(key) else None
+
     def mapping(self, key: str) -> dict[str, Any]:
         """A table of anything, or an empty one."""
         value = self._take(key, {})

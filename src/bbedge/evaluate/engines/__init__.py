@@ -1,4 +1,4 @@
-"""Who runs the models: Inspect AI, or any program that writes a score file."""
+"""Who runs the models: Inspect AI, lm-evaluation-harness, or any program that writes a score file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ def engine_for(study: EvaluationSpec) -> Engine:
         from bbedge.evaluate.engines.command import CommandEngine
 
         return CommandEngine(study)
+    if study.engine == "lm_eval":
+        from bbedge.evaluate.engines.lm_eval import LmEvalEngine
+
+        return LmEvalEngine(study)
     from bbedge.evaluate.engines.inspect import InspectEngine
 
     return InspectEngine(study)

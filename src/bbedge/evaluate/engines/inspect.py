@@ -180,6 +180,10 @@ class InspectEngine:
             ) from error
         if not isinstance(task, Task):
             raise EvaluationError(f"{where}: is not an Inspect task")
+        if self._study.judge_repeats > 1:
+            from bbedge.evaluate.engines.inspect_judging import judged_repeatedly
+
+            task.scorer = judged_repeatedly(task.scorer or [], self._study.judge_repeats)
         return task
 
     def _samples(self, task: Task) -> dict[str, InspectSample]:

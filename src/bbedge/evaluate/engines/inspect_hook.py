@@ -28,6 +28,8 @@ from bbedge.evaluate.usage import Usage
 from bbedge.text import listed, quoted, shown
 
 _GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
+JUDGEMENTS = "bbedge_judgements"
+"""The key in the metadata of a score under which every judgement is."""
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
@@ -176,6 +178,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             trace=hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:32],
             length=sum(map(len, answers)),
             unseeded=tuple(dict.fromkeys(event.model for event in calls if _without_seed(event))),
+            judgements=_judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
         )
     )
 
@@ -204,11 +207,11 @@ def item_scores(
     A single value scores the sample, a table of values its parts, each named ``sample/part``. Letters are Inspect's
     grades: C correct, P partly, I incorrect, N no answer.
     """
-    value = _chosen(sample, scores, scorer)
+    value = _chosen(sample, scores, scorer).value
     if isinstance(value, Mapping):
-        named = {f"{sample}/{part}": _number(f"{sample}/{part}", each) for part, each in value.items()}
+        named = {f"{sample}/{part}": item_number(f"{sample}/{part}", each) for part, each in value.items()}
     else:
-        named = {sample: _number(sample, value)}
+        named = {sample: item_number(sample, value)}
     missing = [item for item in items if item not in named]
     if missing:
         raise DataError(
@@ -221,6 +224,16 @@ def item_scores(
             f"sample {quoted(sample)} was scored on {listed(extra)}, which it did not announce in metadata items"
         )
     return {item: named[item] for item in items}
+
+
+def _judgements(
+    sample: str, items: tuple[str, ...], scores: Mapping[str, Any] | None, *, scorer: str | None
+) -> dict[str, tuple[float, ...]]:
+    """Every judgement of each item, where the sample was judged several times."""
+    judgements = (_chosen(sample, scores, scorer).metadata or {}).get(JUDGEMENTS, [])
+    tables = [each if isinstance(each, Mapping) else {sample: each} for each in judgements]
+    parts = {item: item if item == sample else item.removeprefix(f"{sample}/") for item in items}
+    return {item: tuple(float(table[part]) for table in tables) for item, part in parts.items()} if tables else {}
 
 
 def _chosen(sample: str, scores: Mapping[str, Any] | None, scorer: str | None) -> Any:  # noqa: ANN401 - any score
@@ -237,10 +250,11 @@ def _chosen(sample: str, scores: Mapping[str, Any] | None, scorer: str | None) -
         score = scores[scorer]
     else:
         raise DataError(f"sample {quoted(sample)} has no score {quoted(scorer)}; it has {listed(scores)}")
-    return score.value
+    return score
 
 
-def _number(item: str, value: object) -> float:
+def item_number(item: str, value: object) -> float:
+    """A score in [0, 1] from what a scorer gave."""
     if isinstance(value, str) and value in _GRADES:
         return _GRADES[value]
     if isinstance(value, bool | int | float):

@@ -1,0 +1,127 @@
+"""Runs lm-evaluation-harness in the Python that has it: ``lm_eval_driver.py ORDER.json``.
+
+Started as a file, because that Python need not have bbedge: nothing of bbedge is imported here. The tool sends one seed
+with all requests of a run. Its models of APIs make every request in a method that gets the seed as an argument, and
+this gives it one for each request, hashed from the run's seed and what is asked, so that a request that is sent again
+keeps its seed. What was really sent is counted and written to the report, also when the run fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_BITS = 31
+
+
+def main(order_file: str) -> None:
+    """Do what the order says: describe types of models, run the tool, write the report."""
+    order = json.loads(Path(order_file).read_text(encoding="utf-8"))
+    report: dict[str, Any] = {"requests": 0, "seeded": 0, "tokens": [0, 0], "types": {}}
+    try:
+        importlib.import_module("lm_eval.models")
+        for name in order.get("types", []):
+            report["types"][name] = describe(model_type(name))
+        words = list(order["words"])
+        if "model" in order:
+            words += ["--model", order["model"], "--model_args", json.dumps(prepared(order, report))]
+        sys.argv = ["lm_eval", *words]
+        importlib.import_module("lm_eval.__main__").cli_evaluate()
+    except Exception as error:
+        # In a log the last error is often another one: requests that were cancelled because of this one.
+        report["error"] = f"{type(error).__name__}: {error}"
+        report["installed"] = not (isinstance(error, ModuleNotFoundError) and error.name == "lm_eval")
+        raise
+    finally:
+        Path(order["report"]).write_text(json.dumps(report), encoding="utf-8")
+
+
+def model_type(name: str) -> type:
+    """The class of a type of models."""
+    found: type = importlib.import_module("lm_eval.api.registry").get_model(name)
+    return found
+
+
+def describe(kind: type) -> dict[str, bool]:
+    """Whether a class sends requests one by one, and whether it takes a seed at all."""
+    return {"requests": sends_requests(kind), "seed": takes_seed(kind)}
+
+
+def sends_requests(kind: type) -> bool:
+    """Whether it is a model of an API whose requests get their seed one by one."""
+    try:
+        template = importlib.import_module("lm_eval.models.api_models").TemplateAPI
+    except ImportError:
+        return False
+    return issubclass(kind, template)
+
+
+def takes_seed(kind: type) -> bool:
+    """Whether an argument of the model is the seed."""
+    made = (vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base) and base is not object)
+    return any("seed" in inspect.signature(each).parameters for each in made)
+
+
+def prepared(order: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the model, with its seed; from now on its requests have theirs."""
+    kind, arguments = model_type(order["model"]), dict(order["model_args"])
+    if takes_seed(kind):
+        arguments["seed"] = order["seed"]
+    if sends_requests(kind):
+        arguments = {**order["requests"], **arguments}
+        seed_requests(kind, order["seed"], report)
+        watch_answers(kind, report)
+    return arguments
+
+
+def request_seed(seed: int, asked: object) -> int:
+    """The seed of a request."""
+    digest = hashlib.sha256(json.dumps([seed, asked], default=str).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - _BITS)
+
+
+def seed_requests(kind: Any, seed: int, report: dict[str, Any]) -> None:  # noqa: ANN401 - a class of the tool
+    """Give every request its seed, and count those that were sent with it."""
+    made: Callable[..., Any] = kind._create_payload
+
+    def create(self: object, messages: object, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
+        own = request_seed(seed, messages)
+        payload = made(self, messages, *args, **{**kwargs, "seed": own})
+        report["requests"] += 1
+        report["seeded"] += isinstance(payload, dict) and payload.get("seed") == own
+        return payload
+
+    kind._create_payload = create
+
+
+def watch_answers(kind: Any, report: dict[str, Any]) -> None:  # noqa: ANN401 - a class of the tool
+    """Add up the tokens that answers state, and refuse errors that the tool would score as empty answers."""
+    for name in ("parse_generations", "parse_logprobs"):
+        read = inspect.getattr_static(kind, name)
+
+        def parse(self: object, outputs: Any, *args: Any, _read: Any = read, **kwargs: Any) -> Any:  # noqa: ANN401
+            for each in outputs if isinstance(outputs, list) else [outputs]:
+                if isinstance(each, dict):
+                    count(each, report)
+            return _read.__get__(self, type(self))(outputs, *args, **kwargs)
+
+        setattr(kind, name, parse)
+
+
+def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
+    """Add the tokens of one answer."""
+    if answer.get("error") and not answer.get("choices"):
+        raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")
+    used = answer.get("usage") or {}
+    for place, keys in enumerate((("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))):
+        report["tokens"][place] += next((used[key] for key in keys if isinstance(used.get(key), int)), 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

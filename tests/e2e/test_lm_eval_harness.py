@@ -1,0 +1,84 @@
+"""The real lm-evaluation-harness as the engine: ``make test-lm-eval`` runs this in an environment that has it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lm_eval", reason="lm_eval and what it needs take 760 MB; make test-lm-eval installs them")
+
+SERVERS = Path(__file__).parents[1] / "servers"
+TASK = """
+task: words
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {data}}}}}
+test_split: test
+fewshot_split: test
+output_type: generate_until
+doc_to_text: "Say one word. answer: {{{{word}}}}"
+doc_to_target: "{{{{word}}}}"
+generation_kwargs: {{until: ["\\n"], do_sample: true, temperature: 0.7}}
+metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
+metadata: {{version: 1.0}}
+"""
+
+
+@pytest.fixture
+def port():
+    server = subprocess.Popen([sys.executable, SERVERS / "scripted_openai.py"], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    yield int(server.stdout.readline())
+    server.kill()
+    server.wait()
+    server.stdout.close()
+
+
+@pytest.fixture
+def study(tmp_path, port, monkeypatch):
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    rows = [json.dumps({"word": f"w{place}", "topic": f"t{place // 3}"}) for place in range(12)]
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "words.jsonl").write_text("\n".join(rows))
+    (tasks / "words.yaml").write_text(TASK.format(data=tasks / "words.jsonl"))
+    models = "".join(
+        f'[[models]]\nname = "{name}"\nmodel = "local-chat-completions"\nargs = {{ model = "{name}" }}\n'
+        f'base_url = "http://127.0.0.1:{port}/v1/chat/completions"\n'
+        for name in ("m95", "m10")
+    )
+    (tmp_path / "study.toml").write_text(
+        f'engine = "lm_eval"\nbudget = 4\n{models}\n[benchmark]\ntask = "words"\ninclude_path = "tasks"\n'
+        'block = "doc.topic"\nnum_fewshot = 1\n[run]\nconnections = 4\nworkers = 2\n'
+    )
+    return tmp_path / "study.toml"
+
+
+def test_a_study_is_run_until_it_is_answered(bbedge, study, port):
+    ended = bbedge("evaluate", study, "--quiet")
+    assert ended.code == 0, ended.err
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+        asked = json.load(answer)["answered"]
+    replicates = len(list((study.parent / "study.run").glob("replicate-*/model-001")))
+    seeds = [request.split("|")[1] for request in asked]
+    assert len(seeds) == 24 * replicates
+    assert len(set(seeds)) == len(seeds)  # every request its own; the tool alone sends 1234 with all of them
+    prompts = {request.split("|", 2)[2] for request in asked}
+    assert len(prompts) == 12  # the same examples in every replicate
+    shown = bbedge("board", "show", study.parent / "study.bbedge")
+    assert "one seed per run" not in shown.out
+
+
+def test_a_server_that_is_not_there_is_named(bbedge, study, port):
+    elsewhere = study.read_text().replace(f"127.0.0.1:{port}", "127.0.0.1:9")
+    study.write_text(f"{elsewhere}retries = 0\nrequest_retries = 0\n")
+    ended = bbedge("evaluate", study, "--quiet")
+    assert ended.code == 2
+    assert "lm_eval ended with exit code 1" in ended.err
+    assert "127.0.0.1:9" in ended.err
