@@ -248,7 +248,9 @@ def test_very_many_models_are_a_table_that_can_be_searched(opened):
 
 def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):
     document = json.loads(to_json(certificate(many(5_000))))
-    it = opened(render_page(Certificate.of(document)))
+    makers = {f"m{i:04}": [f"maker {i % 7}", f"https://example.org/{i}"] for i in range(5_000)}
+    info = ModelInfo.of(["maker", "link"], makers)
+    it = opened(render_page(Certificate.of(document), model_info=info))
     page = it.scripted()
     assert page.locator(".ranking tbody tr").count() == MOST_ROWS
     models = {model["name"]: model for model in document["models"]}
@@ -259,6 +261,13 @@ def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):
     assert [models[name]["standing_certified_below"] for name in shown] == most
     assert it.cells("rank") == [rank(models[name]["standing_rank_interval"]) for name in shown]
     assert it.cells("group") == [ordinal(models[name]["standing_rank_interval"][0]) for name in shown]
+    assert it.cells("info.text") == [makers[name][0] for name in shown]
+    links = page.locator(".ranking tbody a").evaluate_all("found => found.map((each) => each.href)")
+    assert links == [makers[name][1] for name in shown]
+    page.get_by_label("maker").select_option("maker 3")
+    assert page.locator("#found").inner_text() == "714 models of 5,000"
+    assert set(it.cells("info.text")) == {"maker 3"}
+    page.get_by_label("maker").select_option("all")
     last = document["models"][-1]["name"]
     page.goto(f"{page.url}#model={last}")
     expect(page.locator("tr.is-chosen .model")).to_have_text(last)

@@ -16,12 +16,14 @@ import pytest
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.provenance import provenance
+from bbedge.core.leaderboard import certify
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
 from bbedge.display.page.payload import embedded, pack
 from bbedge.display.ranking import rows
 from bbedge.display.verdict import verdict
-from unit.certificate.documents import circular, document
+from unit.certificate.documents import circular, document, drawn
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
 STYLE = files("bbedge.display.page").joinpath("page.css").read_text(encoding="ascii")
@@ -167,6 +169,20 @@ def test_the_table_has_the_rows_of_every_display():
         assert cells == [row.could_be, row.rank, row.label, "", "", row.mean, behind, *counts]
         assert ('class="cut"' in line) == row.cut_above
     assert any(row.cut_above for row in rows(certificate))
+
+
+def test_the_page_says_how_to_verify_it_and_when_it_was_made():
+    scores = drawn([0.9, 0.4])
+    made = Certificate.made(certify(scores)).sealed("2026-01-31T12:34:56Z")
+    facts = provenance(made.content)
+    page = html.unescape(render_page(made)).split("<script")[0]
+    assert f'<code class="command">{facts.command}</code>' in page
+    for value in (facts.digest, facts.design, facts.scores):
+        assert value is None or value in page
+    assert facts.digest
+    assert "2026-01-31 12:34 UTC" in page
+    assert f"{made.content.bbedge}" in page
+    assert "UTC" not in render_page(Certificate.of(FEW)).split("<script")[0]
 
 
 def test_names_are_cut_to_fit_and_wide_letters_count_twice():
