@@ -400,3 +400,31 @@ def test_items_of_a_board_are_those_of_the_models_that_still_run(bbedge, board, 
     done = bbedge("board", "show", board, "--html", page, "--with-items")
     assert done.code == 2
     assert "--with-items is for the current epoch, 2; leave it out for epoch 1" in " ".join(done.err.split())
+
+
+def test_a_report_is_written_as_markdown_too(bbedge, certificate, tmp_path):
+    out = tmp_path / "s.md"
+    done = bbedge("report", certificate, "--markdown", out, "--title", "Ours")
+    assert done.code == 0, done.err
+    assert out.read_text(encoding="utf-8").startswith("## Ours\n\n**three-shot leads")
+    assert bbedge("report", certificate, "--markdown", "-").out.startswith("## Leaderboard\n")
+
+
+def test_a_report_of_nothing_is_refused(bbedge, certificate):
+    done = bbedge("report", certificate)
+    assert done.code == 2
+    assert "--html OUT" in done.err
+
+
+def test_a_figure_can_have_another_title(bbedge, certificate, tmp_path):
+    out = tmp_path / "r.svg"
+    assert bbedge("figure", "ranks", certificate, out).code == 0
+    usual = out.read_text(encoding="utf-8")
+    assert "Possible ranks" in usual
+    done = bbedge("figure", "ranks", certificate, out, "--title", "Ours $x$")
+    assert done.code == 0, done.err
+    assert "Ours $x$" in out.read_text(encoding="utf-8")
+    assert "Possible ranks (dot" not in out.read_text(encoding="utf-8")
+    both = bbedge("figure", "ranks", certificate, out, "--title", "Ours", "--no-title")
+    assert both.code == 2
+    assert "exclude each other" in both.err

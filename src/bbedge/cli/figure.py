@@ -13,7 +13,7 @@ from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import Source, View, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.text import shown_path
+from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +55,9 @@ class Paper:
         ),
     ] = None
     dpi: Annotated[int, typer.Option(metavar="DOTS", help="Dots per inch of a PNG.")] = 150
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Another title of the figure.", show_default=False)
+    ] = None
     no_title: Annotated[bool, typer.Option("--no-title", help="Leave out the title, for a figure with a caption.")] = (
         False
     )
@@ -63,7 +66,10 @@ class Paper:
         """The canvas to draw on."""
         from bbedge.display.plotting import Canvas
 
-        return Canvas(width=self.width, height=self.height, dpi=self.dpi, title=not self.no_title)
+        if self.title is not None and self.no_title:
+            raise DomainError("--title and --no-title exclude each other; leave one of them out")
+        title = not self.no_title if self.title is None else shown(self.title, 120)
+        return Canvas(width=self.width, height=self.height, dpi=self.dpi, title=title)
 
 
 @app.command()

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from bbedge.cli.options import grouped
-from bbedge.cli.output import ModelInfoFile, Source, Title, View, output, say_written, write_page
+from bbedge.cli.options import Without, grouped
+from bbedge.cli.output import Page, Source, View, say_written, write_certificate
 from bbedge.cli.page_content import model_info as known_of
+from bbedge.errors import DomainError
 
 
 @grouped
 def report(
     source: Source,
     *,
-    html: Annotated[
-        Path, typer.Option("--html", metavar="OUT", help="The file to write the page to.", show_default=False)
-    ],
-    title: Title = None,
-    model_info: ModelInfoFile = None,
+    page: Annotated[Page, Without("with_items")],
     view: View,
 ) -> None:
-    """Write a web page from a certificate or a board: one file that needs no network.
+    """Write a web page or Markdown from a certificate or a board. The page is one file that needs no network.
 
     [cyan]bbedge report certificate.json --html page.html[/cyan]
     [cyan]bbedge report board.bbedge --html page.html --title "Our models" --model-info models.csv[/cyan]
 
+    [cyan]bbedge report certificate.json --markdown summary.md[/cyan]
+
     From score files, use certify --html.
     """
+    if page.html_out is None and page.markdown_out is None:
+        raise DomainError("there is nothing to write; add --html OUT for a page, or --markdown OUT")
+    page.check(None)
     certificate, name = view.open(source)
-    write_page(html, certificate, title=title or name, info=known_of(model_info, certificate.names))
-    say_written(output(), page=html)
+    info = known_of(page.model_info, certificate.names)
+    console = write_certificate(certificate, json_out=None, page=page, title=name, info=info)
+    say_written(console, page=page.html_out, Markdown=page.markdown_out)

@@ -66,8 +66,8 @@ class Canvas:
     """In inches; without it, what suits the content."""
     dpi: int = 150
     """Dots per inch, for formats that have dots."""
-    title: bool = True
-    """Whether the figure has its title; the names of the panels of a figure stay."""
+    title: bool | str = True
+    """Whether the figure has its title, or another one; the names of the panels of a figure stay."""
 
     def __post_init__(self) -> None:
         for name, value, (least, most) in (
@@ -85,11 +85,12 @@ class Canvas:
         return self.width is not None or self.height is not None
 
     def prepare(self, figure: Figure) -> None:
-        """Give a figure its size, and take its title away if it is to have none."""
+        """Give a figure its size, and another title or none if that was asked for."""
         titled = [axes for axes in figure.axes if any(text.get_text() for text in _titles(axes))]
-        if not self.title and len(titled) == 1:
+        if self.title is not True and len(titled) == 1:
             for text in _titles(titled[0]):
-                text.set_text("")
+                text.set_text((self.title or "") if text.get_text() else "")
+                text.set_parse_math(False)  # what looks like a formula is none
         if not self.is_exact:
             return
         from matplotlib.ticker import FixedLocator
