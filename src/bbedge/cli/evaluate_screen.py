@@ -57,7 +57,8 @@ def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
     if study.engine == "command":  # a sample is the whole benchmark there, and a call is counted by its items
         lines.append(f"Item runs   {_against(spent.used.calls, spent.full.calls, 'instead of')}")
     else:
-        lines.append(f"Samples     {_against(spent.samples, spent.full_samples, 'of at most')}")
+        what = "Runs        " if study.engine == "lm_eval" else "Samples     "
+        lines.append(f"{what}{_against(spent.samples, spent.full_samples, 'of at most')}")
         if spent.used.calls:
             lines.append(f"Requests    {_against(spent.used.calls, spent.full.calls)}")
     lines += [f"            {part}" for part in _parts(spent)]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import BbedgeError, EvaluationError
+from bbedge.evaluate.dry_run import dry_run
 from bbedge.evaluate.engine import Done, Failed, Job, Sent
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.runner import evaluate
@@ -233,3 +234,16 @@ def test_the_benchmark_is_frozen_but_where_the_tool_is_installed_is_not(tmp_path
     plain = study(tmp_path)
     assert study(tmp_path, benchmark={"python": "/other/python"}).protocol_hash == plain.protocol_hash
     assert study(tmp_path, benchmark={"num_fewshot": 1}).protocol_hash != plain.protocol_hash
+
+
+def test_prices_are_those_of_what_the_server_calls_the_models(tmp_path):
+    prices = {"m90": {"input": 1, "output": 1}, "m20": {"input": 1, "output": 1}}
+    spec = study(tmp_path, prices=prices, max_cost=100)
+    ended = evaluate(spec, engine_for(spec), at_most=1)
+    assert ended.spent.cost == pytest.approx(2 * (144 + 36) / 1e6)
+
+
+def test_a_dry_run_counts_documents(tmp_path):
+    spec = study(tmp_path)
+    forecast = dry_run(spec, engine_for(spec), pilot=10)
+    assert (forecast.samples, forecast.one_pass.requests, forecast.pilot) == (12, 24, 0)

@@ -9,11 +9,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Seeds, Sent
+from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Seeds
+from bbedge.evaluate.engines.calls import new_attempt, side_by_side
 from bbedge.evaluate.engines.output import last_lines
 from bbedge.evaluate.engines.process import (
     Stopped,
@@ -33,7 +33,6 @@ from bbedge.readers import read_items, read_scores
 from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
-_LOOK = 0.2  # seconds after which an interrupt is noticed
 
 
 class CommandEngine:
@@ -102,22 +101,13 @@ class CommandEngine:
             end_leftovers(self._study.folder)
             self._cleaned = True
         self._stop.clear()
-        workers, left = self._study.running.workers, list(reversed(jobs))
-        with ThreadPoolExecutor(max_workers=workers) as pool:
-            waiting: set[Future[Done | Failed]] = set()
-            try:
-                while left or waiting:
-                    while left and len(waiting) < workers:
-                        job = left.pop()
-                        report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
-                        waiting.add(pool.submit(self._call, replicate, job, seeds(job, 0)))
-                    # Polars has system calls restarted after a signal: a wait without an end would not notice one.
-                    done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        report(future.result())
-            except BaseException:
-                self._stop.set()
-                raise
+        side_by_side(
+            jobs,
+            lambda job: self._call(replicate, job, seeds(job, 0)),
+            report,
+            workers=self._study.running.workers,
+            stop=self._stop,
+        )
 
     def _check_programs(self) -> None:
         """Refuse to go on with a program that was changed while the study ran."""
@@ -138,7 +128,7 @@ class CommandEngine:
         number = self._study.names.index(model.name) + 1
         parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
         try:
-            folder = _new_attempt(parent)
+            folder = new_attempt(parent)
             out, log = folder / self._study.out, folder / "log.txt"
             items = self._write_items(folder, self._order(job, seed))
         except OSError as error:
@@ -233,15 +223,6 @@ class CommandEngine:
         if all(map(math.isnan, scores.values())):
             raise EvaluationError(f"{shown_path(out)} has no score at all")
         return {item: scores.get(item, math.nan) for item in sample.items}
-
-
-def _new_attempt(parent: Path) -> Path:
-    """A folder that no call has had: what an earlier one still writes cannot get into it."""
-    parent.mkdir(parents=True, exist_ok=True)
-    used = [int(path.name.rpartition("-")[2]) for path in parent.glob("attempt-*[0-9]") if path.name[8:].isdigit()]
-    folder = parent / f"attempt-{max(used, default=0) + 1:05d}"
-    folder.mkdir()
-    return folder
 
 
 def _filled(word: str, filled: dict[str, str]) -> str:

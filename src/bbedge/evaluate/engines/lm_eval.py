@@ -32,6 +32,7 @@ from bbedge.evaluate.engines import lm_eval_driver
 from bbedge.evaluate.engines.calls import new_attempt, side_by_side
 from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
 from bbedge.evaluate.engines.process import Stopped, call, end_leftovers
+from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import Choices, read_scores
@@ -161,7 +162,13 @@ class LmEvalEngine:
                     length=length,
                     unseeded=(model.name,) if without else (),
                 )
-        return Failed(model=model.name, sample=job.sample.name, error=problem, usage=usage)
+        return Failed(
+            model=model.name,
+            sample=job.sample.name,
+            error=problem,
+            usage=usage,
+            problem=Problem(kind="program", model=model.name, message=problem, endpoint=model.base_url),
+        )
 
     def _order(self, model: StudyModel, seed: int, out: Path) -> dict[str, Any]:
         """What the driver is asked to run."""
