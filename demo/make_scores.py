@@ -4,7 +4,7 @@ python make_scores.py prompts      # prompts.csv: two prompts, 150 questions, 4 
 python make_scores.py dialogues    # dialogues.csv: four models, 40 dialogues of 5 turns, 6 runs
 python make_scores.py gaps         # gaps.csv: three models, of which one lacks some scores and one a whole run
 python make_scores.py suite        # suite.csv: eight models on four benchmarks of different sizes, 3 runs
-python make_scores.py leaderboard  # leaderboard.csv: sixty models, 500 questions, 2 runs
+python make_scores.py leaderboard  # leaderboard.csv: sixty models, 500 questions, 2 runs; models.csv: their prices
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def write(name: str, header: Sequence[str], rows: Sequence[Row]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
-    print(f"wrote {name}: {len(rows)} scores")
+    print(f"wrote {name}: {len(rows)} rows")
 
 
 def chance(ability: float, difficulty: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,6 +105,13 @@ def leaderboard(rng: np.random.Generator) -> None:
                 for item, right in enumerate(chance(ability, difficulty)):
                     rows.append([f"{tree}-{size}", f"q{item + 1:03}", run, int(rng.random() < right)])
     write("leaderboard.csv", ["model", "item", "replicate", "score"], rows)
+    price = {tree: rng.uniform(0.6, 1.6) for tree in TREES}
+    known: list[Row] = [
+        [f"{tree}-{size}", f"{tree.title()} Labs", f"{price[tree] * 0.02 * int(size[:-1]) ** 0.8:.3f}"]
+        for tree in TREES
+        for size in SIZES
+    ]
+    write("models.csv", ["model", "organisation", "price"], known)
 
 
 KINDS: dict[str, Callable[[np.random.Generator], None]] = {
