@@ -1,0 +1,289 @@
+r"""Evidence of a part of the first pass: what the first n blocks of a random order say.
+
+At a checkpoint with ``n`` of ``M`` blocks complete, the evidence of a direction is
+
+.. math:: E_n = \sum_g \rho_g \prod_{j \le n} (1 + u_j (Y_j - \mu_0)), \qquad u_j = \lambda_g w_j / w^*,
+
+without any prediction. Given the order, the factors are independent with means :math:`x_m \ge 0`. On average over the
+orders their product is at most the n-th power of the mean of all ``M`` of them (Maclaurin's inequality), which is at
+most 1 under the null. Stakes must not depend on the order, so they are made for the number of blocks and not for the
+blocks that were drawn. ``docs/guarantees.md`` has the proof, and what it means for looks, stops and margins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bbedge.core.archive import with_prefix
+from bbedge.core.arrays import UNIT, Array, Space, to_numpy
+from bbedge.core.blocks import BlockLayout
+from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
+from bbedge.core.design import BETTING_LIMIT, Design
+from bbedge.core.early_margins import PartMoments
+from bbedge.core.kinds import EvidenceKind
+from bbedge.core.mixture import Bets, Mixture
+from bbedge.core.panel import model_means
+from bbedge.core.penalties import Bound, Pairs, Rows, State, toward
+from bbedge.core.predictions import some
+from bbedge.core.stakes import EntryGroup, Stakes, design_stakes, entry_groups
+from bbedge.errors import DesignError
+
+NOTHING = -1e300
+"""The logarithm of what a direction has that was stopped inside the pass, and was never bet on in a complete one."""
+
+_FEW = 10_000  # directions of which evidence above another difference is kept; a gate has few
+_LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
+
+
+def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
+    """Twelve stakes for the single look at a checkpoint.
+
+    They know how many blocks are complete and not which: a stake that depended on the blocks that were drawn would
+    break the average over orders.
+    """
+    share = checkpoint.blocks / checkpoint.of_blocks
+    return design_stakes(
+        alpha=design.certificate_alpha * checkpoint.weight,
+        tau=design.tau,
+        n_directions=design.n_directions / design.share,
+        effective_blocks=design.layout.effective_count * share,
+        planned=1,
+    )
+
+
+def part_kind(design: Design) -> EvidenceKind:
+    """Exact bets, or the sharp lower bound of them: Hoeffding's factor is not below a bet, and is not valid here."""
+    if design.evidence in ("betting", "sharp"):
+        return design.evidence
+    blocks = sum(each.blocks for each in plan_of(design).checkpoints)
+    return "betting" if design.n_directions * blocks * 12 <= BETTING_LIMIT else "sharp"
+
+
+def part_layout(design: Design, places: Sequence[int]) -> BlockLayout | None:
+    """The blocks of some items, weighed as in the whole pass; ``None`` if the view gives them no weight."""
+    weights = None if design.weights is None else [design.weights[i] for i in places]
+    if weights is not None and not any(weights):
+        return None
+    labels = [design.blocks[i] for i in places]
+    part = BlockLayout.of(labels, weights)
+    relative_of = dict(zip(_labels(design.blocks, design.weights), design.layout.relative_weights, strict=True))
+    relative = np.array([relative_of[label] for label in _labels(labels, weights)])
+    return replace(part, relative_weights=relative, weight_ratio=math.fsum(relative))
+
+
+def _labels(blocks: Sequence[str], weights: Sequence[float] | None) -> list[str]:
+    """The labels of the blocks of a layout, in its order."""
+    pairs = zip(blocks, [1.0] * len(blocks) if weights is None else weights, strict=True)
+    return list(dict.fromkeys(label for label, weight in pairs if weight > 0.0))
+
+
+def plan_of(design: Design) -> PassPlan:
+    """How the first pass of a design with checkpoints is run."""
+    plan = pass_plan(design)
+    if plan is None:
+        raise ValueError("this design has no checkpoints")
+    return plan
+
+
+def early_groups(design: Design, plan: PassPlan) -> tuple[EntryGroup, ...]:
+    """The stakes by when they enter e-Holm, with what checkpoints weigh in the group that enters at the start."""
+    groups = design.entry_groups
+    early = math.fsum(each.weight for each in plan.checkpoints)
+    return tuple(
+        replace(group, weight=group.weight * plan.complete + (0.0 if group.after else early)) for group in groups
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What is read at a checkpoint of a view."""
+
+    checkpoint: Checkpoint
+    bets: Bets | None
+    """``None`` if no block before the checkpoint has a weight in the view: the evidence of nothing is 1."""
+
+    @classmethod
+    def of(cls, design: Design, plan: PassPlan, number: int) -> Part:
+        """A checkpoint of a view, by its number."""
+        checkpoint = plan.checkpoints[number - 1]
+        layout = part_layout(design, plan.places(number).tolist())
+        if layout is None:
+            return cls(checkpoint=checkpoint, bets=None)
+        stakes = part_stakes(design, checkpoint)
+        return cls(
+            checkpoint=checkpoint,
+            bets=Bets(
+                layout=layout,
+                stakes=stakes,
+                kind=part_kind(design),
+                groups=entry_groups(stakes, None),
+                is_predicted=False,
+            ),
+        )
+
+    def log_e(self, design: Design, space: Space, scores: Array, pairs: Pairs) -> Array:
+        """The logarithm of the evidence of the first blocks, rounded down; any number for a model against itself."""
+        if self.bets is None:
+            return space.zeros(*pairs.shape)
+        mixture, means = Mixture(design, space, pairs, self.bets), self.bets.layout.means(scores, space)
+        mixture.add(
+            lambda places, out: some(space, means, places) + 0.0,
+            lambda places, out: some(space, means, places) + 0.0,
+            shift=design.tau / 2,
+            totals=model_means(scores, space, self.bets.layout.overall),
+        )
+        return mixture.log_e()
+
+    def moments(self, space: Space, scores: Array, pairs: Pairs) -> PartMoments | None:
+        """What margins are read off; ``None`` if there is nothing to read."""
+        if self.bets is None:
+            return None
+        return PartMoments.of(self.bets, space, self.bets.layout.means(scores, space), pairs)
+
+
+class EarlyEvidence:
+    """``S``: the weighted sum of the evidence of the checkpoints that have passed, of every direction of a view.
+
+    **Guarantee:** for a direction whose null is true, the mean of the last ``S`` of the pass is at most the sum of the
+    weights, over the random order and the scores; and ``S`` only grows. Rounding can lower it and never raise it.
+
+    **Needs:** blocks that are run in the order of the plan, the same for all models.
+    """
+
+    def __init__(self, design: Design, space: Space, *, batch: tuple[int, ...] = ()) -> None:
+        self._design = design
+        self._space = space
+        self._batch = batch
+        self.plan: PassPlan = plan_of(design)
+        """How the first pass is run."""
+        self.groups: tuple[EntryGroup, ...] = early_groups(design, self.plan)
+        """The stakes by when they enter e-Holm; what the checkpoints weigh is in the first group."""
+        self.passed = 0
+        """How many checkpoints have passed."""
+        self.means: np.ndarray = np.full((*batch, len(design.models)), np.nan)
+        """Mean of every model's scores up to its last checkpoint, without those missing; NaN where there are none."""
+        self._log_s: Array | None = None
+        self._bounds: Array | None = None
+        self._moments: dict[int, PartMoments] = {}
+
+    def add(self, scores: Array, active: Rows) -> None:
+        """Pass the next checkpoint: the scores of all items before it, in the run order, of the active models.
+
+        Every model has one row, or two: with missing scores as 0, and then with missing scores as 1.
+        """
+        part = Part.of(self._design, self.plan, self.passed + 1)
+        n_models = active.size
+        is_split = scores.shape[-2] > n_models
+        pairs = (Pairs.of_sides if is_split else Pairs.all)(n_models, self._batch)
+        value = part.log_e(self._design, self._space, scores, pairs) + math.log(part.checkpoint.weight)
+        self._log_s = self._rounded(value if self._log_s is None else self._space.xp.logaddexp(self._log_s, value))
+        self._note_margins(part, scores, pairs)
+        self._note_means(part, scores, active)
+        self.passed += 1
+
+    def _note_margins(self, part: Part, scores: Array, pairs: Pairs) -> None:
+        design, moments = self._design, part.moments(self._space, scores, pairs)
+        if self._bounds is None:
+            self._bounds = self._space.zeros(*pairs.shape) - 1.0
+        if moments is None:
+            return
+        needed = design.n_directions / (design.share * design.margin_alpha * part.checkpoint.weight)
+        self._bounds = self._space.xp.maximum(self._bounds, moments.bounds(math.log(needed) * (1.0 + 8 * UNIT)))
+        if design.n_directions <= _FEW:
+            self._moments[part.checkpoint.number] = moments
+
+    def _note_means(self, part: Part, scores: Array, active: Rows) -> None:
+        if part.bets is None:
+            return
+        of_rows = to_numpy(model_means(scores, self._space, part.bets.layout.overall))
+        low, high = of_rows[..., : active.size], of_rows[..., -active.size :]
+        missing = high - low
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(missing > 1.0 - 1e-9, np.nan, np.clip(low / (1.0 - missing), 0.0, 1.0))
+        self.means[..., active] = means
+
+    def _rounded(self, value: Array) -> Array:
+        return value - _LOST * UNIT * (1.0 + self._space.xp.abs(value))
+
+    @property
+    def log_s(self) -> Array:
+        """The logarithm of ``S`` between active models, rounded down; at least one checkpoint must have passed."""
+        if self._log_s is None:
+            raise ValueError("no checkpoint has passed")
+        return self._log_s
+
+    @property
+    def bounds(self) -> Array:
+        """The best lower bounds of the differences that the checkpoints gave; at least one must have passed.
+
+        Each checkpoint spends a part of the level of the margins that is as large as its weight.
+        """
+        if self._bounds is None:
+            raise ValueError("no checkpoint has passed")
+        return self._bounds
+
+    def log_s_above(self, difference: float) -> Array:
+        """The logarithm of a lower bound of ``S`` for the claim that differences exceed this one."""
+        if self._design.n_directions > _FEW:
+            raise DesignError("evidence above another difference inside a pass is not kept of so many comparisons")
+        total = None
+        for checkpoint in self.plan.checkpoints[: self.passed]:
+            moments = self._moments.get(checkpoint.number)
+            value = self._space.zeros(*self.log_s.shape) if moments is None else moments.log_e(difference)
+            value = value + math.log(checkpoint.weight)
+            total = self._rounded(value if total is None else self._space.xp.logaddexp(total, value))
+        return total
+
+    def joined(self, log_groups: Array, bound: Bound, *, is_complete: bool) -> Array:
+        """What each group of stakes adds to the evidence: those of complete passes with their weight, and ``S``.
+
+        Until the pass is complete, complete passes add nothing: their evidence may fall below 1 at its end. ``S`` is
+        in the group that enters at the start, whose upper bound is never needed and not returned.
+        """
+        xp = self._space.xp
+        weighted = log_groups + math.log(self.plan.complete)
+        weighted = weighted - toward(bound) * _LOST * UNIT * (1.0 + xp.abs(weighted))
+        if is_complete:
+            first = self._rounded(xp.logaddexp(self.log_s, weighted[0, ...]))
+        elif self.passed:
+            first = self.log_s
+            weighted = xp.full_like(weighted, NOTHING)
+        else:
+            first = self._space.zeros(*weighted.shape[1:]) + math.log(self.groups[0].weight)
+        return xp.concat([first[None, ...], weighted[1:, ...]])
+
+    def keep(self, rows: Rows) -> None:
+        """Forget all models but these."""
+        if self._log_s is not None:
+            self._log_s = self._some(self._log_s, rows)
+            self._bounds = self._some(self._bounds, rows)
+        for moments in self._moments.values():
+            moments.keep(rows)
+
+    def _some(self, values: Array, rows: Rows) -> Array:
+        return self._space.take(self._space.take(values, rows, axis=-2), rows, axis=-1)
+
+    def state(self) -> State:
+        """Everything accumulated, as arrays."""
+        state = {"passed": np.array([self.passed]), "means": self.means}
+        if self.passed:
+            state |= {"log_s": to_numpy(self._log_s), "bounds": to_numpy(self._bounds)}
+        return state | {f"moments_{number}": to_numpy(each.sums) for number, each in self._moments.items()}
+
+    def restore(self, state: State) -> None:
+        """Take over what :meth:`state` returned."""
+        self.passed, self.means = int(state["passed"][0]), state["means"]
+        if not 0 <= self.passed <= len(self.plan.checkpoints):
+            raise ValueError("not the evidence of the checkpoints that have passed")
+        if self.passed:
+            self._log_s = self._space.asarray(state["log_s"])
+            self._bounds = self._space.asarray(state["bounds"])
+        for name, sums in with_prefix(state, "moments_").items():
+            bets = Part.of(self._design, self.plan, int(name)).bets
+            if bets is None:
+                raise ValueError("moments of a checkpoint that has none")
+            self._moments[int(name)] = PartMoments(bets, self._space, self._space.asarray(sums))
