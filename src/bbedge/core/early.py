@@ -13,29 +13,26 @@ blocks that were drawn. ``docs/guarantees.md`` has the proof, and what it means 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bbedge.core.archive import with_prefix
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.design import BETTING_LIMIT, Design
-from bbedge.core.early_margins import PartMoments
+from bbedge.core.early_margins import AtDifference, log_e_above, lower_bounds
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.panel import model_means
 from bbedge.core.penalties import Bound, Pairs, Rows, State, toward
 from bbedge.core.predictions import some
 from bbedge.core.stakes import EntryGroup, Stakes, design_stakes, entry_groups
-from bbedge.errors import DesignError
 
 NOTHING = -1e300
 """The logarithm of what a direction has that was stopped inside the pass, and was never bet on in a complete one."""
 
-_FEW = 10_000  # directions of which evidence above another difference is kept; a gate has few
 _LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
 
 
@@ -125,10 +122,13 @@ class Part:
             ),
         )
 
-    def log_e(self, design: Design, space: Space, scores: Array, pairs: Pairs) -> Array:
-        """The logarithm of the evidence of the first blocks, rounded down; any number for a model against itself."""
+    def log_e(self, design: Design, space: Space, scores: Array, pairs: Pairs) -> tuple[Array, Array | None]:
+        """The logarithm of the evidence of the first blocks, rounded down, and the block means.
+
+        Any number for a model against itself.
+        """
         if self.bets is None:
-            return space.zeros(*pairs.shape)
+            return space.zeros(*pairs.shape), None
         mixture, means = Mixture(design, space, pairs, self.bets), self.bets.layout.means(scores, space)
         mixture.add(
             lambda places, out: some(space, means, places) + 0.0,
@@ -136,13 +136,7 @@ class Part:
             shift=design.tau / 2,
             totals=model_means(scores, space, self.bets.layout.overall),
         )
-        return mixture.log_e()
-
-    def moments(self, space: Space, scores: Array, pairs: Pairs) -> PartMoments | None:
-        """What margins are read off; ``None`` if there is nothing to read."""
-        if self.bets is None:
-            return None
-        return PartMoments.of(self.bets, space, self.bets.layout.means(scores, space), pairs)
+        return mixture.log_e(), means
 
 
 class EarlyEvidence:
@@ -167,8 +161,9 @@ class EarlyEvidence:
         self.means: np.ndarray = np.full((*batch, len(design.models)), np.nan)
         """Mean of every model's scores up to its last checkpoint, without those missing; NaN where there are none."""
         self._log_s: Array | None = None
-        self._bounds: Array | None = None
-        self._moments: dict[int, PartMoments] = {}
+        self._block_means: Array | None = None  # in the run order, those with a weight; margins are read off them
+        self._pairs = Pairs.all(len(design.models), batch)
+        self._bounds: Array | None = None  # as they were last asked for
 
     def add(self, scores: Array, active: Rows) -> None:
         """Pass the next checkpoint: the scores of all items before it, in the run order, of the active models.
@@ -176,25 +171,14 @@ class EarlyEvidence:
         Every model has one row, or two: with missing scores as 0, and then with missing scores as 1.
         """
         part = Part.of(self._design, self.plan, self.passed + 1)
-        n_models = active.size
-        is_split = scores.shape[-2] > n_models
-        pairs = (Pairs.of_sides if is_split else Pairs.all)(n_models, self._batch)
-        value = part.log_e(self._design, self._space, scores, pairs) + math.log(part.checkpoint.weight)
+        is_split = scores.shape[-2] > active.size
+        self._pairs = (Pairs.of_sides if is_split else Pairs.all)(active.size, self._batch)
+        log_e, self._block_means = part.log_e(self._design, self._space, scores, self._pairs)
+        value = log_e + math.log(part.checkpoint.weight)
         self._log_s = self._rounded(value if self._log_s is None else self._space.xp.logaddexp(self._log_s, value))
-        self._note_margins(part, scores, pairs)
         self._note_means(part, scores, active)
+        self._bounds = None
         self.passed += 1
-
-    def _note_margins(self, part: Part, scores: Array, pairs: Pairs) -> None:
-        design, moments = self._design, part.moments(self._space, scores, pairs)
-        if self._bounds is None:
-            self._bounds = self._space.zeros(*pairs.shape) - 1.0
-        if moments is None:
-            return
-        needed = design.n_directions / (design.share * design.margin_alpha * part.checkpoint.weight)
-        self._bounds = self._space.xp.maximum(self._bounds, moments.bounds(math.log(needed) * (1.0 + 8 * UNIT)))
-        if design.n_directions <= _FEW:
-            self._moments[part.checkpoint.number] = moments
 
     def _note_means(self, part: Part, scores: Array, active: Rows) -> None:
         if part.bets is None:
@@ -216,27 +200,39 @@ class EarlyEvidence:
             raise ValueError("no checkpoint has passed")
         return self._log_s
 
-    @property
-    def bounds(self) -> Array:
-        """The best lower bounds of the differences that the checkpoints gave; at least one must have passed.
+    def lower_bounds(self) -> Array:
+        """The best lower bounds of the differences that the checkpoints give; at least one must have passed.
 
         Each checkpoint spends a part of the level of the margins that is as large as its weight.
         """
         if self._bounds is None:
-            raise ValueError("no checkpoint has passed")
+            design, space = self._design, self._space
+            needed = design.n_directions / (design.share * design.margin_alpha)
+            found = space.zeros(*self.log_s.shape) - 1.0
+            for checkpoint, log_e in self._above():
+                target = math.log(needed / checkpoint.weight) * (1.0 + 8 * UNIT)
+                found = space.xp.maximum(found, lower_bounds(log_e, found, target, space))
+            self._bounds = found
         return self._bounds
 
     def log_s_above(self, difference: float) -> Array:
-        """The logarithm of a lower bound of ``S`` for the claim that differences exceed this one."""
-        if self._design.n_directions > _FEW:
-            raise DesignError("evidence above another difference inside a pass is not kept of so many comparisons")
-        total = None
+        """The logarithm of ``S`` for the claim that differences exceed this one, or of a lower bound of it."""
+        xp, at = self._space.xp, self._space.zeros(*self.log_s.shape) + difference
+        of_parts = dict(self._above())
+        total = xp.full_like(at, -xp.inf)
         for checkpoint in self.plan.checkpoints[: self.passed]:
-            moments = self._moments.get(checkpoint.number)
-            value = self._space.zeros(*self.log_s.shape) if moments is None else moments.log_e(difference)
-            value = value + math.log(checkpoint.weight)
-            total = self._rounded(value if total is None else self._space.xp.logaddexp(total, value))
+            value = of_parts[checkpoint](at) if checkpoint in of_parts else at * 0.0
+            total = self._rounded(xp.logaddexp(total, value + math.log(checkpoint.weight)))
         return total
+
+    def _above(self) -> Iterator[tuple[Checkpoint, AtDifference]]:
+        """The evidence above other differences, of the checkpoints that have any."""
+        for checkpoint in self.plan.checkpoints[: self.passed]:
+            bets = Part.of(self._design, self.plan, checkpoint.number).bets
+            if bets is not None and self._block_means is not None:
+                # The blocks of a checkpoint are the first of those of a later one.
+                means = self._block_means[..., : bets.layout.count]
+                yield checkpoint, log_e_above(bets, self._space, means, self._pairs)
 
     def joined(self, log_groups: Array, bound: Bound, *, is_complete: bool) -> Array:
         """What each group of stakes adds to the evidence: those of complete passes with their weight, and ``S``.
@@ -258,32 +254,34 @@ class EarlyEvidence:
 
     def keep(self, rows: Rows) -> None:
         """Forget all models but these."""
+        take = self._space.take
         if self._log_s is not None:
-            self._log_s = self._some(self._log_s, rows)
-            self._bounds = self._some(self._bounds, rows)
-        for moments in self._moments.values():
-            moments.keep(rows)
-
-    def _some(self, values: Array, rows: Rows) -> Array:
-        return self._space.take(self._space.take(values, rows, axis=-2), rows, axis=-1)
+            self._log_s = take(take(self._log_s, rows, axis=-2), rows, axis=-1)
+        self._pairs, of_models = self._pairs.kept(rows)
+        if self._block_means is not None:
+            self._block_means = take(self._block_means, of_models, axis=-2)
+        self._bounds = None
 
     def state(self) -> State:
         """Everything accumulated, as arrays."""
         state = {"passed": np.array([self.passed]), "means": self.means}
-        if self.passed:
-            state |= {"log_s": to_numpy(self._log_s), "bounds": to_numpy(self._bounds)}
-        return state | {f"moments_{number}": to_numpy(each.sums) for number, each in self._moments.items()}
+        if self._log_s is not None:
+            state["log_s"] = to_numpy(self._log_s)
+        if self._block_means is not None:
+            state["block_means"] = to_numpy(self._block_means)
+        return state
 
     def restore(self, state: State) -> None:
         """Take over what :meth:`state` returned."""
         self.passed, self.means = int(state["passed"][0]), state["means"]
         if not 0 <= self.passed <= len(self.plan.checkpoints):
             raise ValueError("not the evidence of the checkpoints that have passed")
-        if self.passed:
-            self._log_s = self._space.asarray(state["log_s"])
-            self._bounds = self._space.asarray(state["bounds"])
-        for name, sums in with_prefix(state, "moments_").items():
-            bets = Part.of(self._design, self.plan, int(name)).bets
-            if bets is None:
-                raise ValueError("moments of a checkpoint that has none")
-            self._moments[int(name)] = PartMoments(bets, self._space, self._space.asarray(sums))
+        if not self.passed:
+            return
+        self._log_s = self._space.asarray(state["log_s"])
+        n_models = self._log_s.shape[-1]
+        self._pairs = Pairs.all(n_models)
+        if "block_means" in state:
+            self._block_means = self._space.asarray(state["block_means"])
+            if self._block_means.shape[-2] > n_models:
+                self._pairs = Pairs.of_sides(n_models)

@@ -8,108 +8,128 @@ evidence that a difference exceeds ``t`` is
 
 and falls in every factor as ``t`` grows, also where the stake is cut: then a factor is
 :math:`1 + 0.95\, (w_j / w^*) (Y_j / \mu_t - 1)`. So the difference is at least every ``t`` at which it reaches
-the threshold. It is read off a lower bound, the sharp one, which needs the sums of the first four powers of the
-differences and no product for every ``t``.
+the threshold. Where the products would cost too much, a lower bound of them is used, the sharp one, which needs the
+sums of the first four powers of the differences and no product for every ``t``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space
 from bbedge.core.mixture import Bets
-from bbedge.core.penalties import Pairs, Rows, sharp_tail
+from bbedge.core.penalties import Pairs, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX
 
-_STEPS = 26  # halvings of [-1, 1], each checked: what is left is below what is shown
+_STEPS = 20  # halvings of [-1, 1], each checked: what is left is below what is shown
 _POWERS = 4
+_RUN = 64  # factors multiplied before one logarithm; each lies in [0.05, 2.9], so 64 of them stay in range
+EXACT_LIMIT = 4_000_000
+"""Exact products are used up to so many (direction, block) pairs."""
+
+AtDifference = Callable[[Array], Array]
+"""From a difference for each direction to a lower bound of the logarithm of the evidence that it is exceeded."""
 
 
-class PartMoments:
-    """Sums of powers of the differences of block means before a checkpoint, of every direction of a view.
+def log_e_above(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference:
+    """The evidence of a checkpoint that differences exceed others, from block means: (batch x) rows x blocks.
 
-    **Guarantee:** :meth:`log_e` is at most the logarithm of the evidence that differences exceed ``t``, and a true
-    difference is below :meth:`bounds` with a probability of at most ``exp(-log_threshold)``.
+    **Guarantee:** what it returns is at most the logarithm of ``E^(t)``, whose mean is at most 1 where the difference
+    is ``t``, over the random order and the scores.
     """
+    if math.prod(pairs.shape) * means.shape[-1] <= EXACT_LIMIT:
+        return _exact(bets, space, means, pairs)
+    return _sharp(bets, space, means, pairs)
 
-    def __init__(self, bets: Bets, space: Space, sums: Array) -> None:
-        layout = bets.layout
-        self._bets = bets
-        self._space = space
-        self.sums = sums
-        """Sums x (batch x) rows x columns."""
-        shares = layout.relative_weights
-        self._counts = [math.fsum(shares**k) for k in range(1, _POWERS + 1)]
-        # Block means, their powers and sums over blocks are wrong by so many roundings of numbers that, times the
-        # largest possible bets, add up to less than 260 for a block.
-        n = len(shares)
-        self._slack = 260.0 * n * (n + 4 * layout.roundings + 64) * UNIT + 1e-12
 
-    @classmethod
-    def of(cls, bets: Bets, space: Space, means: Array, pairs: Pairs) -> PartMoments:
-        """From the block means of every model: (batch x) rows x blocks."""
-        xp, shares = space.xp, bets.layout.relative_weights
-        first, second = means[..., pairs.rows, :], means[..., pairs.cols, :]
-        found: list[Array] = []
-        for k, i in _terms(_is_uniform(bets)):
-            weight = space.asarray(shares**k)
-            total = space.zeros(*pairs.shape)
-            for j in range(i + 1):  # (a - b)^i
-                product = (first ** (i - j) * weight) @ xp.matrix_transpose(second**j)
-                total = total + (-1) ** j * math.comb(i, j) * product
-            found.append(total)
-        return cls(bets, space, xp.stack(found))
+def lower_bounds(log_e: AtDifference, start: Array, log_threshold: float, space: Space) -> Array:
+    """The largest differences that were found at which the evidence reaches the threshold; -1 if there are none.
 
-    def log_e(self, t: Array | float) -> Array:
-        """A lower bound of the logarithm of the evidence that differences exceed ``t``, one number or one for each."""
-        xp = self._space.xp
-        t = self._space.zeros(*self.sums.shape[1:]) + t
-        powers = self._powers(t)
-        cut = CENTRED_MAX / xp.clip((1.0 + t) / 2.0, 1e-3, None)
+    ``start`` is any array of the shape of the directions. What is returned was tried, so that the search cannot end on
+    the wrong side.
+    """
+    xp = space.xp
+    low = xp.zeros_like(start) - 1.0
+    high = low + 2.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2.0
+        reached = log_e(middle) >= log_threshold
+        low, high = xp.where(reached, middle, low), xp.where(reached, high, middle)
+    return low
+
+
+def _exact(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference:
+    xp, n = space.xp, means.shape[-1]
+    missing = -n % _RUN  # a share of zero is a factor of one
+    shares = space.asarray(np.concatenate([bets.layout.relative_weights, np.zeros(missing)]))
+    first, second = means[..., pairs.rows, :], means[..., pairs.cols, :]
+    difference = first[..., :, None, :] - second[..., None, :, :]
+    if missing:
+        difference = xp.concat([difference, space.zeros(*difference.shape[:-1], missing)], axis=-1)
+    # A factor of 0.05 or more, whose block means are wrong by a few roundings.
+    slack = n * 40 * (bets.layout.roundings + 24) * UNIT + 1e-12
+
+    def read(t: Array) -> Array:
+        bet = shares * (difference - t[..., None])
         total = xp.full_like(t, -xp.inf)
-        for stake, weight in zip(self._bets.stakes.values, self._bets.stakes.weights, strict=True):
-            tail = float(sharp_tail(np.array(min(stake, CENTRED_MAX))))  # for u mu_t, which is at most that
-            half = xp.clip(cut, None, stake) / 2.0
+        for half, weight in _stakes(bets, space, t):
+            factors = 1.0 + half[..., None] * bet
+            product = xp.prod(xp.reshape(factors, (*t.shape, -1, _RUN)), axis=-1)
+            total = xp.logaddexp(total, xp.sum(xp.log(product), axis=-1) + math.log(weight))
+        return total - slack - 64 * UNIT * xp.abs(total)
+
+    return read
+
+
+def _sharp(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference:
+    xp, shares, n = space.xp, bets.layout.relative_weights, means.shape[-1]
+    counts = [math.fsum(shares**k) for k in range(1, _POWERS + 1)]
+    sums = _sums(bets, space, means, pairs)
+    # Block means, their powers and sums over blocks are wrong by so many roundings of numbers that, times the largest
+    # possible bets, add up to less than 260 for a block.
+    slack = 260.0 * n * (n + 4 * bets.layout.roundings + 64) * UNIT + 1e-12
+
+    def read(t: Array) -> Array:
+        powers = []  # sum_j s_j^k (d_j - t)^k
+        for k in range(1, _POWERS + 1):
+            total = counts[k - 1] * (-t) ** k
+            for i in range(1, k + 1):
+                total = total + math.comb(k, i) * (-t) ** (k - i) * sums[k, i]
+            powers.append(total)
+        total = xp.full_like(t, -xp.inf)
+        tails = [float(sharp_tail(np.array(min(stake, CENTRED_MAX)))) for stake in bets.stakes.values]  # u mu_t is less
+        for (half, weight), tail in zip(_stakes(bets, space, t), tails, strict=True):
             value = half * (powers[0] - half * (powers[1] / 2 - half * (powers[2] / 3 - tail * half * powers[3])))
             total = xp.logaddexp(total, value + math.log(weight))
-        return total - self._slack - 64 * UNIT * xp.abs(total)
+        return total - slack - 64 * UNIT * xp.abs(total)
 
-    def _powers(self, t: Array) -> list[Array]:
-        """``sum_j s_j^k (d_j - t)^k`` for each k."""
-        uniform, terms = _is_uniform(self._bets), _terms(_is_uniform(self._bets))
-        place = {term: self.sums[number, ...] for number, term in enumerate(terms)}
-        powers = []
-        for k in range(1, _POWERS + 1):
-            total = self._counts[k - 1] * (-t) ** k
-            for i in range(1, k + 1):
-                total = total + math.comb(k, i) * (-t) ** (k - i) * place[0 if uniform else k, i]
-            powers.append(total)
-        return powers
-
-    def bounds(self, log_threshold: float) -> Array:
-        """The largest ``t`` that was found at which the evidence reaches the threshold; -1 if there is none."""
-        xp = self._space.xp
-        low = self._space.zeros(*self.sums.shape[1:]) - 1.0
-        high = low + 2.0
-        for _ in range(_STEPS):
-            middle = (low + high) / 2.0
-            reached = self.log_e(middle) >= log_threshold
-            low, high = xp.where(reached, middle, low), xp.where(reached, high, middle)
-        return low
-
-    def keep(self, rows: Rows) -> None:
-        """Forget all models but these."""
-        self.sums = self._space.take(self._space.take(self.sums, rows, axis=-2), rows, axis=-1)
+    return read
 
 
-def _is_uniform(bets: Bets) -> bool:
-    return bool(np.all(bets.layout.relative_weights == 1.0))
+def _stakes(bets: Bets, space: Space, t: Array) -> list[tuple[Array, float]]:
+    """Half of each stake, cut to what the difference of each direction allows, and its weight."""
+    cut = CENTRED_MAX / space.xp.clip((1.0 + t) / 2.0, 1e-3, None)
+    stakes = zip(bets.stakes.values, bets.stakes.weights, strict=True)
+    return [(space.xp.clip(cut, None, stake) / 2.0, weight) for stake, weight in stakes]
 
 
-def _terms(uniform: bool) -> list[tuple[int, int]]:
-    """The powers of the share and of the difference in each sum; of equal shares, all are 1."""
-    if uniform:
-        return [(0, i) for i in range(1, _POWERS + 1)]
-    return [(k, i) for k in range(1, _POWERS + 1) for i in range(1, k + 1)]
+def _sums(bets: Bets, space: Space, means: Array, pairs: Pairs) -> dict[tuple[int, int], Array]:
+    """``sum_j s_j^k d_j^i`` of every direction; where all shares are 1, those of one k are those of all."""
+    first, second = means[..., pairs.rows, :], means[..., pairs.cols, :]
+    shares = bets.layout.relative_weights
+    found: dict[tuple[int, int], Array] = {}
+    is_uniform = bool(np.all(shares == 1.0))
+    for i in range(1, _POWERS + 1):
+        for k in range(i, _POWERS + 1):
+            if is_uniform and k > i:
+                found[k, i] = found[i, i]
+                continue
+            weight, total = space.asarray(shares**k), space.zeros(*pairs.shape)
+            for j in range(i + 1):  # (a - b)^i
+                product = (first ** (i - j) * weight) @ space.xp.matrix_transpose(second**j)
+                total = total + (-1) ** j * math.comb(i, j) * product
+            found[k, i] = total
+    return found

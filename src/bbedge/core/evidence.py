@@ -298,7 +298,7 @@ class Evidence:
         if self._early is None:
             return self._mixture.lower_bounds(self._n_directions)
         bounds = self._mixture.lower_bounds(self._n_directions / self._early.plan.complete)
-        return self._space.xp.maximum(bounds, self._early.bounds) if self._early.passed else bounds
+        return self._space.xp.maximum(bounds, self._early.lower_bounds()) if self._early.passed else bounds
 
     def mean_bounds(self) -> NDArray[np.float64] | None:
         """Simultaneous bounds of every model's mean on the [0, 1] scale, models x 2; ``None`` if not asked for.
