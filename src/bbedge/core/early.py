@@ -163,7 +163,8 @@ class EarlyEvidence:
         self._log_s: Array | None = None
         self._block_means: Array | None = None  # in the run order, those with a weight; margins are read off them
         self._pairs = Pairs.all(len(design.models), batch)
-        self._bounds: Array | None = None  # as they were last asked for
+        self._bounds: Array | None = None
+        self._bounded = 0  # checkpoints whose margins are in the bounds: a search that waits until it is asked for
 
     def add(self, scores: Array, active: Rows) -> None:
         """Pass the next checkpoint: the scores of all items before it, in the run order, of the active models.
@@ -177,7 +178,6 @@ class EarlyEvidence:
         value = log_e + math.log(part.checkpoint.weight)
         self._log_s = self._rounded(value if self._log_s is None else self._space.xp.logaddexp(self._log_s, value))
         self._note_means(part, scores, active)
-        self._bounds = None
         self.passed += 1
 
     def _note_means(self, part: Part, scores: Array, active: Rows) -> None:
@@ -205,29 +205,28 @@ class EarlyEvidence:
 
         Each checkpoint spends a part of the level of the margins that is as large as its weight.
         """
-        if self._bounds is None:
-            design, space = self._design, self._space
-            needed = design.n_directions / (design.share * design.margin_alpha)
-            found = space.zeros(*self.log_s.shape) - 1.0
-            for checkpoint, log_e in self._above():
-                target = math.log(needed / checkpoint.weight) * (1.0 + 8 * UNIT)
-                found = space.xp.maximum(found, lower_bounds(log_e, found, target, space))
-            self._bounds = found
-        return self._bounds
+        design, space = self._design, self._space
+        needed = design.n_directions / (design.share * design.margin_alpha)
+        found = space.zeros(*self.log_s.shape) - 1.0 if self._bounds is None else self._bounds
+        for checkpoint, log_e in self._above(self._bounded):
+            target = math.log(needed / checkpoint.weight) * (1.0 + 8 * UNIT)
+            found = space.xp.maximum(found, lower_bounds(log_e, found, target, space))
+        self._bounds, self._bounded = found, self.passed
+        return found
 
     def log_s_above(self, difference: float) -> Array:
         """The logarithm of ``S`` for the claim that differences exceed this one, or of a lower bound of it."""
         xp, at = self._space.xp, self._space.zeros(*self.log_s.shape) + difference
-        of_parts = dict(self._above())
+        of_parts = dict(self._above(0))
         total = xp.full_like(at, -xp.inf)
         for checkpoint in self.plan.checkpoints[: self.passed]:
             value = of_parts[checkpoint](at) if checkpoint in of_parts else at * 0.0
             total = self._rounded(xp.logaddexp(total, value + math.log(checkpoint.weight)))
         return total
 
-    def _above(self) -> Iterator[tuple[Checkpoint, AtDifference]]:
-        """The evidence above other differences, of the checkpoints that have any."""
-        for checkpoint in self.plan.checkpoints[: self.passed]:
+    def _above(self, since: int) -> Iterator[tuple[Checkpoint, AtDifference]]:
+        """The evidence above other differences, of the checkpoints after so many that have any."""
+        for checkpoint in self.plan.checkpoints[since : self.passed]:
             bets = Part.of(self._design, self.plan, checkpoint.number).bets
             if bets is not None and self._block_means is not None:
                 # The blocks of a checkpoint are the first of those of a later one.
@@ -256,17 +255,18 @@ class EarlyEvidence:
         """Forget all models but these."""
         take = self._space.take
         if self._log_s is not None:
+            bounds = self.lower_bounds()
             self._log_s = take(take(self._log_s, rows, axis=-2), rows, axis=-1)
+            self._bounds = take(take(bounds, rows, axis=-2), rows, axis=-1)
         self._pairs, of_models = self._pairs.kept(rows)
         if self._block_means is not None:
             self._block_means = take(self._block_means, of_models, axis=-2)
-        self._bounds = None
 
     def state(self) -> State:
         """Everything accumulated, as arrays."""
         state = {"passed": np.array([self.passed]), "means": self.means}
         if self._log_s is not None:
-            state["log_s"] = to_numpy(self._log_s)
+            state |= {"log_s": to_numpy(self._log_s), "bounds": to_numpy(self.lower_bounds())}
         if self._block_means is not None:
             state["block_means"] = to_numpy(self._block_means)
         return state
@@ -278,7 +278,8 @@ class EarlyEvidence:
             raise ValueError("not the evidence of the checkpoints that have passed")
         if not self.passed:
             return
-        self._log_s = self._space.asarray(state["log_s"])
+        self._log_s, self._bounds = self._space.asarray(state["log_s"]), self._space.asarray(state["bounds"])
+        self._bounded = self.passed
         n_models = self._log_s.shape[-1]
         self._pairs = Pairs.all(n_models)
         if "block_means" in state:
