@@ -224,8 +224,8 @@ STUDY = Study(
     question="How many queries do looks inside the first pass save until a question is answered, do they keep alpha, "
     "and what happens to a test that takes items in the order of a file?",
     source="ours",
-    setup="Items range from nearly always to nearly never solved (difficulties equally spaced over 8 logits), abilities "
-    "are equally spaced over the stated number of logits, and each item is a block. A run asks one question, "
+    setup="Items range from nearly always to nearly never solved (difficulties equally spaced over 8 logits), "
+    "abilities are equally spaced over the stated number of logits, and each item is a block. A run asks one question, "
     "drops the models that it no longer needs, and stops when it is answered or the budget of passes is used. "
     "**Checkpoints**: looks also after 1, 2, 4, 7, 12, 20, 35 and 60 % of the first pass, whose items come in a "
     "random order, with weight 1/2 for complete passes. **Complete passes**: the same runs, looked at after "
