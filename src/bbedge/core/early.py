@@ -36,7 +36,7 @@ NOTHING = -1e300
 _LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
 
 
-def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
+def part_stakes(design: Design, whole: BlockLayout, checkpoint: Checkpoint) -> Stakes:
     """Twelve stakes for the single look at a checkpoint.
 
     They know how many blocks are complete and not which: a stake that depended on the blocks that were drawn would
@@ -47,7 +47,7 @@ def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
         alpha=design.certificate_alpha * checkpoint.weight,
         tau=design.tau,
         n_directions=design.n_directions / design.share,
-        effective_blocks=design.layout.effective_count * share,
+        effective_blocks=whole.effective_count * share,
         planned=1,
     )
 
@@ -60,14 +60,14 @@ def part_kind(design: Design) -> EvidenceKind:
     return "betting" if design.n_directions * blocks * 12 <= BETTING_LIMIT else "sharp"
 
 
-def part_layout(design: Design, places: Sequence[int]) -> BlockLayout | None:
+def part_layout(design: Design, whole: BlockLayout, places: Sequence[int]) -> BlockLayout | None:
     """The blocks of some items, weighed as in the whole pass; ``None`` if the view gives them no weight."""
     weights = None if design.weights is None else [design.weights[i] for i in places]
     if weights is not None and not any(weights):
         return None
     labels = [design.blocks[i] for i in places]
     part = BlockLayout.of(labels, weights)
-    relative_of = dict(zip(_labels(design.blocks, design.weights), design.layout.relative_weights, strict=True))
+    relative_of = dict(zip(_labels(design.blocks, design.weights), whole.relative_weights, strict=True))
     relative = np.array([relative_of[label] for label in _labels(labels, weights)])
     return replace(part, relative_weights=relative, weight_ratio=math.fsum(relative))
 
@@ -104,13 +104,13 @@ class Part:
     """``None`` if no block before the checkpoint has a weight in the view: the evidence of nothing is 1."""
 
     @classmethod
-    def of(cls, design: Design, plan: PassPlan, number: int) -> Part:
-        """A checkpoint of a view, by its number."""
+    def of(cls, design: Design, whole: BlockLayout, plan: PassPlan, number: int) -> Part:
+        """A checkpoint of a view with this layout, by its number."""
         checkpoint = plan.checkpoints[number - 1]
-        layout = part_layout(design, plan.places(number).tolist())
+        layout = part_layout(design, whole, plan.places(number).tolist())
         if layout is None:
             return cls(checkpoint=checkpoint, bets=None)
-        stakes = part_stakes(design, checkpoint)
+        stakes = part_stakes(design, whole, checkpoint)
         return cls(
             checkpoint=checkpoint,
             bets=Bets(
@@ -148,8 +148,10 @@ class EarlyEvidence:
     **Needs:** blocks that are run in the order of the plan, the same for all models.
     """
 
-    def __init__(self, design: Design, space: Space, *, batch: tuple[int, ...] = ()) -> None:
+    def __init__(self, design: Design, space: Space, layout: BlockLayout, *, batch: tuple[int, ...] = ()) -> None:
         self._design = design
+        self._layout = layout
+        self._parts: dict[int, Part] = {}
         self._space = space
         self._batch = batch
         self.plan: PassPlan = plan_of(design)
@@ -171,7 +173,7 @@ class EarlyEvidence:
 
         Every model has one row, or two: with missing scores as 0, and then with missing scores as 1.
         """
-        part = Part.of(self._design, self.plan, self.passed + 1)
+        part = self._part(self.passed + 1)
         is_split = scores.shape[-2] > active.size
         self._pairs = (Pairs.of_sides if is_split else Pairs.all)(active.size, self._batch)
         log_e, self._block_means = part.log_e(self._design, self._space, scores, self._pairs)
@@ -179,6 +181,11 @@ class EarlyEvidence:
         self._log_s = self._rounded(value if self._log_s is None else self._space.xp.logaddexp(self._log_s, value))
         self._note_means(part, scores, active)
         self.passed += 1
+
+    def _part(self, number: int) -> Part:
+        if number not in self._parts:
+            self._parts[number] = Part.of(self._design, self._layout, self.plan, number)
+        return self._parts[number]
 
     def _note_means(self, part: Part, scores: Array, active: Rows) -> None:
         if part.bets is None:
@@ -227,7 +234,7 @@ class EarlyEvidence:
     def _above(self, since: int) -> Iterator[tuple[Checkpoint, AtDifference]]:
         """The evidence above other differences, of the checkpoints after so many that have any."""
         for checkpoint in self.plan.checkpoints[since : self.passed]:
-            bets = Part.of(self._design, self.plan, checkpoint.number).bets
+            bets = self._part(checkpoint.number).bets
             if bets is not None and self._block_means is not None:
                 # The blocks of a checkpoint are the first of those of a later one.
                 means = self._block_means[..., : bets.layout.count]

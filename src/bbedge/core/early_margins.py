@@ -27,7 +27,7 @@ from bbedge.core.stakes import CENTRED_MAX
 _STEPS = 20  # halvings of [-1, 1], each checked: what is left is below what is shown
 _POWERS = 4
 _RUN = 64  # factors multiplied before one logarithm; each lies in [0.05, 2.9], so 64 of them stay in range
-EXACT_LIMIT = 400_000
+EXACT_LIMIT = 60_000
 """Exact products are used up to so many (direction, block) pairs."""
 
 AtDifference = Callable[[Array], Array]

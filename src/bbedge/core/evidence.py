@@ -81,7 +81,7 @@ class Evidence:
         self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
         self._own = MeanBounds(self._design, space, batch=self._batch) if self._design.mean_share else None
         has_checkpoints = self._design.checkpoints is not None
-        self._early = EarlyEvidence(self._design, space, batch=self._batch) if has_checkpoints else None
+        self._early = EarlyEvidence(self._design, space, self._layout, batch=self._batch) if has_checkpoints else None
         self._groups = self._design.entry_groups if self._early is None else self._early.groups
 
     @property

@@ -170,7 +170,7 @@ def test_stakes_do_not_depend_on_which_blocks_were_drawn():
     grids = set()
     for seed in range(5):
         design = make(weights=weights, checkpoints=replace(EARLY, order_seed=seed))
-        grids.add(Part.of(design, plan_of(design), 2).bets.stakes.values)
+        grids.add(Part.of(design, design.layout, plan_of(design), 2).bets.stakes.values)
     assert len(grids) == 1
 
 

@@ -99,6 +99,11 @@ class FirstPass:
             checkpoints=None if order_seed is None else Checkpoints(order_seed=order_seed),
         )
 
+    @cached_property
+    def complete_design(self) -> Design:
+        """The design without checkpoints, which every repetition has."""
+        return self.design(None)
+
     def ask(self, certifier: Certifier) -> Asked:
         """How the question stands."""
         if self.question == "gate":
@@ -111,8 +116,8 @@ class FirstPass:
         panels = [(rng.random(self.chances.shape) < self.chances).astype(np.float64) for _ in range(self.looks)]
         order_seed = int(seeds.rng("order").integers(_SEED_LIMIT))
         record: dict[tuple[str, str], Array] = {}
-        for name, seed in ((EARLY, order_seed), (COMPLETE, None)):
-            for metric, values in self._run(self.design(seed), panels).items():
+        for name, design in ((EARLY, self.design(order_seed)), (COMPLETE, self.complete_design)):
+            for metric, values in self._run(design, panels).items():
                 record[name, metric] = values
         return record
 
