@@ -21,6 +21,7 @@ Mask = NDArray[np.bool_]
 EARLY, COMPLETE = "BB-EDGE-X, checkpoints", "BB-EDGE-X, complete passes"
 IN_FILE_ORDER, SHUFFLED = "sequential bets, file order", "sequential bets, random order"
 _SEED_LIMIT = 2**62
+_STAKES = np.geomspace(0.02, 0.95, 12)
 
 
 def chances(n_models: int, n_items: int, spread: float) -> Array:
@@ -132,7 +133,7 @@ class FirstPass:
             if done:
                 answered[look:] = 1.0
                 break
-        return {"answered": answered, "queries": np.array(n / panels[0].size), "fwer": wrong}
+        return {"answered": answered, "queries": np.array([n / panels[0].size]), "fwer": wrong}
 
     def _run_pass(self, certifier: Certifier, panel: Array, n: int) -> tuple[int, bool]:
         """Run a pass until the question is answered, looking at checkpoints where there are any."""
@@ -183,44 +184,47 @@ class Listed:
     """Number of items, half of them of each category."""
     alpha: float = 0.05
     """Error level."""
-    looks: int = 1
-    """One pass."""
+    looks: int = 2
+    """Passes."""
 
     def repeat(self, seeds: Seeds) -> Record:
-        """One pass, with looks inside it."""
-        both = by_category(self.n_items)
-        panel = (seeds.rng("panels").random(both.shape) < both).astype(np.float64)
+        """Some passes, with looks inside the first one, or after every item."""
+        both, rng = by_category(self.n_items), seeds.rng("panels")
+        panels = (rng.random((self.looks, *both.shape)) < both).astype(np.float64)
         design = Design.make(
             ["m0", "m1"],
             [f"q{i}" for i in range(self.n_items)],
             alpha=self.alpha,
+            planned=self.looks,
             checkpoints=Checkpoints(order_seed=int(seeds.rng("order").integers(_SEED_LIMIT))),
         )
-        certifier = Certifier(design)
+        certifier, ours = Certifier(design), []
         while certifier.next_checkpoint is not None:
-            certifier.update_part(panel[:, [int(item[1:]) for item in certifier.next_items]])
-        certifier.update(panel)
-        shuffled = panel[:, seeds.rng("order").permutation(self.n_items)]
+            certifier.update_part(panels[0][:, [int(item[1:]) for item in certifier.next_items]])
+        for panel in panels:
+            certifier.update(panel)
+            ours.append(float(certifier.standing_edges().any()))
+        shuffled = panels[:, :, seeds.rng("shuffle").permutation(self.n_items)]
         return {
-            (EARLY, "fwer"): np.array([float(certifier.standing_edges().any())]),
-            (IN_FILE_ORDER, "fwer"): np.array([float(sequential_bets(panel, self.alpha))]),
-            (SHUFFLED, "fwer"): np.array([float(sequential_bets(shuffled, self.alpha))]),
+            (EARLY, "fwer"): np.array(ours),
+            (IN_FILE_ORDER, "fwer"): sequential_bets(panels, self.alpha),
+            (SHUFFLED, "fwer"): sequential_bets(shuffled, self.alpha),
         }
 
 
-def sequential_bets(panel: Array, alpha: float) -> bool:
-    """Whether a test that looks after every item, as if items were a random sample, prefers one of two models.
+def sequential_bets(panels: Array, alpha: float) -> Array:
+    """Whether a test that looks after every item, as if items were a random sample, has preferred one of two models.
 
-    Bets of twelve sizes on each direction, mixed; it certifies as soon as either reaches ``2 / alpha``.
+    ``panels`` are passes x two models x items; the result is 1 from the pass on in which it did. It has bets of twelve
+    sizes on each direction, mixed, and certifies as soon as either reaches ``2 / alpha``.
     """
-    stakes = np.geomspace(0.02, 0.95, 12)
-    half = (panel[0] - panel[1]) / 2.0
+    half = (panels[:, 0] - panels[:, 1]) / 2.0
+    reached = np.zeros(len(panels), dtype=np.bool_)
     for sign in (1.0, -1.0):
-        logs = np.cumsum(np.log1p(sign * np.outer(stakes, half)), axis=1)
-        evidence = np.exp(np.clip(logs, None, 600.0)).mean(axis=0)
-        if (evidence >= 2.0 / alpha).any():
-            return True
-    return False
+        logs = np.cumsum(np.log1p(sign * np.outer(_STAKES, half.ravel())), axis=1)
+        evidence = np.exp(np.clip(logs, None, 600.0)).mean(axis=0).reshape(half.shape)
+        reached |= (evidence >= 2.0 / alpha).any(axis=1)
+    return np.logical_or.accumulate(reached).astype(np.float64)
 
 
 STUDY = Study(
