@@ -1,5 +1,6 @@
 """Evidence inside the first pass against the literal construction, and what a certifier makes of it."""
 
+import io
 import itertools
 import math
 from dataclasses import replace
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from bbedge.core import early_margins
+from bbedge.core.archive import load_arrays, write_archive
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
@@ -260,6 +262,53 @@ def test_parts_in_the_wrong_place_are_refused():
         certifier.update_part(panel)
     with pytest.raises(DesignError, match="this design has no checkpoints"):
         Certifier(make(checkpoints=None)).update_part(panel)
+
+
+# State -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_state_without_checkpoints_knows_nothing_of_them():
+    certifier = Certifier(make(checkpoints=None))
+    certifier.update(panels(1)[0])
+    arrays = load_arrays(certifier.to_bytes())
+    assert set(arrays) == {"evidence", "first_certified", "current", "looks"}
+    assert not any(name.startswith("early") for name in load_arrays(arrays["evidence"].tobytes()))
+    assert certifier.leaderboard().early is None
+    assert certifier.next_checkpoint is None
+    assert certifier.next_items == ()
+
+
+def test_damaged_states_inside_the_pass_are_refused():
+    certifier, panel = Certifier(make()), panels(1)[0]
+    place = {item: i for i, item in enumerate(ITEMS)}
+    certifier.update_part(panel[:, [place[item] for item in certifier.next_items]])
+    arrays = load_arrays(certifier.to_bytes())
+    inner = load_arrays(arrays["evidence"].tobytes())
+    whole = archive(arrays)
+    assert Certifier.from_bytes(make(), whole).to_bytes() == whole
+    broken = [
+        {name: array for name, array in arrays.items() if name != "seen"},
+        {name: array for name, array in arrays.items() if name != "parts"},
+        arrays | {"seen": arrays["seen"][:2]},
+        arrays | {"seen": arrays["seen"][:, :0]},
+        arrays | {"evidence": as_bytes(inner | {"early.passed": np.array([9])})},
+        arrays | {"evidence": as_bytes({name: a for name, a in inner.items() if name != "early.log_s"})},
+    ]
+    for state in broken:
+        with pytest.raises(DataError, match="damaged"):
+            Certifier.from_bytes(make(), archive(state))
+    with pytest.raises(DesignError, match="another design"):
+        Certifier.from_bytes(make(checkpoints=replace(EARLY, order_seed=12)), whole)
+
+
+def archive(arrays):
+    buffer = io.BytesIO()
+    write_archive(buffer, arrays.items())
+    return buffer.getvalue()
+
+
+def as_bytes(arrays):
+    return np.frombuffer(archive(arrays), dtype=np.uint8)
 
 
 # Stopping --------------------------------------------------------------------------------------------------------
