@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import math
 from collections.abc import Sequence
 
@@ -15,8 +13,9 @@ from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
-from bbedge.core.mean_bounds import MeanBounds
 from bbedge.core.early import EarlyEvidence
+from bbedge.core.evidence_identity import check_identity, identity
+from bbedge.core.mean_bounds import MeanBounds
 from bbedge.core.mixture import Mixture, joined
 from bbedge.core.panel import both_sides, check_panel, model_means
 from bbedge.core.penalties import Bound, Pairs, Penalty, Rows
@@ -24,8 +23,6 @@ from bbedge.core.predictions import Places, Predictor, predictor_for, some
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
-
-_STATE_VERSION = 1
 
 
 class Evidence:
@@ -351,9 +348,7 @@ class Evidence:
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
         arrays: dict[str, np.ndarray] = {
-            "version": np.array([_STATE_VERSION]),
-            "design": np.frombuffer(bytes.fromhex(self._design.hash), dtype=np.uint8),
-            "order": np.frombuffer(_order_digest(self._design), dtype=np.uint8),
+            **identity(self._design),
             "count": np.array([self._count]),
             "active": self._active,
             "totals": self._all_totals()[0],
@@ -377,15 +372,7 @@ class Evidence:
     def from_bytes(cls, design: Design, state: bytes, *, device: str | None = None) -> Evidence:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        try:
-            version, saved_hash = int(arrays["version"][0]), arrays["design"].tobytes().hex()
-            saved_order = arrays["order"].tobytes()
-        except DAMAGE as error:
-            raise DataError(DAMAGED) from error
-        if version != _STATE_VERSION:
-            raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
-        if saved_hash != design.hash or saved_order != _order_digest(design):
-            raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")
+        check_identity(design, arrays)
         evidence = cls(design, device=device)
         try:
             evidence._count = int(arrays["count"][0])
@@ -419,8 +406,3 @@ class Evidence:
         except DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
-
-
-def _order_digest(design: Design) -> bytes:
-    # The design's hash does not see the order of models and items; the arrays of a state do.
-    return hashlib.sha256(json.dumps([design.models, design.items]).encode("ascii")).digest()
