@@ -221,15 +221,24 @@ class EarlyEvidence:
         self._bounds, self._bounded = found, self.passed
         return found
 
-    def log_s_above(self, difference: float) -> Array:
-        """The logarithm of ``S`` for the claim that differences exceed this one, or of a lower bound of it."""
+    def best_bounds(self, complete: Array) -> Array:
+        """The better of these bounds and those of complete passes at what their weight leaves of the level."""
+        return self._space.xp.maximum(complete, self.lower_bounds()) if self.passed else complete
+
+    def log_e_above(self, difference: float, complete: Array | None) -> Array:
+        """The logarithm of the evidence that differences exceed this one, or of a lower bound of it.
+
+        With that of complete passes, unless the first one is not complete.
+        """
         xp, at = self._space.xp, self._space.zeros(*self.log_s.shape) + difference
         of_parts = dict(self._above(0))
         total = xp.full_like(at, -xp.inf)
         for checkpoint in self.plan.checkpoints[: self.passed]:
             value = of_parts[checkpoint](at) if checkpoint in of_parts else at * 0.0
             total = self._rounded(xp.logaddexp(total, value + math.log(checkpoint.weight)))
-        return total
+        if complete is None:
+            return total
+        return self._rounded(xp.logaddexp(total, complete + math.log(self.plan.complete)))
 
     def _above(self, since: int) -> Iterator[tuple[Checkpoint, AtDifference]]:
         """The evidence above other differences, of the checkpoints after so many that have any."""

@@ -77,8 +77,8 @@ class Evidence:
         self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
         self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
         self._own = MeanBounds(self._design, space, batch=self._batch) if self._design.mean_share else None
-        has_checkpoints = self._design.checkpoints is not None
-        self._early = EarlyEvidence(self._design, space, self._layout, batch=self._batch) if has_checkpoints else None
+        has_early = self._design.checkpoints is not None
+        self._early = EarlyEvidence(self._design, space, self._layout, batch=self._batch) if has_early else None
         self._groups = self._design.entry_groups if self._early is None else self._early.groups
 
     @property
@@ -141,10 +141,7 @@ class Evidence:
         self.take_in(both_sides(scores, self._space))
 
     def check(self, panel: object, places: Rows | None = None) -> tuple[Array, Array]:
-        """The next panel in the space of the evidence, and every model's mean, NaN where scores are missing.
-
-        Of all items, or of those at these places; then the means are of no view.
-        """
+        """The next panel there, or some items of it, and every model's mean of these; NaN where scores are missing."""
         if self._active.size == 0:
             raise DataError("every model has been stopped; there is nothing to update")
         if not self._decided:
@@ -226,11 +223,9 @@ class Evidence:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
         if not self.run:  # the sum of weights may round below one
             return self.tested_only(self._space.zeros(*self._batch, *self._tested.shape))
-        if self._early is not None:
+        if self._is_staggered or self._early is not None:
             groups = self.log_groups()
             return self.tested_only(joined(self._space, groups[:1, ...] if self.checkpoint else groups))
-        if self._is_staggered:
-            return self.tested_only(joined(self._space, self.log_groups()))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
 
     def log_e_above(self, difference: float) -> Array:
@@ -243,11 +238,8 @@ class Evidence:
             raise DesignError("evidence above another difference is not kept of stopped models")
         if self._early is None or not self.run:
             return self.tested_only(self._mixture.log_e(difference))
-        early = self._early.log_s_above(difference)
-        if self.checkpoint:
-            return self.tested_only(early)
-        weighted = self._mixture.log_e(difference)[None, ...] + math.log(self._early.plan.complete)
-        return self.tested_only(joined(self._space, self._space.xp.concat([early[None, ...], weighted])))
+        complete = self._mixture.log_e(difference) if self._count else None
+        return self.tested_only(self._early.log_e_above(difference, complete))
 
     def log_groups(self, bound: Bound = "lower") -> Array:
         """What each group of stakes adds to the evidence, as a logarithm: groups x (batch x) models x models.
@@ -289,13 +281,11 @@ class Evidence:
 
         **Guarantee:** with probability at least ``1 - margin_alpha`` of the design all hold, at every look at once.
         """
-        return self.tested_only(self._with_frozen("bounds", self._lower_bounds()))
-
-    def _lower_bounds(self) -> Array:
         if self._early is None:
-            return self._mixture.lower_bounds(self._n_directions)
-        bounds = self._mixture.lower_bounds(self._n_directions / self._early.plan.complete)
-        return self._space.xp.maximum(bounds, self._early.lower_bounds()) if self._early.passed else bounds
+            bounds = self._mixture.lower_bounds(self._n_directions)
+        else:
+            bounds = self._early.best_bounds(self._mixture.lower_bounds(self._n_directions / self._early.plan.complete))
+        return self.tested_only(self._with_frozen("bounds", bounds))
 
     def mean_bounds(self) -> NDArray[np.float64] | None:
         """Simultaneous bounds of every model's mean on the [0, 1] scale, models x 2; ``None`` if not asked for.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracle
-from bbedge.core import evidence as module
+from bbedge.core import evidence_identity
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.errors import BbedgeError, DataError, DesignError
