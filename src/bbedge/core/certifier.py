@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 
 from bbedge.core.archive import DAMAGED, load_arrays, write_archive
 from bbedge.core.arrays import Array, to_numpy
+from bbedge.core.checkpoints import Checkpoint, pass_plan
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
+from bbedge.core.early import plan_of
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.history import Look, LookCount, Recorder
 from bbedge.core.procedure import Procedure, log_thresholds
+from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DataError
 
@@ -71,9 +74,44 @@ class Certifier:
     def update(self, panel: object) -> Look:
         """Take in the next replicate and look; the look at the headline is returned."""
         self._evidence.update(panel)
+        return self._look()
+
+    @property
+    def next_checkpoint(self) -> Checkpoint | None:
+        """The checkpoint of the first pass that comes next; ``None`` if there is none before the pass is complete."""
+        plan, passed = pass_plan(self._design), self._evidence.headline.checkpoint
+        if plan is None or self._evidence.replicates or passed == len(plan.checkpoints):
+            return None
+        return plan.checkpoints[passed]
+
+    @property
+    def next_items(self) -> tuple[str, ...]:
+        """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
+
+        They are the columns of :meth:`update_part`. Empty if the design has no checkpoints or the pass is complete.
+        """
+        plan = pass_plan(self._design)
+        if plan is None or self._evidence.replicates:
+            return ()
+        passed, upcoming = self._evidence.headline.checkpoint, self.next_checkpoint
+        places = plan.order[len(plan.places(passed)) : None if upcoming is None else upcoming.items]
+        return tuple(self._design.items[place] for place in places)
+
+    def update_part(self, scores: object) -> Look:
+        """Take in the first pass up to its next checkpoint and look; the look at the headline is returned.
+
+        ``scores`` has one row per active model and one column for each of :attr:`next_items`. When the pass is
+        complete, all its scores go to :meth:`update`, which refuses scores that differ from what was seen here.
+
+        **Needs:** every active model has run the blocks before the checkpoint, in the order of the design and no other.
+        """
+        self._evidence.update_part(scores)
+        return self._look()
+
+    def _look(self) -> Look:
         self._last = tuple(self._procedure.looks(self._evidence.views))
         for seen, look in zip(self._seen, self._last, strict=True):
-            seen.add(look, self._evidence.space.xp)
+            seen.add(look, self._evidence.space.xp, models=len(self._evidence.active))
         return self._last[0]
 
     @property
@@ -103,6 +141,11 @@ class Certifier:
             arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
             arrays[f"current{end}"] = to_numpy(seen.current[0])
             arrays[f"looks{end}"] = seen.table
+            if self._design.checkpoints is not None:
+                arrays[f"first_part{end}"] = to_numpy(self._procedure.first_part[place])
+                arrays[f"parts{end}"] = seen.part_table
+        if self._evidence.seen is not None:
+            arrays["seen"] = to_numpy(self._evidence.seen)
         write_archive(buffer, arrays.items())
         return buffer.getvalue()
 
@@ -118,18 +161,27 @@ class Certifier:
                 evidence.append(Evidence.from_bytes(part, arrays[f"evidence{end}"].tobytes()))
                 certifier._procedure.first[place] = arrays[f"first_certified{end}"]
                 certifier._seen[place].resume(arrays[f"current{end}"], arrays[f"looks{end}"])
+                if design.checkpoints is not None:
+                    certifier._procedure.first_part[place] = arrays[f"first_part{end}"]
+                    certifier._seen[place].parts = [tuple(row) for row in arrays[f"parts{end}"].tolist()]
         except KeyError as error:
             raise DataError(DAMAGED) from error
-        if len({(each.replicates, each.active) for each in evidence}) > 1:
+        headline, seen = evidence[0], arrays.get("seen")
+        if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
             raise DataError(DAMAGED)
-        certifier._evidence = EvidenceSet.of(evidence)
+        if headline.checkpoint:
+            expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
+            if seen is None or seen.shape != expected:
+                raise DataError(DAMAGED)
+        certifier._evidence = EvidenceSet.of(evidence, seen=seen if headline.checkpoint else None)
         return certifier
 
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
         standing = [self.standing_edges(place) for place in range(len(self._seen))]
         # Stopping models since the last look changes none of its evidence.
-        is_fresh = bool(self._last) and self._last[0].replicate == self._evidence.replicates
+        now = self.evidence.run, self.evidence.checkpoint
+        is_fresh = bool(self._last) and (self._last[0].replicate, self._last[0].checkpoint) == now
         log_e = [
             self._last[place].log_e if is_fresh else to_numpy(view.log_e())
             for place, view in enumerate(self._evidence.views)
@@ -178,6 +230,21 @@ class Certifier:
             first_certified=to_numpy(self._procedure.first[place]).copy(),
             looks=tuple(seen.looks),
             history=None if seen.recorder is None else seen.recorder.history(),
+            early=self._early(place),
+        )
+
+    def _early(self, place: int) -> EarlyRecord | None:
+        plan = pass_plan(self._design)
+        if plan is None:
+            return None
+        return EarlyRecord(
+            checkpoints=plan.checkpoints,
+            is_complete=self._evidence.replicates > 0,
+            looks=tuple(
+                PartCount(checkpoint=plan.checkpoints[number - 1], models=models, edges=edges, resolved_pairs=pairs)
+                for number, models, edges, pairs in self._seen[place].parts
+            ),
+            first_certified=to_numpy(self._procedure.first_part[place]).copy(),
         )
 
 
@@ -188,19 +255,19 @@ class _Seen:
         nothing = np.zeros((n_models, n_models), dtype=np.bool_)
         self.current: tuple[Array, Array] = nothing, nothing  # edges and their closure
         self.looks: list[LookCount] = []
+        self.parts: list[tuple[int, ...]] = []  # checkpoint, models, edges, resolved pairs
         self.recorder: Recorder | None = Recorder()
 
-    def add(self, look: Look, xp: Any) -> None:  # noqa: ANN401 - libraries have no common type
+    def add(self, look: Look, xp: Any, *, models: int) -> None:  # noqa: ANN401 - libraries have no common type
         """Remember a look."""
         edges, reach = look.edges_there, closure(look.edges_there)
         self.current = edges, reach
-        self.looks.append(
-            LookCount(
-                replicate=look.replicate,
-                edges=int(xp.count_nonzero(edges)),
-                resolved_pairs=int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach))),
-            )
-        )
+        n_edges = int(xp.count_nonzero(edges))
+        resolved = int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach)))
+        if look.checkpoint:
+            self.parts.append((look.checkpoint, models, n_edges, resolved))
+            return
+        self.looks.append(LookCount(replicate=look.replicate, edges=n_edges, resolved_pairs=resolved))
         if self.recorder is not None:
             self.recorder.record(look)
 
@@ -214,6 +281,11 @@ class _Seen:
     def table(self) -> NDArray[np.int64]:
         """The counts of the looks, a row for each."""
         return np.array([(look.replicate, look.edges, look.resolved_pairs) for look in self.looks]).reshape(-1, 3)
+
+    @property
+    def part_table(self) -> NDArray[np.int64]:
+        """The counts of the looks inside the first pass, a row for each."""
+        return np.array(self.parts, dtype=np.int64).reshape(-1, 4)
 
     def resume(self, current: NDArray[np.bool_], table: NDArray[np.int64]) -> None:
         """Take over what was saved."""

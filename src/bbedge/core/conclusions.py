@@ -15,6 +15,7 @@ from bbedge.core.graph import Graph
 from bbedge.core.history import History, LookCount
 from bbedge.core.notes import Note
 from bbedge.core.origin import Origin
+from bbedge.core.progress import EarlyRecord
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import counted, listed, quoted
 
@@ -61,7 +62,7 @@ class Leaderboard:
     replicates: int
     """Number of replicates in the evidence."""
     means: Matrix
-    """Mean score of each model on the [0, 1] scale; NaN before the first replicate."""
+    """Mean score of each model on the [0, 1] scale, inside the first pass of what is complete; NaN before any."""
     log_e: Matrix
     """Evidence of every tested direction, row against column; NaN elsewhere."""
     log_thresholds: Matrix
@@ -73,7 +74,7 @@ class Leaderboard:
     standing: Graph
     """Everything certified at any look so far. A certificate, once issued, stands."""
     first_certified: NDArray[np.int64]
-    """The replicate at which each direction was first certified; 0 if it never was."""
+    """The replicate at which each direction was first certified; 0 if it never was. See also ``early``."""
     looks: tuple[LookCount, ...]
     """The history of looks."""
     mean_bounds: Matrix | None = None
@@ -96,6 +97,8 @@ class Leaderboard:
     """For every model the number of replicates after which it was stopped, if scores were read so; ``None`` if not."""
     origin: Origin | None = None
     """What identifies the scores that were certified; ``None`` if only panels were given."""
+    early: EarlyRecord | None = None
+    """What happened inside the first pass; ``None`` if the design has no checkpoints."""
     of_board: Callable[[], Any] | None = None
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.blocks import BlockLayout
+from bbedge.core.checkpoints import Checkpoints, check_checkpoints
 from bbedge.core.checks import check_choice, check_names, check_weights
 from bbedge.core.design_content import design_content
 from bbedge.core.family import Family
@@ -101,6 +102,8 @@ class Design:
     """Other means that are compared under the same ``alpha``. What is said above of means is the headline's."""
     gaps: Gaps = "refuse"
     """What a missing score does."""
+    checkpoints: Checkpoints | None = None
+    """Looks inside the first pass; ``None`` if only complete passes are looked at."""
 
     def __post_init__(self) -> None:
         check_names("model", self.models, at_least=2)
@@ -128,6 +131,7 @@ class Design:
         self._check_edition()
         self.family.check(self.models)
         self._check_stakes()
+        check_checkpoints(self)
 
     def _check_edition(self) -> None:
         if self.edition not in range(1, EDITIONS[self.method] + 1):
@@ -198,6 +202,7 @@ class Design:
         views: Mapping[str, Sequence[float]] | None = None,
         shares: Mapping[str, float] | None = None,
         gaps: Gaps = "refuse",
+        checkpoints: Checkpoints | None = None,
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
@@ -210,6 +215,7 @@ class Design:
         same ``alpha``, each with its weights; one without any weight is left out. ``shares`` says what they have of
         ``alpha``, as :func:`~bbedge.core.views.allot_shares` explains; the main view is called ``headline`` there. With
         ``gaps="worst-case"`` a score may be missing (NaN): it then counts against whichever model it could help.
+        ``checkpoints`` are looks inside the first pass, whose blocks are then run in an order drawn from a seed.
 
         For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``mean_share`` that of
         intervals for the models' own means (for instance 0.1), ``planned`` the number of replicates that are planned,
@@ -261,6 +267,7 @@ class Design:
             share=parts[HEADLINE],
             views=tuple(View(name=name, weights=given, share=parts[name]) for name, given in others.items()),
             gaps=gaps,
+            checkpoints=checkpoints,
         )
         grid = draft._stakes_by(stakes if stakes is not None else ("design" if extended else "paper"))
         if evidence is None:

@@ -61,6 +61,8 @@ def _said(design: Design) -> dict[str, object]:
         }
     if design.gaps != "refuse":
         said["gaps"] = design.gaps
+    if design.checkpoints is not None:
+        said["checkpoints"] = design.checkpoints.content
     return said
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import math
 from collections.abc import Sequence
 
@@ -15,6 +13,8 @@ from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
+from bbedge.core.early import EarlyEvidence
+from bbedge.core.evidence_identity import check_identity, identity
 from bbedge.core.mean_bounds import MeanBounds
 from bbedge.core.mixture import Mixture, joined
 from bbedge.core.panel import both_sides, check_panel, model_means
@@ -23,8 +23,6 @@ from bbedge.core.predictions import Places, Predictor, predictor_for, some
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
-
-_STATE_VERSION = 1
 
 
 class Evidence:
@@ -63,7 +61,6 @@ class Evidence:
         self._is_split = False  # whether models have two rows each, because scores are missing
         self._count = 0
         self._frozen: dict[str, NDArray[np.float64]] = {}
-        self._groups = design.entry_groups
         self._entries: dict[int, Array] = {}
         self._entered: Array | None = None  # what at_entry returned last
         self._decided = device is not None
@@ -80,6 +77,9 @@ class Evidence:
         self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
         self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
         self._own = MeanBounds(self._design, space, batch=self._batch) if self._design.mean_share else None
+        has_early = self._design.checkpoints is not None
+        self._early = EarlyEvidence(self._design, space, self._layout, batch=self._batch) if has_early else None
+        self._groups = self._design.entry_groups if self._early is None else self._early.groups
 
     @property
     def design(self) -> Design:
@@ -97,6 +97,16 @@ class Evidence:
         return self._count
 
     @property
+    def checkpoint(self) -> int:
+        """The checkpoint of the first pass that was last passed; 0 before the first, and after the complete pass."""
+        return self._early.passed if self._early is not None and not self._count else 0
+
+    @property
+    def run(self) -> int:
+        """The replicate that the evidence has come to: the last complete one, or the first inside of it."""
+        return max(self._count, min(1, self.checkpoint))
+
+    @property
     def active(self) -> tuple[str, ...]:
         """The models that have not been stopped: the rows of the next panel."""
         return tuple(self._design.models[i] for i in self._active)
@@ -107,7 +117,8 @@ class Evidence:
         low, high = self._all_totals()
         with np.errstate(invalid="ignore"):
             means = low / (self._runs - (high - low))
-        return np.where(np.isnan(means) | (high - low > self._runs * (1.0 - 1e-9)), np.nan, np.clip(means, 0.0, 1.0))
+        means = np.where(np.isnan(means) | (high - low > self._runs * (1.0 - 1e-9)), np.nan, np.clip(means, 0.0, 1.0))
+        return means if self._early is None else np.where(self._runs > 0, means, self._early.means)
 
     def _all_totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sums of every model's replicate means, with missing scores as 0 and as 1."""
@@ -129,8 +140,8 @@ class Evidence:
         self.split()
         self.take_in(both_sides(scores, self._space))
 
-    def check(self, panel: object) -> tuple[Array, Array]:
-        """The next panel in the space of the evidence, and every model's mean, NaN where scores are missing."""
+    def check(self, panel: object, places: Rows | None = None) -> tuple[Array, Array]:
+        """The next panel there, or some items of it, and every model's mean of these; NaN where scores are missing."""
         if self._active.size == 0:
             raise DataError("every model has been stopped; there is nothing to update")
         if not self._decided:
@@ -139,9 +150,9 @@ class Evidence:
             panel,
             space=self._space,
             models=self.active,
-            items=self._design.items,
+            items=self._design.items if places is None else [self._design.items[i] for i in places],
             batch=self._batch,
-            shares=self._layout.overall,
+            shares=self._layout.overall if places is None else None,
             gaps=self._design.gaps,
         )
 
@@ -182,6 +193,9 @@ class Evidence:
         space, predictor = self._space, self._predictor
         if of_models is None:
             of_models = model_means(scores, space, self._layout.overall)
+        if self._early is not None and not self._count:  # checkpoints that were not looked at
+            for checkpoint in self._early.plan.checkpoints[self._early.passed :]:
+                self.take_in_part(space.take(scores, self._early.plan.places(checkpoint.number), axis=-1))
         means = self._layout.means(scores, space)
 
         def of_blocks(places: Places, out: Array | None) -> Array:
@@ -200,12 +214,18 @@ class Evidence:
             if group.after == self._count:
                 self._entries[place] = self.log_groups("upper")[place, ...]
 
+    def take_in_part(self, scores: Array) -> None:
+        """Pass the next checkpoint: checked scores of all items before it in the run order; rows as in a panel."""
+        if self._early is not None:
+            self._early.add(scores, self._active)
+
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
-        if not self._count:  # the sum of weights may round below one
+        if not self.run:  # the sum of weights may round below one
             return self.tested_only(self._space.zeros(*self._batch, *self._tested.shape))
-        if self._is_staggered:
-            return self.tested_only(joined(self._space, self.log_groups()))
+        if self._is_staggered or self._early is not None:
+            groups = self.log_groups()
+            return self.tested_only(joined(self._space, groups[:1, ...] if self.checkpoint else groups))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
 
     def log_e_above(self, difference: float) -> Array:
@@ -216,14 +236,20 @@ class Evidence:
         """
         if self._frozen:
             raise DesignError("evidence above another difference is not kept of stopped models")
-        return self.tested_only(self._mixture.log_e(difference))
+        if self._early is None or not self.run:
+            return self.tested_only(self._mixture.log_e(difference))
+        complete = self._mixture.log_e(difference) if self._count else None
+        return self.tested_only(self._early.log_e_above(difference, complete))
 
     def log_groups(self, bound: Bound = "lower") -> Array:
         """What each group of stakes adds to the evidence, as a logarithm: groups x (batch x) models x models.
 
         A lower bound, or an upper one; any number where nothing is tested.
         """
-        return self._with_frozen(bound, self._mixture.log_groups(bound))
+        groups = self._mixture.log_groups(bound)
+        if self._early is not None:
+            groups = self._early.joined(groups, bound, is_complete=self._count > 0)
+        return self._with_frozen(bound, groups)
 
     @property
     def groups(self) -> tuple[EntryGroup, ...]:
@@ -255,7 +281,11 @@ class Evidence:
 
         **Guarantee:** with probability at least ``1 - margin_alpha`` of the design all hold, at every look at once.
         """
-        return self.tested_only(self._with_frozen("bounds", self._mixture.lower_bounds(self._n_directions)))
+        if self._early is None:
+            bounds = self._mixture.lower_bounds(self._n_directions)
+        else:
+            bounds = self._early.best_bounds(self._mixture.lower_bounds(self._n_directions / self._early.plan.complete))
+        return self.tested_only(self._with_frozen("bounds", bounds))
 
     def mean_bounds(self) -> NDArray[np.float64] | None:
         """Simultaneous bounds of every model's mean on the [0, 1] scale, models x 2; ``None`` if not asked for.
@@ -292,7 +322,7 @@ class Evidence:
             "log_e": np.nan_to_num(to_numpy(self.log_e()), nan=0.0),
             "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
         }
-        if self._is_staggered:
+        if self._is_staggered or self._early is not None:
             frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
         self._frozen = frozen
         self._totals, self._highs = self._all_totals()
@@ -300,15 +330,15 @@ class Evidence:
         self._mixture.keep(rows)
         if self._own is not None:
             self._own.keep(rows, is_split=self._is_split)
+        if self._early is not None:
+            self._early.keep(rows)
         self._predictor.keep(np.concatenate([rows, rows + self._active.size]) if self._is_split else rows)
         self._active = self._active[rows]
 
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
         arrays: dict[str, np.ndarray] = {
-            "version": np.array([_STATE_VERSION]),
-            "design": np.frombuffer(bytes.fromhex(self._design.hash), dtype=np.uint8),
-            "order": np.frombuffer(_order_digest(self._design), dtype=np.uint8),
+            **identity(self._design),
             "count": np.array([self._count]),
             "active": self._active,
             "totals": self._all_totals()[0],
@@ -322,6 +352,8 @@ class Evidence:
         arrays |= self._mixture.state()
         if self._own is not None:
             arrays |= {f"own.{name}": array for name, array in self._own.state().items()}
+        if self._early is not None:
+            arrays |= {f"early.{name}": array for name, array in self._early.state().items()}
         buffer = io.BytesIO()
         write_archive(buffer, arrays.items())
         return buffer.getvalue()
@@ -330,15 +362,7 @@ class Evidence:
     def from_bytes(cls, design: Design, state: bytes, *, device: str | None = None) -> Evidence:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        try:
-            version, saved_hash = int(arrays["version"][0]), arrays["design"].tobytes().hex()
-            saved_order = arrays["order"].tobytes()
-        except DAMAGE as error:
-            raise DataError(DAMAGED) from error
-        if version != _STATE_VERSION:
-            raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
-        if saved_hash != design.hash or saved_order != _order_digest(design):
-            raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")
+        check_identity(design, arrays)
         evidence = cls(design, device=device)
         try:
             evidence._count = int(arrays["count"][0])
@@ -366,12 +390,9 @@ class Evidence:
                     count=evidence._count,
                     is_split=evidence._is_split,
                 )
-            evidence._decided = evidence._decided or evidence._count > 0
+            if evidence._early is not None:
+                evidence._early.restore(with_prefix(arrays, "early."))
+            evidence._decided = evidence._decided or evidence.run > 0
         except DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
-
-
-def _order_digest(design: Design) -> bytes:
-    # The design's hash does not see the order of models and items; the arrays of a state do.
-    return hashlib.sha256(json.dumps([design.models, design.items]).encode("ascii")).digest()

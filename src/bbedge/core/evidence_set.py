@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bbedge.core.arrays import Space
+from bbedge.core.arrays import Array, Space, to_numpy
+from bbedge.core.checkpoints import pass_plan
 from bbedge.core.design import Design
+from bbedge.core.early import plan_of
 from bbedge.core.evidence import Evidence
 from bbedge.core.gram import PenaltyBySize
 from bbedge.core.panel import both_sides
+from bbedge.errors import DataError, DesignError
+from bbedge.text import quoted
 
 
 class EvidenceSet:
@@ -30,13 +34,15 @@ class EvidenceSet:
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
         self.views: tuple[Evidence, ...] = tuple(Evidence(part, device=device, batch=batch) for part in design.parts)
         """The evidence of each view, the headline first."""
+        self.seen: Array | None = None
+        """The scores of the first pass up to its last checkpoint, in the run order; ``None`` outside of it."""
         self._are_linked = False
 
     @classmethod
-    def of(cls, views: Sequence[Evidence]) -> EvidenceSet:
+    def of(cls, views: Sequence[Evidence], *, seen: Array | None = None) -> EvidenceSet:
         """Put together the evidence of the views of a design, after the same panels."""
         evidence = cls.__new__(cls)
-        evidence.views = tuple(views)
+        evidence.views, evidence.seen = tuple(views), seen
         evidence._are_linked = False
         return evidence
 
@@ -61,9 +67,14 @@ class EvidenceSet:
         return self.headline.active
 
     def update(self, panel: object) -> None:
-        """Take in the next replicate: see :meth:`bbedge.core.evidence.Evidence.update`."""
+        """Take in the next replicate: see :meth:`bbedge.core.evidence.Evidence.update`.
+
+        The first one must have the scores that were seen at its checkpoints.
+        """
         headline, *others = self.views
         scores, of_models = headline.check(panel)
+        if self.seen is not None:
+            self._check_seen(scores, self.seen)
         space, xp = headline.space, headline.space.xp
         for view in others:
             view.place(space)
@@ -78,11 +89,61 @@ class EvidenceSet:
         for view in others:  # before the headline, to which they hand on sums
             view.take_in(scores)
         headline.take_in(scores, None if headline.is_split else of_models)
+        self.seen = None
+
+    def update_part(self, scores: object) -> None:
+        """Take in the first pass up to its next checkpoint: one row per active model, one column per new item.
+
+        The columns are the items that come after the checkpoint before, in the run order
+        (:meth:`~bbedge.core.checkpoints.PassPlan.new_places`). A score may be missing (NaN) if the design says how that
+        counts.
+        """
+        headline = self.headline
+        number = next_checkpoint(headline.design, headline)
+        new, _ = headline.check(scores, plan_of(headline.design).new_places(number))
+        space, xp = headline.space, headline.space.xp
+        seen = new if self.seen is None else xp.concat([self.seen, new], axis=-1)
+        rows = both_sides(seen, space) if bool(xp.any(xp.isnan(seen))) else seen
+        for view in self.views:
+            view.place(space)
+            view.take_in_part(rows)
+        self.seen = seen
+
+    def _check_seen(self, scores: Array, seen: Array) -> None:
+        """Refuse a complete pass that differs from what was seen of it: one of the two is not what was run."""
+        design, xp = self.headline.design, self.space.xp
+        places = plan_of(design).order[: seen.shape[-1]]
+        again = self.space.take(scores, places, axis=-1)
+        same = to_numpy((again == seen) | (xp.isnan(again) & xp.isnan(seen)))
+        if same.all():
+            return
+        *_, row, column = np.argwhere(~same)[0].tolist()
+        model, item = self.active[row], design.items[places[column]]
+        raise DataError(
+            f"the score of model {quoted(model)} on item {quoted(item)} differs from what was seen at a checkpoint of "
+            "this pass; add the scores that were seen"
+        )
 
     def stop(self, models: Sequence[str]) -> None:
         """Freeze these models in every view: see :meth:`bbedge.core.evidence.Evidence.stop`."""
+        active = self.active
         for view in self.views:
             view.stop(models)
+        if self.seen is not None:
+            rows = np.flatnonzero([model not in models for model in active])
+            self.seen = self.space.take(self.seen, rows, axis=-2)
+
+
+def next_checkpoint(design: Design, evidence: Evidence) -> int:
+    """The number of the checkpoint that comes next, or an error that says why there is none."""
+    plan = pass_plan(design)
+    if plan is None:
+        raise DesignError("this design has no checkpoints; add complete passes")
+    if evidence.replicates:
+        raise DataError("the first pass is complete, and later ones have no checkpoints; add complete passes")
+    if evidence.checkpoint == len(plan.checkpoints):
+        raise DataError("every checkpoint of the first pass has passed; add the complete pass")
+    return evidence.checkpoint + 1
 
 
 def _link(headline: Evidence, others: Sequence[Evidence]) -> None:

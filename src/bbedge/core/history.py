@@ -33,9 +33,12 @@ class Look:
         edges: Array,
         log_threshold: Callable[[], float],
         log_w: Callable[[], Array] | None = None,
+        checkpoint: int = 0,
     ) -> None:
         self.replicate = replicate
-        """The replicate after which the look was taken."""
+        """The replicate after which the look was taken, or the first, inside of which it was."""
+        self.checkpoint = checkpoint
+        """The checkpoint of the first replicate at which it was taken; 0 if it was after a complete one."""
         self._log_e = log_e
         self._edges = edges
         self._log_threshold = log_threshold

@@ -22,6 +22,7 @@ from bbedge.core.betting import BettingPenalty
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
+from bbedge.core.kinds import EvidenceKind
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.penalties import (
     Bound,
@@ -36,7 +37,7 @@ from bbedge.core.penalties import (
     toward,
 )
 from bbedge.core.predictions import Places, some
-from bbedge.core.stakes import CENTRED_MAX
+from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
 
 _FEW = 1 << 14  # exponents that are sooner computed than sifted
 
@@ -50,13 +51,31 @@ class _Part:
     penalty: Penalty
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bets:
+    """What a mixture bets: stakes, the blocks that they are shared out over, and how noise is paid for."""
+
+    layout: BlockLayout
+    stakes: Stakes
+    kind: EvidenceKind
+    groups: tuple[EntryGroup, ...]
+    is_predicted: bool = True
+    """Whether stakes that allow it are centred at a prediction; if not, all are centred at the null value."""
+
+    @classmethod
+    def of(cls, design: Design) -> Bets:
+        """Those of a design's complete replicates."""
+        return cls(layout=design.layout, stakes=design.stakes, kind=design.evidence, groups=design.entry_groups)
+
+
 class Mixture:
     """The evidence of the directions of some pairs, as sufficient statistics; fed block means, read at any look.
 
     Stakes up to 0.95 are centred at the design's prediction, wider ones at the null value, where they stay valid.
     """
 
-    def __init__(self, design: Design, space: Space, pairs: Pairs) -> None:
+    def __init__(self, design: Design, space: Space, pairs: Pairs, bets: Bets | None = None) -> None:
+        bets = Bets.of(design) if bets is None else bets
         self._design = design
         self._space = space
         self._pairs = pairs
@@ -67,19 +86,20 @@ class Mixture:
         if design.weights is not None:
             self._sum_error += 2  # of an item's share, and of its product with the score
 
-        layout, weights = design.layout, np.array(design.stakes.weights)
-        stakes = np.array(design.stakes.values)[weights > 0.0]
+        layout, weights = bets.layout, np.array(bets.stakes.weights)
+        stakes = np.array(bets.stakes.values)[weights > 0.0]
         self._log_weights = np.log(weights[weights > 0.0])
         self._slopes: Floats = stakes * layout.weight_ratio  # lambda / w_max
         self._parts: list[_Part] = []
+        predicted = (stakes <= CENTRED_MAX) & bets.is_predicted
         for centre, places, reach in (
-            ("prediction", np.flatnonzero(stakes <= CENTRED_MAX), 1.0),
-            ("null", np.flatnonzero(stakes > CENTRED_MAX), design.mu0),
+            ("prediction", np.flatnonzero(predicted), 1.0),
+            ("null", np.flatnonzero(~predicted), design.mu0),
         ):
             if places.size:
-                penalty = _penalty(design, layout, stakes[places], space=space, pairs=pairs, reach=reach)
+                penalty = _penalty(design, bets, stakes[places], space=space, pairs=pairs, reach=reach)
                 self._parts.append(_Part(centre, places, penalty))  # type: ignore[arg-type]
-        self._groups = design.entry_groups
+        self._groups = bets.groups
         self._matrix, self._terms = self._stake_matrix()
         self._matrix_there = space.asarray(self._matrix)
 
@@ -359,10 +379,8 @@ def _steps(n: int, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-def _penalty(
-    design: Design, layout: BlockLayout, stakes: Floats, *, space: Space, pairs: Pairs, reach: float
-) -> Penalty:
-    kind, shares, largest = design.evidence, layout.relative_weights, layout.roundings
+def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs: Pairs, reach: float) -> Penalty:
+    kind, shares, largest = bets.kind, bets.layout.relative_weights, bets.layout.roundings
     if kind == "hoeffding":
         return HoeffdingPenalty(stakes, shares, space=space, pairs=pairs)
     if kind == "betting":

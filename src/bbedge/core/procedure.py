@@ -38,6 +38,8 @@ class Procedure:
             np.zeros((*batch, n_models, n_models), dtype=np.int64) for _ in (design, *design.views)
         ]
         """For each view, the headline first, the look at which each direction was first certified; 0 if none did."""
+        self.first_part: list[Array] = [each.copy() for each in self.first]
+        """Likewise the checkpoint of the first pass; 0 if that look was after a complete pass."""
 
     def look(self, evidence: Evidence) -> Look:
         """What is certified now in a design with one view; see :meth:`looks`."""
@@ -45,7 +47,7 @@ class Procedure:
 
     def looks(self, views: Sequence[Evidence]) -> list[Look]:
         """What is certified now in each view; in a design with memory, together with everything before."""
-        space, count = views[0].space, views[0].replicates
+        space, count, checkpoint = views[0].space, views[0].run, views[0].checkpoint
         first = [space.xp.asarray(each, device=space.device) for each in self.first]
         found = (self._staggered if self._design.holm == "staggered" else self._direct)(views, first)
         new = [edges & (each == 0) for edges, each in zip(found.edges, first, strict=True)]
@@ -53,12 +55,18 @@ class Procedure:
             space.xp.where(now, count, each) if bool(space.xp.any(now)) else each
             for now, each in zip(new, first, strict=True)
         ]
+        if checkpoint:
+            self.first_part = [
+                space.xp.where(now, checkpoint, space.xp.asarray(each, device=space.device))
+                for now, each in zip(new, self.first_part, strict=True)
+            ]
         standing = [each > 0 for each in self.first]
         log_w = None if found.log_w is None else cache(partial(found.log_w, tuple(standing)))
         thresholds = cache(found.log_thresholds)
         return [
             Look(
                 replicate=count,
+                checkpoint=checkpoint,
                 log_e=found.log_e[place],
                 edges=standing[place] if self._design.has_memory else found.edges[place],
                 log_threshold=partial(_at, thresholds, place),
@@ -73,7 +81,11 @@ class Procedure:
         wealth = Wealth(views, log_groups)
         return _Found(
             edges=wealth.certify([each > 0 for each in first], alpha),
-            log_e=[partial(_joined, view, groups) for view, groups in zip(views, log_groups, strict=True)],
+            # Inside the first pass, what has not entered is no evidence yet.
+            log_e=[
+                partial(_joined, view, groups[:1, ...] if view.checkpoint else groups)
+                for view, groups in zip(views, log_groups, strict=True)
+            ],
             log_thresholds=lambda: [-math.log(alpha)] * len(views),
             log_w=wealth.log,
         )

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
@@ -41,6 +42,7 @@ class DesignOptions(TypedDict, total=False):
     views: Mapping[str, Sequence[float]] | None
     shares: Mapping[str, float] | None
     gaps: Gaps
+    checkpoints: Checkpoints | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

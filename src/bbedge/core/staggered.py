@@ -40,7 +40,7 @@ class Wealth:
         first, xp = views[0], views[0].space.xp
         self._space = first.space
         self._shape = tuple(log_groups[0].shape[1:])
-        groups = [place for place, group in enumerate(first.groups) if group.after < first.replicates]
+        groups = [place for place, group in enumerate(first.groups) if group.after < first.run]
         weights = [group.weight for group in first.groups]
         self._n = len(groups)
         self._cash = math.fsum(weights[self._n :])  # the groups come in the order of their entries

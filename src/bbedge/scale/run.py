@@ -159,6 +159,7 @@ class Run:
             ("views", bool(design.views)),
             ("missing scores", design.gaps != "refuse"),
             ("intervals of means", design.mean_share > 0.0),
+            ("checkpoints", design.checkpoints is not None),
         ):
             if given:
                 raise DesignError(f"tiled runs do not support {what}; make the design without them")

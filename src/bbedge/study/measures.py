@@ -103,6 +103,12 @@ METRICS: dict[str, Metric] = {
         kind="share",
         meaning="pipelines whose verdict, once it was PASS or FAIL, has changed in any way so far",
     ),
+    "answered": Metric(
+        label="answered by r", kind="share", meaning="runs whose question is answered within so many passes"
+    ),
+    "queries": Metric(
+        label="queries", kind="mean", meaning="queries until the answer, in complete passes of all models"
+    ),
     "passed": Metric(label="PASS at r", kind="share", meaning="pipelines that say PASS after this run"),
 }
 """All metrics by name."""

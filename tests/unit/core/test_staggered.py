@@ -136,7 +136,7 @@ def test_the_least_ratio_is_that_of_all_sets(now, then, certified):
     evidence = SimpleNamespace(
         space=numpy_space(),
         groups=groups,
-        replicates=2,
+        run=2,
         at_entry=lambda count: entry[:count],
         tested=mask,
     )

@@ -1,7 +1,7 @@
 """The experiments, those of one kind in one module; :data:`STUDIES` lists them."""
 
 from bbedge.errors import DomainError
-from bbedge.study.experiments import ablations, comparison, evidence, gates, growth, same_model, top_k
+from bbedge.study.experiments import ablations, comparison, early_looks, evidence, gates, growth, same_model, top_k
 from bbedge.study.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -22,6 +22,7 @@ STUDIES: dict[str, Study] = {
         same_model.STUDY,
         evidence.EVIDENCE,
         gates.STUDY,
+        early_looks.STUDY,
     )
 }
 """All studies by name, in the order of the paper; ours last."""

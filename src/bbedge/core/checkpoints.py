@@ -1,0 +1,177 @@
+"""Checkpoints: the looks inside the first pass that a design plans, what each weighs, and the order of the blocks."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.core.order import ALGORITHM, item_order
+from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.text import counted
+
+if TYPE_CHECKING:
+    from bbedge.core.design import Design
+
+FRACTIONS = (0.01, 0.02, 0.04, 0.07, 0.12, 0.20, 0.35, 0.60)
+"""The checkpoints unless others are given: fractions of the blocks of the first pass."""
+
+COMPLETE = 0.5
+"""The weight of complete passes unless another is given."""
+
+_CLOSE = 1e-9  # weights whose sum is this near one are meant to add up to one; so are fractions of blocks
+_MOST_SEED = 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """Looks inside the first pass, fixed before the first request.
+
+    **Needs:** a seed that was drawn at random once the items and their blocks were known, and not chosen.
+
+    >>> Checkpoints(order_seed=7).complete, Checkpoints(order_seed=7).weights[0]
+    (0.5, 0.0625)
+    >>> Checkpoints(order_seed=7, fractions=(0.1, 0.5), complete=0.6).weights
+    (0.2, 0.2)
+    """
+
+    order_seed: int
+    """The seed of the order in which blocks are run; see :mod:`bbedge.core.order`."""
+    fractions: tuple[float, ...] = FRACTIONS
+    """The part of all blocks that is complete at each checkpoint, rising."""
+    weights: tuple[float, ...] = ()
+    """The weight of each checkpoint in the evidence; equal parts of what complete passes leave, if none are given."""
+    complete: float = COMPLETE
+    """The weight of complete passes. With those of the checkpoints it adds up to 1."""
+
+    def __post_init__(self) -> None:
+        if type(self.order_seed) is not int or not 0 <= self.order_seed < _MOST_SEED:
+            raise DomainError(
+                Argument("order_seed", self.order_seed), " is not a whole number from 0 to 2^63 - 1; draw one at random"
+            )
+        self._check_fractions()
+        if not 0.0 < self.complete < 1.0:
+            raise DomainError(f"a weight of {self.complete} for complete passes is not allowed; choose 0 < weight < 1")
+        given = self.weights or ((1.0 - self.complete) / len(self.fractions),) * len(self.fractions)
+        object.__setattr__(self, "fractions", tuple(map(float, self.fractions)))
+        object.__setattr__(self, "weights", _with_sum_one(tuple(map(float, given)), self.complete, self.fractions))
+
+    def _check_fractions(self) -> None:
+        if not self.fractions:
+            raise DomainError("there are no checkpoints; give at least one fraction, or leave checkpoints out")
+        if not all(0.0 < fraction < 1.0 for fraction in self.fractions):
+            raise DomainError("a checkpoint is not allowed; checkpoints are fractions of the blocks between 0 and 1")
+        if any(later <= earlier for earlier, later in pairwise(self.fractions)):
+            raise DomainError("the checkpoints are not in rising order, each once; sort them")
+
+    @property
+    def content(self) -> dict[str, object]:
+        """What a design's hash says of them."""
+        return {
+            "fractions": list(self.fractions),
+            "weights": list(self.weights),
+            "complete": self.complete,
+            "order": ALGORITHM,
+            "order_seed": self.order_seed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A look inside the first pass of a certain design."""
+
+    number: int
+    """Its number, counted from 1."""
+    blocks: int
+    """Blocks that are complete at it: the first of the run order."""
+    of_blocks: int
+    """Blocks of a whole pass."""
+    items: int
+    """Items of these blocks: the first of the run order."""
+    weight: float
+    """Its weight in the evidence."""
+
+    @property
+    def fraction(self) -> float:
+        """The part of all blocks that is complete."""
+        return self.blocks / self.of_blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PassPlan:
+    """How the first pass of a design is run: the order of its items, and its checkpoints."""
+
+    order: NDArray[np.intp]
+    """The place of each item among those of the design, in the order in which they are run, block by block."""
+    checkpoints: tuple[Checkpoint, ...]
+    """The checkpoints in their order."""
+    complete: float
+    """The weight of complete passes."""
+
+    def places(self, number: int) -> NDArray[np.intp]:
+        """The places of all items before a checkpoint, in the order in which they are run; none before the first."""
+        return self.order[: self.checkpoints[number - 1].items] if number else self.order[:0]
+
+    def new_places(self, number: int) -> NDArray[np.intp]:
+        """Those of the items between the checkpoint before and this one."""
+        return self.places(number)[len(self.places(number - 1)) :]
+
+
+def pass_plan(design: Design) -> PassPlan | None:
+    """How the first pass of a design is run; ``None`` if it has no checkpoints."""
+    given = design.checkpoints
+    if given is None:
+        return None
+    order, counts = item_order(design.items, design.blocks, given.order_seed)
+    n_blocks = len(counts) - 1
+    weight_of: dict[int, float] = {}
+    for fraction, weight in zip(given.fractions, given.weights, strict=True):
+        blocks = math.ceil(fraction * n_blocks - _CLOSE)
+        # Of few blocks two fractions may be the same number, which is then one checkpoint with both weights.
+        weight_of[blocks] = _below(weight_of[blocks] + weight) if blocks in weight_of else weight
+    checkpoints = tuple(
+        Checkpoint(number=number, blocks=blocks, of_blocks=n_blocks, items=int(counts[blocks]), weight=weight)
+        for number, (blocks, weight) in enumerate(sorted(weight_of.items(), key=operator.itemgetter(0)), 1)
+    )
+    return PassPlan(order=order, checkpoints=checkpoints, complete=given.complete)
+
+
+def check_checkpoints(design: Design) -> None:
+    """Refuse checkpoints that the blocks or the method of a design do not allow."""
+    if design.checkpoints is None:
+        return
+    if design.edition == 1:
+        edition = "" if design.method == "bb-edge" else " of edition 1"
+        raise DesignError(f"checkpoints are not part of {design.method}{edition}; leave them out")
+    n_blocks, last = len(set(design.blocks)), max(design.checkpoints.fractions)
+    if math.ceil(last * n_blocks - _CLOSE) >= n_blocks:
+        raise DesignError(
+            f"a checkpoint at {last:g} of {counted(n_blocks, 'block')} leaves no block after it; leave checkpoints out"
+        )
+
+
+def _with_sum_one(weights: tuple[float, ...], complete: float, fractions: Sequence[float]) -> tuple[float, ...]:
+    if len(weights) != len(fractions):
+        raise DomainError(f"{len(fractions)} checkpoints but {len(weights)} weights; give one weight per checkpoint")
+    if not all(0.0 < weight < 1.0 for weight in weights):
+        raise DomainError("the weight of a checkpoint is not allowed; weights are above 0 and below 1")
+    total = math.fsum([complete, *weights])
+    if abs(total - 1.0) > _CLOSE:
+        raise DomainError(f"the weights of checkpoints and complete passes add up to {total:g}; they must add up to 1")
+    shares = list(weights)
+    # A sum above 1 by a rounding would be evidence before there are any data.
+    while sum(map(Fraction, [complete, *shares])) > 1:
+        largest = shares.index(max(shares))
+        shares[largest] = math.nextafter(shares[largest], 0.0)
+    return tuple(shares)
+
+
+def _below(value: float) -> float:
+    return math.nextafter(value, 0.0)
