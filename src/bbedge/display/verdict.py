@@ -138,14 +138,16 @@ def _needed(certificate: Certificate) -> str:
     prospect = next((each for each in certificate.content.outlook or () if each.more_replicates), None)
     if prospect is None:
         return "More runs are needed; there is no trend yet that says how many."
-    return f"{_about(prospect)} more runs are likely needed{_of_which(certificate, prospect)}."
+    return f"{_about(prospect)} likely needed{_of_which(certificate, prospect)}."
 
 
 def _about(prospect: Prospect) -> str:
     low, high = prospect.more_replicates or (1, 1)
     if low >= 1000:
-        return "Thousands of"
-    return f"About {low:,}" if low == high else f"About {low:,} to {high:,}"
+        return "Thousands of runs more are"
+    if high == 1:
+        return "About one more run is"
+    return f"About {low:,} more runs are" if low == high else f"About {low:,} to {high:,} more runs are"
 
 
 def _of_which(certificate: Certificate, prospect: Prospect) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import numpy as np
+import pytest
 
 import bbedge
 from bbedge.certificate.certificate import Certificate
@@ -60,6 +64,22 @@ def test_nothing_certified_says_what_was_seen_and_what_is_needed():
     assert answer.answer.startswith(f"Nothing is certified yet: {certificate.labels[0]} is ahead of ")
     assert "the true difference lies between -" in answer.answer
     assert "more runs are" in answer.contenders.lower()
+
+
+@pytest.mark.parametrize(
+    ("forecast", "words"),
+    [
+        ((1, 1), "About one more run is likely needed."),
+        ((3, 20), "About 3 to 20 more runs are likely needed."),
+        ((2000, 9000), "Thousands of runs more are likely needed."),
+        (None, "More runs are needed; there is no trend yet that says how many."),
+    ],
+)
+def test_a_forecast_in_words(forecast, words):
+    certificate = drawn([0.55, 0.5], items=60)
+    first = msgspec.structs.replace(certificate.content.outlook[0], more_replicates=forecast)
+    content = msgspec.structs.replace(certificate.content, outlook=(first,))
+    assert verdict(replace(certificate, content=content)).contenders == words
 
 
 def test_no_run_at_all():
