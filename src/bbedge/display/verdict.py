@@ -144,7 +144,7 @@ def _needed(certificate: Certificate) -> str:
 def _about(prospect: Prospect) -> str:
     low, high = prospect.more_replicates or (1, 1)
     if low >= 1000:
-        return "Thousands of runs more are"
+        return "Thousands more runs are"
     if high == 1:
         return "About one more run is"
     return f"About {low:,} more runs are" if low == high else f"About {low:,} to {high:,} more runs are"

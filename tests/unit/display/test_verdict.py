@@ -71,7 +71,7 @@ def test_nothing_certified_says_what_was_seen_and_what_is_needed():
     [
         ((1, 1), "About one more run is likely needed."),
         ((3, 20), "About 3 to 20 more runs are likely needed."),
-        ((2000, 9000), "Thousands of runs more are likely needed."),
+        ((2000, 9000), "Thousands more runs are likely needed."),
         (None, "More runs are needed; there is no trend yet that says how many."),
     ],
 )
