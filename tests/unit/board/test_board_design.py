@@ -50,7 +50,7 @@ FULL = BoardDesign(
 def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
     assert BoardDesign.from_toml("mean_share = 0.1").mean_share == 0.1
-    others = {"copies", "mean_share", "planned", "headline", "views", "incomplete"}
+    others = {"copies", "mean_share", "planned", "headline", "views", "incomplete", "checkpoints"}
     assert others | FULL.content.keys() == set(BoardDesign.__dataclass_fields__)
 
 
