@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,6 +39,8 @@ class Epoch:
     """Replicates in the evidence."""
     pilots: int = 0
     """Pilot replicates, which are not evidence."""
+    partial: set[str] = field(default_factory=set)
+    """Models with scores of a part of the first pass, and no complete replicate."""
     missing: Counter[str] = field(default_factory=Counter)
     """Missing scores of each model that lacks any, over the replicates and parts in the evidence."""
     stages: list[Stage] = field(default_factory=list)
@@ -94,6 +96,20 @@ class Epoch:
         if plan is None or not 1 <= checkpoint <= len(plan.checkpoints):
             return np.empty(0, dtype=np.intp)
         return plan.new_places(checkpoint)
+
+    def count_part(self, models: Iterable[str], missing: Mapping[str, int]) -> None:
+        """Count what these models lack in a part of the first pass."""
+        self.partial.update(models)
+        self.missing.update(missing)
+
+    def count_replicate(self, models: Iterable[str], missing: Mapping[str, int]) -> None:
+        """Count a replicate of these models, and what they lack in it."""
+        if not self.replicates:  # what the parts of the first pass lack is among what it lacks
+            for model in models:
+                self.missing.pop(model, None)
+        self.replicates += 1
+        self.partial.difference_update(models)
+        self.missing.update(missing)
 
     def note_look(self) -> None:
         """Remember the counts of a look after a replicate."""

@@ -99,7 +99,10 @@ def _skip(state: BoardState, event: Event) -> None:
         case PartAdded() as part:
             _skip_part(state, part)
         case ReplicateAdded(outcome=outcome) as added:
-            state.skip_replicate(added.vectors, added.gaps)
+            state.epoch.count_replicate(added.vectors, added.gaps)
+            for stage in state.epoch.stages:
+                if any(model not in state.retired for model in stage.design.models):
+                    stage.places.append(state.epoch.replicates)
             _skip_look(state, outcome)
         case ModelAdded(outcome=seen) as added:
             state.join(added.model).places.extend(range(1, len(added.vectors) + 1))
@@ -120,7 +123,7 @@ def _skip_look(state: BoardState, outcome: Outcome) -> None:
 
 def _skip_part(state: BoardState, part: PartAdded) -> None:
     checkpoint = state.upcoming()
-    state.epoch.missing.update(part.gaps)
+    state.epoch.count_part(part.vectors, part.gaps)
     for view, looks in state.epoch.parts_at.items():
         look = _tally(part.outcome, view)
         looks.append(

@@ -8,7 +8,7 @@ level; the levels sum to at most ``alpha`` over all epochs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -226,32 +226,17 @@ class BoardState:
         self.check_panel(panel)
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are not evidence")
-        self._count_replicate(panel, missing_scores(panel))
+        self.epoch.count_replicate(panel, missing_scores(panel))
         found = merged(stage.take(panel, self.epoch.replicates) for stage in self.epoch.stages)
         self.epoch.note_look()
         return found
-
-    def _count_replicate(self, models: Iterable[str], missing: Mapping[str, int]) -> None:
-        epoch = self.epoch
-        if not epoch.replicates:  # what the parts of the first pass lack is among what it lacks
-            for model in models:
-                epoch.missing.pop(model, None)
-        epoch.replicates += 1
-        epoch.missing.update(missing)
-
-    def skip_replicate(self, models: Iterable[str], missing: Mapping[str, int]) -> None:
-        """Count a replicate of these models whose evidence is known already, with its missing scores."""
-        self._count_replicate(models, missing)
-        for stage in self.epoch.stages:
-            if any(model not in self.retired for model in stage.design.models):
-                stage.places.append(self.epoch.replicates)
 
     def add_part(self, panel: Panel) -> Found:
         """Add the scores of the first pass up to its next checkpoint, in the run order, and look at every stage."""
         checkpoint = self.upcoming()
         self.check_panel(panel, self.epoch.next_items)
-        self.epoch.missing.update(missing_scores(panel))
         found = merged(stage.take_part(panel) for stage in self.epoch.stages)
+        self.epoch.count_part(panel, missing_scores(panel))
         self.epoch.note_part(checkpoint, models=len(panel))
         return found
 
@@ -373,8 +358,12 @@ class BoardState:
         candidate = next((stage.design.family.candidate or None for stage in epoch.stages), None)
         design = self._core_design(epoch, level=self.design.alpha, candidate=candidate)
         gaps = GapCount(of_models=tuple(epoch.missing[model] for model in epoch.models))
-        board = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at, parts=epoch.parts_at)
-        return replace(board, gaps=gaps if gaps.cells else None)
+        whole = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at, parts=epoch.parts_at)
+        # The mean of a part of the items is not that of the benchmark.
+        partial = [model in epoch.partial for model in epoch.models]
+        views = (replace(view, means=np.where(partial, np.nan, view.means)) for view in whole.views)
+        means = np.where(partial, np.nan, whole.means)
+        return replace(whole, means=means, views=tuple(views), gaps=gaps if gaps.cells else None)
 
     def _check_scores(self, model: str, scores: Scores, items: Sequence[str]) -> None:
         if scores.shape != (len(items),):

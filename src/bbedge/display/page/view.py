@@ -16,6 +16,7 @@ from bbedge.display.page.open_pairs import OpenPair, open_pairs
 from bbedge.display.page.table import Table
 from bbedge.display.page.top_sets import MOST_SETS, TopSet, top_sets
 from bbedge.display.page.words import Words
+from bbedge.display.scope import is_inside_pass
 from bbedge.display.verdict import Verdict, verdict
 from bbedge.text import display_names, shown
 
@@ -94,6 +95,6 @@ class View:
             claims=tuple(claims(content.board or None)),
             notes=tuple(shown(note, None) for note in content.notes),
             contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
-            replicates=certificate.replicates,
+            replicates=certificate.replicates or int(is_inside_pass(certificate)),
             provenance=provenance(content),
         )
