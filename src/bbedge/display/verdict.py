@@ -54,7 +54,8 @@ def verdict(certificate: Certificate) -> Verdict:
         return Verdict(answer="Nothing is certified yet.", contenders=_so_far(certificate), risk="")
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
-        return Verdict(answer=_candidate(certificate), contenders=pilot, risk=risk(certificate))
+        contenders = f"{pilot} {_so_far(certificate)}".rstrip()
+        return Verdict(answer=_candidate(certificate), contenders=contenders, risk=risk(certificate))
     if not certificate.ranks.n_resolved:
         return Verdict(answer=_seen(certificate), contenders=_needed(certificate), risk=risk(certificate))
     if len(certificate.names) == 2:

@@ -333,3 +333,42 @@ def test_models_may_be_stopped_until_nothing_is_left(tmp_path):
     board.verify()
     assert board.certificate().content.first_pass.checkpoint == 1
     assert RULE.fractions[0] == board.leaderboard().early.progress
+
+
+def test_a_model_that_comes_before_the_first_part_is_looked_at_in_parts(tmp_path):
+    board = make(tmp_path / "board.db")
+    board.add_model("e")
+    panel = drawn(1, (*MODELS, "e"))
+    for _ in range(3):
+        add_part(board, panel)
+    board = Board.open(tmp_path / "board.db")
+    assert [look.models for look in board.leaderboard().early.looks] == [5, 5, 5]
+    assert board.certificate().content.first_pass.blocks == 36
+    complete(board, panel)
+    assert board.verify().events == 6
+    assert board.leaderboard().early.first_certified[0].any()
+
+
+def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    for _ in range(3):
+        add_part(board, panel)
+    edges = board.leaderboard().standing.n_edges
+    board.add_items(["r1"])
+    board = Board.open(tmp_path / "board.db")
+    board.verify()
+    assert board.certificate().content.board.epoch == 1  # the new one has no runs
+    assert board.leaderboard(1).standing.n_edges == edges > 0
+    assert len(board.next_items) == 7
+
+
+def test_checkpoints_that_were_passed_by_are_part_of_the_complete_pass(tmp_path):
+    panel, found = drawn(1), []
+    for looks in range(4):
+        board = make(tmp_path / f"{looks}.db")
+        for _ in range(looks):
+            add_part(board, panel)
+        complete(board, panel)
+        found.append(board.leaderboard().log_e)
+    for log_e in found[1:]:
+        assert np.allclose(log_e, found[0], equal_nan=True, rtol=1e-12)

@@ -16,7 +16,7 @@ from bbedge.display.page.open_pairs import OpenPair, open_pairs
 from bbedge.display.page.table import Table
 from bbedge.display.page.top_sets import MOST_SETS, TopSet, top_sets
 from bbedge.display.page.words import Words
-from bbedge.display.scope import is_inside_pass
+from bbedge.display.scope import has_evidence
 from bbedge.display.verdict import Verdict, verdict
 from bbedge.text import display_names, shown
 
@@ -65,6 +65,8 @@ class View:
     """Groups of models certified above each other."""
     replicates: int
     """Replicates in the evidence."""
+    has_evidence: bool
+    """Whether there is a complete run, or a part of the first."""
     provenance: Provenance
     """Where the certificate comes from, and how to check it."""
     version: str = __version__
@@ -95,6 +97,7 @@ class View:
             claims=tuple(claims(content.board or None)),
             notes=tuple(shown(note, None) for note in content.notes),
             contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
-            replicates=certificate.replicates or int(is_inside_pass(certificate)),
+            replicates=certificate.replicates,
+            has_evidence=has_evidence(certificate),
             provenance=provenance(content),
         )
