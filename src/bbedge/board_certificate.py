@@ -8,11 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
-from bbedge.certificate.board_shape import BoardDesignRecord, BoardHeadline, BoardRecord, BoardViews, Claim
+from bbedge.certificate.board_shape import (
+    BoardCheckpoints,
+    BoardDesignRecord,
+    BoardHeadline,
+    BoardRecord,
+    BoardViews,
+    Claim,
+)
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
 from bbedge.certificate.shape import Document
@@ -39,7 +47,7 @@ def shown_epoch(board: Board, asked: int | None) -> int:
     """The epoch to show: the given one, else the last one that has runs."""
     if asked is not None:
         return asked
-    with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots]
+    with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots or epoch.parts]
     return with_runs[-1] if with_runs else board.state.epoch.number
 
 
@@ -63,7 +71,7 @@ def notes(board: Board, number: int) -> list[str]:
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)
     for epoch in board.state.epochs:
-        if epoch.number != number and not epoch.replicates and not epoch.pilots:
+        if epoch.number != number and not (epoch.replicates or epoch.pilots or epoch.parts):
             notes.append(
                 f"Epoch {epoch.number} is open ({len(epoch.items):,} items, {len(epoch.models):,} models) but has no "
                 f"replicate yet; this is epoch {number}."
@@ -136,9 +144,9 @@ def _record(board: Board, epoch: int) -> BoardRecord:
 
 def _design_record(board: Board) -> BoardDesignRecord:
     content = dict(cast("dict[str, Any]", board.design.content))
-    for key, record in (("headline", BoardHeadline), ("views", BoardViews)):
+    for key, record in (("headline", BoardHeadline), ("views", BoardViews), ("checkpoints", BoardCheckpoints)):
         if key in content:
-            content[key] = record(**content[key])
+            content[key] = msgspec.convert(content[key], record)
     return BoardDesignRecord(**content)
 
 
@@ -147,6 +155,8 @@ def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[S
 
     A new model's runs are paired with replicates of earlier looks, at which nothing was known of it.
     """
+    if not leaderboard.looks:
+        return []
     looks, after = 0, [0]
     joined: dict[str, int] = {}
     for event in board.events:

@@ -95,6 +95,10 @@ def test_the_worked_example_of_the_board_runs_as_it_stands(bbedge, monkeypatch, 
     names: dict = {}
     exec(PYTHON_BLOCK.findall(page)[0], names)
     assert names["board"].state.epoch.replicates == 1
+    for block in PYTHON_BLOCK.findall(page)[1:]:
+        exec(block, names)
+    assert names["board"].state.retired == ["c"]
+    assert names["board"].verify().certificates == 3
 
 
 def test_the_readme_s_picture_is_of_this_version(bbedge):

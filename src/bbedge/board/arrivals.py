@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.events import CountedCopy, ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.board.events import CountedCopy, ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.board.gaps import check_final, completed, completes
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, missing_checksum, pack
@@ -72,11 +72,16 @@ def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
     """The replicates of an epoch, pilots first."""
     pilots: list[Stored] = []
     replicates: list[Stored] = []
+    of_parts: set[str] = set()
     for event in events:
         match event.content:
+            case PartAdded() as part if part.epoch == epoch:
+                of_parts.update(part.runs)
             case PilotAdded() | ReplicateAdded() as added if added.epoch == epoch:
                 prints = {model: Fingerprint(digest=total) for model, total in added.vectors.items()}
                 each = Stored(prints=prints, runs=set(added.runs), has_gaps=bool(added.gaps))
+                if isinstance(added, ReplicateAdded) and not replicates:
+                    each.runs |= of_parts  # the parts of the first replicate may have been runs of their own
                 (pilots if isinstance(added, PilotAdded) else replicates).append(each)
             case ModelAdded() as joined if joined.epoch == epoch:
                 for place, total in enumerate(joined.vectors):
@@ -146,12 +151,13 @@ def known_place(stored: Sequence[Stored], runs: Set[str], *, number: int | None)
     else:
         place = number
     if place == following:
-        _check_new(stored, runs, following)
+        check_new(stored, runs, following)
         return None
     return place
 
 
-def _check_new(stored: Sequence[Stored], runs: Set[str], following: int) -> None:
+def check_new(stored: Sequence[Stored], runs: Set[str], following: int) -> None:
+    """Refuse runs that are part of a stored replicate; ``following`` is the number of the new one."""
     for place, each in enumerate(stored, start=1):
         twice = sorted(each.runs & runs)
         if twice:
@@ -240,10 +246,7 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
 
     Where the design counts missing scores, a model without any is not there.
     """
-    if scores.score_range != state.design.score_range:
-        raise BoardError(
-            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
-        )
+    check_scale(scores, state)
     items = state.epoch.items
     place = {item: i for i, item in enumerate(scores.items)}
     if len(place) < len(scores.items) or len(set(scores.models)) < len(scores.models):
@@ -260,7 +263,7 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
             f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
             "open a new epoch with add-items, or leave them out"
         )
-    _check_blocks(scores, state)
+    check_blocks(scores, state)
     arranged = np.full((len(scores.models), len(items)), np.nan)
     there = [i for i, item in enumerate(items) if item in place]
     arranged[:, there] = values[:, [place[items[i]] for i in there]]
@@ -270,7 +273,15 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
     return {model: row for model, row in panel.items() if not np.isnan(row).all()}
 
 
-def _check_blocks(scores: Scores, state: BoardState) -> None:
+def check_scale(scores: Scores, state: BoardState) -> None:
+    """Refuse scores that were read on another scale than that of the design."""
+    if scores.score_range != state.design.score_range:
+        raise BoardError(
+            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
+        )
+
+
+def check_blocks(scores: Scores, state: BoardState) -> None:
     """Refuse scores whose files put the items into other blocks than the design does."""
     if not scores.blocked:
         return

@@ -15,13 +15,15 @@ from typing import Any, Self
 from bbedge.board.archive import export_lines
 from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
-from bbedge.board.events import ModelAdded, NoteAdded, PilotAdded, ReplicateAdded
+from bbedge.board.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
+from bbedge.board.passes import drawn_seed
 from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
+from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.notes import Note
@@ -69,26 +71,31 @@ class Board:
         items: Sequence[str],
         blocks: Sequence[str] | None = None,
         columns: Columns | None = None,
+        order_seed: int | None = None,
     ) -> Board:
         """Freeze a design. A second call with the same design changes nothing; with another design it is refused.
 
         ``columns`` has what else is known of each item, by the name of its column; the design uses some of them, for
-        instance categories and weights.
+        instance categories and weights. If the design has checkpoints, ``order_seed`` is the seed of the order in which
+        blocks are run. The board draws one unless it is given, and records it; a seed that is given must have been
+        drawn at random once the items were known.
         """
         labels = tuple(items if blocks is None else blocks)
         kept = design.kept_columns(columns or {})
-        state = BoardState(design, models, items, labels, kept)
-        registration = design.registration(models, items, labels, kept)
+        seed = drawn_seed() if order_seed is None and design.checkpoints is not None else order_seed
+        state = BoardState(design, models, items, labels, kept, order_seed=seed)
         store = Store(place, create=True)
         store.check_storable(models)
         with store.write() as session:
             events = list(checked(session.events()))
             if not events:
                 Change(session=session, state=state, events=events).create()
-            elif (before := created(events[0]).computed_registration) != registration:
+            before = created(events[0])
+            seed = before.order_seed if order_seed is None else order_seed
+            if before.computed_registration != design.registration(models, items, labels, kept, order_seed=seed):
                 raise BoardError(
-                    f"{store.name}: a board with another design (registration {before[:16]}) is here already; a design "
-                    "cannot be changed after it was frozen. Make a new board elsewhere"
+                    f"{store.name}: a board with another design (registration {before.computed_registration[:16]}) is "
+                    "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
                 )
         return cls(store)
 
@@ -201,6 +208,33 @@ class Board:
         with self._change() as change:
             return change.add(scores, copies, whole_runs=self._whole_runs(incomplete))
 
+    @property
+    def next_checkpoint(self) -> Checkpoint | None:
+        """The checkpoint that the first pass comes to next; ``None`` if the next look is after a complete pass."""
+        return self._state.epoch.next_checkpoint
+
+    @property
+    def next_items(self) -> tuple[str, ...]:
+        """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
+
+        They follow from the seed that the board drew. Empty if the design has no checkpoints, during a pilot, and once
+        the first pass is complete: then replicates are complete ones.
+        """
+        return self._state.epoch.next_items
+
+    def add_part(self, scores: Scores) -> Added:
+        """Add the first pass up to its :attr:`next_checkpoint`, and look.
+
+        ``scores`` is one replicate with every active model and every one of the :attr:`next_items`, in any order; where
+        the design counts missing scores, they are NaN and final. Models may then be retired, and are left out of what
+        follows. After the last checkpoint, and at any earlier one, :meth:`add` takes the complete replicate, which must
+        have the scores that were given here.
+
+        **Needs:** every active model has run these items and all before, in this order.
+        """
+        with self._change() as change:
+            return change.add_part(scores)
+
     def add_model(
         self,
         name: str,
@@ -228,16 +262,22 @@ class Board:
         return incomplete not in (None, "refuse")
 
     def add_items(
-        self, items: Sequence[str], blocks: Sequence[str] | None = None, *, columns: Columns | None = None
+        self,
+        items: Sequence[str],
+        blocks: Sequence[str] | None = None,
+        *,
+        columns: Columns | None = None,
+        order_seed: int | None = None,
     ) -> None:
         """Open an epoch: the benchmark grows, evidence restarts at one, earlier claims stay with their version.
 
-        ``columns`` is as in :meth:`create`. A new category is a new view of this epoch; the design's rule gives it a
-        share.
+        ``columns`` and ``order_seed`` are as in :meth:`create`: an epoch has an order of its own. A new category is a
+        new view of this epoch; the design's rule gives it a share.
         """
+        seed = drawn_seed() if order_seed is None and self.design.checkpoints is not None else order_seed
         with self._change() as change:
             kept = self.design.kept_columns(columns or {})
-            change.add_items(tuple(items), tuple(items if blocks is None else blocks), kept)
+            change.add_items(tuple(items), tuple(items if blocks is None else blocks), kept, seed)
 
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
@@ -262,7 +302,7 @@ class Board:
             dict.fromkeys(
                 (content.epoch, note)
                 for content in contents
-                if isinstance(content, PilotAdded | ReplicateAdded | ModelAdded)
+                if isinstance(content, PilotAdded | PartAdded | ReplicateAdded | ModelAdded)
                 for note in content.origin.notes
             )
         )

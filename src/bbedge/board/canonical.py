@@ -30,6 +30,8 @@ SINCE_2: Mapping[str, object] = {"since": 2}
 """Marks a field that form 1 lacks."""
 SINCE_3: Mapping[str, object] = {"since": 3}
 """Marks a field that forms 1 and 2 lack."""
+SINCE_4: Mapping[str, object] = {"since": 4}
+"""Marks a field that forms 1 to 3 lack."""
 UNTIL_1: Mapping[str, object] = {"until": 1}
 """Marks a field that only form 1 has."""
 FLAT: Mapping[str, object] = {"flat": True}
@@ -80,6 +82,7 @@ def _matches(form: re.Pattern[str]) -> Callable[[object], bool]:
 
 Count = Annotated[int, Codec(lambda value: type(value) is int and 0 <= value <= LARGEST)]
 Ordinal = Annotated[int, Codec(lambda value: type(value) is int and 1 <= value <= LARGEST)]
+Seed = Annotated[int, Codec(lambda value: type(value) is int and 0 <= value < 2**63)]
 Number = Annotated[float, Codec(_is_number)]
 Name = Annotated[str, Codec(lambda value: is_text(value) and value != "")]
 Digest = Annotated[str, Codec(_matches(HASH))]

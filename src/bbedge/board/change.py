@@ -30,6 +30,7 @@ from bbedge.board.events import (
     NoteAdded,
     Opened,
     Origin,
+    PartAdded,
     PilotAdded,
     ReplicateAdded,
     form_of,
@@ -38,11 +39,13 @@ from bbedge.board.events import (
 from bbedge.board.gaps import check_rule, completed
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack
-from bbedge.board.replay import save, stored_panel
+from bbedge.board.part_arrival import arrived_part
+from bbedge.board.replay import save, stored_panel, stored_parts
 from bbedge.board.stage import Found, Stage, merged
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session, Vector
 from bbedge.board.views import Columns
+from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
@@ -68,6 +71,8 @@ class Added:
     """The same of every other view that has any."""
     candidate: tuple[str, ...] | None = None
     """The Top-k candidate, if the pilot has just chosen it."""
+    checkpoint: Checkpoint | None = None
+    """The checkpoint that the first pass has come to, if a part of it was added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +96,14 @@ class Change:
         content = Created(
             version=self._form,
             design=design,
-            registration=design.registration(epoch.models, epoch.items, epoch.blocks, epoch.columns),
+            registration=design.registration(
+                epoch.models, epoch.items, epoch.blocks, epoch.columns, order_seed=epoch.order_seed
+            ),
             models=tuple(epoch.models),
             items=epoch.items,
             blocks=epoch.blocks,
             columns=epoch.columns,
+            order_seed=epoch.order_seed,
             stages=_opened(epoch.stages),
             cache=save(self.session, epoch.stages),
         )
@@ -161,11 +169,33 @@ class Change:
             vectors=fresh.vectors,
             runs=tuple(sorted(fresh.stored.runs)),
             cache=save(self.session, epoch.stages),
-            outcome=self.state.outcome(found),
+            outcome=epoch.outcome(found),
             origin=origin,
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
         return found
+
+    def add_part(self, scores: Scores) -> Added:
+        """Add the scores up to the next checkpoint of the first pass."""
+        state, epoch = self.state, self.state.epoch
+        fresh = arrived_part(scores, state, stored_replicates(self.events, epoch.number))
+        found = state.add_part(fresh.panel)
+        checkpoint = epoch.parts[-1].checkpoint
+        content = PartAdded(
+            version=self._form,
+            epoch=epoch.number,
+            checkpoint=checkpoint.number,
+            blocks=checkpoint.blocks,
+            items=len(epoch.new_places(checkpoint.number)),
+            vectors=fresh.vectors,
+            gaps=missing_scores(fresh.panel),
+            runs=tuple(sorted(fresh.stored.runs)),
+            cache=save(self.session, epoch.stages),
+            outcome=epoch.outcome(found),
+            origin=_origin(scores, ()),
+        )
+        self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
+        return Added(**_new(found), checkpoint=checkpoint)
 
     def add_model(self, name: str, scores: Scores | None, copies: Copies | None, *, whole_runs: bool = False) -> Added:
         """Join a new model's runs with the stored replicates."""
@@ -180,7 +210,7 @@ class Change:
             whole = whole_runs and any(panels)
             runs = [completed(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
         stored = (stored_panel(self.session, state, r) for r in range(1, epoch.replicates + 1))
-        found = state.add_model(name, runs, stored)
+        found = state.add_model(name, runs, stored, stored_parts(self.session, epoch))
         packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}
         content = ModelAdded(
             version=self._form,
@@ -191,15 +221,17 @@ class Change:
             runs=() if scores is None else scores.runs,
             stages=_opened(epoch.stages[-1:]),
             cache=save(self.session, epoch.stages[-1:]),
-            outcome=state.outcome(found) if epoch.replicates else None,
+            outcome=epoch.outcome(found) if epoch.replicates else None,
             origin=Origin() if scores is None else _origin(scores, recorded(scores.copies)),
         )
         self._append(content, packed)
         return Added(**_new(found))
 
-    def add_items(self, items: tuple[str, ...], blocks: tuple[str, ...], columns: Columns) -> None:
+    def add_items(
+        self, items: tuple[str, ...], blocks: tuple[str, ...], columns: Columns, order_seed: int | None
+    ) -> None:
         """Open an epoch."""
-        self.state.add_items(items, blocks, columns)
+        self.state.add_items(items, blocks, columns, order_seed=order_seed)
         epoch = self.state.epoch
         content = ItemsAdded(
             version=self._form,
@@ -207,6 +239,7 @@ class Change:
             items=items,
             blocks=blocks,
             columns={name: texts[-len(items) :] for name, texts in epoch.columns.items()},
+            order_seed=order_seed,
             models=tuple(epoch.models),
             stages=_opened(epoch.stages),
             cache=save(self.session, epoch.stages),

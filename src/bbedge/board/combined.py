@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.stage import Stage
+from bbedge.core.checkpoints import pass_plan
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import LookCount
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.views import HEADLINE
 
 Parts = Sequence[tuple[Stage, Leaderboard]]
@@ -20,17 +22,27 @@ Parts = Sequence[tuple[Stage, Leaderboard]]
 
 
 def combined(
-    design: Design, stages: Sequence[Stage], *, replicates: int, looks: Mapping[str, Sequence[LookCount]]
+    design: Design,
+    stages: Sequence[Stage],
+    *,
+    replicates: int,
+    looks: Mapping[str, Sequence[LookCount]],
+    parts: Mapping[str, Sequence[PartCount]],
 ) -> Leaderboard:
-    """The leaderboard of the epoch's design with those of its views; ``looks`` are the histories by view."""
-    parts = [(stage, stage.certifier.leaderboard()) for stage in stages]
-    headline = _joined(design, parts, looks=looks[HEADLINE], replicates=replicates)
+    """The leaderboard of the epoch's design with those of its views.
+
+    ``looks`` are the histories by view, and ``parts`` those of the first pass.
+    """
+    boards = [(stage, stage.certifier.leaderboard()) for stage in stages]
+    headline = _joined(design, boards, looks=looks[HEADLINE], replicates=replicates)
+    headline = replace(headline, early=_early(design, boards, parts[HEADLINE], is_complete=replicates > 0))
     views = []
     for place, part in enumerate(design.parts[1:]):
         name = design.views[place].name
-        of_view = [(stage, board.views[place]) for stage, board in parts]
+        of_view = [(stage, board.views[place]) for stage, board in boards]
         joined = _joined(part, of_view, looks=looks.get(name, ()), replicates=replicates)
-        views.append(replace(joined, name=name))
+        early = _early(design, of_view, parts.get(name, ()), is_complete=replicates > 0)
+        views.append(replace(joined, name=name, early=early))
     return replace(headline, views=tuple(views))
 
 
@@ -52,7 +64,7 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
             if values is not None:
                 matrix[window] = np.where(tested, values, matrix[window])
         current[window] |= board.current.edges
-        replicate_of = np.array([0, *stage.places], dtype=np.int64)
+        replicate_of = np.array([0, *(stage.places or (1,))], dtype=np.int64)  # none yet inside the first
         first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
         # A model's mean is that of the stage that saw most of it: the first that has it.
         known = ~np.isnan(means[index])
@@ -74,6 +86,20 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         mean_bounds=mean_bounds if design.mean_share else None,
         log_w=matrices.get("log_w"),
     )
+
+
+def _early(design: Design, parts: Parts, looks: Sequence[PartCount], *, is_complete: bool) -> EarlyRecord | None:
+    """What happened inside the first pass."""
+    plan = pass_plan(design)
+    if plan is None:
+        return None
+    place = {model: i for i, model in enumerate(design.models)}
+    first = np.zeros((len(place), len(place)), dtype=np.int64)
+    for stage, board in parts:
+        window = np.ix_(*[[place[model] for model in stage.design.models]] * 2)
+        if board.early is not None:
+            first[window] = np.where(stage.design.tested, board.early.first_certified, first[window])
+    return EarlyRecord(checkpoints=plan.checkpoints, is_complete=is_complete, looks=tuple(looks), first_certified=first)
 
 
 def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:

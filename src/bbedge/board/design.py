@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from bbedge.board import plain_design as plain
+from bbedge.board.passes import MOST_PILOTS, CheckpointRule
 from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
+from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import EDITIONS, MARGIN_SHARE, Design
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.core.spending import Spending
@@ -75,6 +78,8 @@ class BoardDesign:
     """Other means that are compared under the same ``alpha``."""
     incomplete: IncompleteRule = "refuse"
     """What a missing score does. With ``zero`` a score that is missing is defined as the lowest one."""
+    checkpoints: CheckpointRule | None = None
+    """Looks inside the first pass of every version; ``None`` if only complete passes are looked at."""
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -111,7 +116,16 @@ class BoardDesign:
         headline, views = shared_out(self.headline, self.views)
         object.__setattr__(self, "headline", headline)
         object.__setattr__(self, "views", views)
+        self._check_checkpoints()
         self._made(["a", "b"], ["q"], ["q"], Compared(), level=self.alpha)  # the core judges the rest
+
+    def _check_checkpoints(self) -> None:
+        if self.checkpoints is None:
+            return
+        if self.edition == 1:
+            raise DesignError(f"checkpoints are not part of edition 1 of {self.method}; leave them out")
+        if (self.pilot or 0) >= MOST_PILOTS:
+            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {MOST_PILOTS - 1:,}")
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:
@@ -142,18 +156,20 @@ class BoardDesign:
         try:
             for name in ("alpha", "tau", "margin_share", "mean_share"):
                 if name in given:
-                    given[name] = _number(given[name])
+                    given[name] = plain.number(given[name])
             if "score_range" in given:
                 if not isinstance(given["score_range"], list | tuple) or len(given["score_range"]) != 2:
                     raise TypeError(f"score_range = {given['score_range']!r} is not a list of two numbers")
-                given["score_range"] = tuple(map(_number, given["score_range"]))
+                given["score_range"] = tuple(map(plain.number, given["score_range"]))
             for name in ("k", "pilot", "shares", "first", "edition", "planned"):
                 if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
                     raise TypeError(f"{name} must be a whole number")
             if "headline" in given:
-                given["headline"] = _headline(given["headline"])
+                given["headline"] = plain.headline(given["headline"])
             if "views" in given:
-                given["views"] = _views(given["views"])
+                given["views"] = plain.views(given["views"])
+            if "checkpoints" in given:
+                given["checkpoints"] = plain.checkpoints(given["checkpoints"])
         except (DesignError, DomainError) as error:
             raise DesignError(f"{source}: {error}") from error
         except (OverflowError, TypeError, ValueError) as error:
@@ -173,10 +189,24 @@ class BoardDesign:
         columns: Columns | None = None,
         candidate: Sequence[str] | None = None,
         newcomer: str | None = None,
+        order_seed: int | None = None,
     ) -> Design:
-        """The statistical design of one stage; ``columns`` has the :attr:`columns` of the items."""
+        """The statistical design of one stage; ``columns`` has the :attr:`columns` of the items.
+
+        ``order_seed`` is that of the version of the benchmark, if the design has checkpoints.
+        """
         found = compared(self.headline, self.views, items, columns or {})
-        return self._made(models, items, blocks, found, level=level, candidate=candidate, newcomer=newcomer)
+        checkpoints = None if self.checkpoints is None or order_seed is None else self.checkpoints.seeded(order_seed)
+        return self._made(
+            models,
+            items,
+            blocks,
+            found,
+            level=level,
+            candidate=candidate,
+            newcomer=newcomer,
+            checkpoints=checkpoints,
+        )
 
     def _made(
         self,
@@ -188,6 +218,7 @@ class BoardDesign:
         level: float,
         candidate: Sequence[str] | None = None,
         newcomer: str | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> Design:
         return Design.make(
             models,
@@ -211,6 +242,7 @@ class BoardDesign:
             views=found.views,
             shares=found.shares,
             gaps="worst-case" if self.incomplete == "worst-case" else "refuse",
+            checkpoints=checkpoints,
         )
 
     @property
@@ -251,13 +283,20 @@ class BoardDesign:
                 values[name] = {key: value for key, value in values[name].items() if value not in (None, {})}
         if not values["headline"]:
             del values["headline"]
+        if self.checkpoints is not None:
+            values["checkpoints"] = self.checkpoints.content
         values["score_range"] = list(self.score_range)
         return values
 
     @property
     def is_plain(self) -> bool:
         """Whether it compares one mean over all items, with every score there: what boards have always done."""
-        return self.headline == Headline() and self.views is None and self.incomplete == "refuse"
+        return (
+            self.headline == Headline()
+            and self.views is None
+            and self.incomplete == "refuse"
+            and self.checkpoints is None
+        )
 
     @property
     def hash(self) -> str:
@@ -270,12 +309,24 @@ class BoardDesign:
         return {key: self.content[key] for key in FILLED_IN if key in self.content} | {"edition": self.edition}
 
     def registration(
-        self, models: Sequence[str], items: Sequence[str], blocks: Sequence[str], columns: Columns | None = None
+        self,
+        models: Sequence[str],
+        items: Sequence[str],
+        blocks: Sequence[str],
+        columns: Columns | None = None,
+        *,
+        order_seed: int | None = None,
     ) -> str:
-        """SHA-256 of everything that is frozen when a board is made: the design, models, items, blocks and columns."""
-        content = {"design": self.content, "models": [*models], "items": [*items], "blocks": [*blocks]}
+        """SHA-256 of everything that is frozen when a board is made: the design, models, items, blocks and columns.
+
+        With checkpoints also the seed of the order in which blocks are run.
+        """
+        content: dict[str, object] = {"design": self.content, "models": [*models], "items": [*items]}
+        content["blocks"] = [*blocks]
         if columns:
             content["columns"] = {name: [*texts] for name, texts in columns.items()}
+        if order_seed is not None:
+            content["order_seed"] = order_seed
         return _digest(content)
 
 
@@ -298,56 +349,3 @@ _OPTIONAL = ("evidence", "prediction", "stakes")
 
 def _digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is not a number")
-    return float(value)
-
-
-def _headline(given: object) -> Headline:
-    values = _table("headline", given, Headline)
-    return Headline(
-        macro=_text("macro", values.get("macro")),
-        weights=_text("weights", values.get("weights")),
-        share=_share("share", values.get("share")),
-    )
-
-
-def _views(given: object) -> Views:
-    values = _table("views", given, Views)
-    weights, shares = (_mapping(name, values.get(name, {})) for name in ("weights", "shares"))
-    return Views(
-        column=_text("column", values.get("column")),
-        weights={name: str(_text(name, column)) for name, column in weights.items()},
-        shares={name: _number(share) for name, share in shares.items()},
-        others=_share("others", values.get("others")),
-    )
-
-
-def _table(name: str, given: object, cls: type) -> Mapping[str, Any]:
-    values, known = _mapping(name, given), [each.name for each in fields(cls)]
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise TypeError(f"unknown key {unknown[0]!r} in {name}; it has {', '.join(known)}")
-    return values
-
-
-def _mapping(name: str, given: object) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{name} = {given!r} is not a table")
-    return given
-
-
-def _text(name: str, given: object) -> str | None:
-    if given is not None and not (isinstance(given, str) and given):
-        raise TypeError(f"{name} = {given!r} is not the name of a column")
-    return given
-
-
-def _share(name: str, given: object) -> float | None:
-    try:
-        return None if given is None else _number(given)
-    except TypeError:
-        raise TypeError(f"{name} = {given!r} is not a number") from None

@@ -1,7 +1,7 @@
 """The events of a board: a frozen class for each kind, and the mapping between these classes and the ledger's texts.
 
-Ledgers hold events of three forms; what a form lacks has its default there. Form 3 is that of boards with views,
-weights or missing scores, form 2 that of all others. Earlier versions wrote form 1.
+Ledgers hold events of four forms; what a form lacks has its default there. Form 4 is that of boards with checkpoints,
+form 3 that of boards with views, weights or missing scores, form 2 that of all others. Earlier versions wrote form 1.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from bbedge.board.canonical import (
     FLAT,
     SINCE_2,
     SINCE_3,
+    SINCE_4,
     UNTIL_1,
     Bits,
     ClaimKey,
@@ -26,6 +27,7 @@ from bbedge.board.canonical import (
     Name,
     Number,
     Ordinal,
+    Seed,
     canonical,
     names,
     parsed,
@@ -33,6 +35,7 @@ from bbedge.board.canonical import (
     written,
 )
 from bbedge.board.design import BoardDesign
+from bbedge.board.passes import part_place
 from bbedge.core.notes import Note
 from bbedge.errors import BoardError
 from bbedge.text import quoted
@@ -40,13 +43,18 @@ from bbedge.text import quoted
 VERSION = 2
 """The form of the events of most boards; events without a version are of form 1."""
 
-LATEST = 3
-"""The form of the events of boards whose design is not plain."""
+WITH_GAPS = 3
+"""The form of the events of boards with views, weights or missing scores."""
+
+LATEST = 4
+"""The form of the events of boards with checkpoints."""
 
 
 def form_of(design: BoardDesign) -> int:
     """The form of the events that this version writes for a board."""
-    return VERSION if design.is_plain else LATEST
+    if design.checkpoints is not None:
+        return LATEST
+    return VERSION if design.is_plain else WITH_GAPS
 
 
 def _read_design(values: Mapping[str, object]) -> BoardDesign:
@@ -175,6 +183,8 @@ class Created(_Content):
     """The block of each item."""
     columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict, metadata=SINCE_3)
     """What else the design uses of each item, by the name of the column."""
+    order_seed: Seed | None = field(default=None, metadata=SINCE_4)
+    """The seed of the order in which the blocks of the first pass are run."""
     stages: tuple[Opened, ...]
     """The claims that it opens: none while there is a pilot to come."""
     cache: Mapping[ClaimKey, Digest]
@@ -183,7 +193,7 @@ class Created(_Content):
     @property
     def computed_registration(self) -> str:
         """The registration, computed from what is frozen."""
-        return self.design.registration(self.models, self.items, self.blocks, self.columns)
+        return self.design.registration(self.models, self.items, self.blocks, self.columns, order_seed=self.order_seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +230,36 @@ class PilotAdded(_InEpoch):
     def place(self) -> int:
         """Where its scores are stored: pilots are counted down from -1."""
         return -self.pilot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartAdded(_InEpoch):
+    """The first pass came to a checkpoint."""
+
+    kind = "part"
+    checkpoint: Ordinal
+    """The number of the checkpoint."""
+    blocks: Ordinal
+    """The blocks that are complete at it."""
+    items: Ordinal
+    """The items that were run since the checkpoint before."""
+    vectors: Mapping[Name, Digest]
+    """The checksum of the scores of each model on these items, in the order in which they are run."""
+    cache: Mapping[ClaimKey, Digest]
+    """The checksum of the saved evidence of each claim."""
+    outcome: Outcome = field(metadata=FLAT)
+    """What the look showed."""
+    gaps: Mapping[Name, Ordinal]
+    """The number of missing scores of each model that lacks any."""
+    runs: tuple[Name, ...] = ()
+    """The identities of its runs."""
+    origin: Origin = field(metadata=FLAT)
+    """Where the scores come from."""
+
+    @property
+    def place(self) -> int:
+        """Where its scores are stored."""
+        return part_place(self.checkpoint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,6 +322,8 @@ class ItemsAdded(_InEpoch):
     """The block of each."""
     columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict, metadata=SINCE_3)
     """What else the design uses of each, by the name of the column."""
+    order_seed: Seed | None = field(default=None, metadata=SINCE_4)
+    """The seed of the order in which the blocks of its first pass are run."""
     models: tuple[Name, ...]
     """The models of the epoch."""
     stages: tuple[Opened, ...]
@@ -314,7 +356,7 @@ class NoteAdded(_InEpoch):
     """Anything else; form 1 has these keys beside the text."""
 
 
-Content = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | NoteAdded
+Content = Created | PilotAdded | PartAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | NoteAdded
 _KINDS: dict[str, type[Content]] = {cls.kind: cls for cls in get_args(Content)}
 KINDS = tuple(_KINDS)
 """What the ledger calls the kinds of events."""

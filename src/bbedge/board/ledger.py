@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from bbedge.board.events import LATEST, VERSION, Content, Created, form_of, from_payload
+from bbedge.board.events import LATEST, VERSION, Content, Created, PartAdded, form_of, from_payload
 from bbedge.errors import BoardError
 
 GENESIS = "0" * 64
@@ -79,7 +79,9 @@ def checked(events: Iterable[Event]) -> Iterator[Event]:
             raise BoardError(f"{event.called}: an event of form {form} after one of form {version}")
         if isinstance(event.content, Created):
             needed = form_of(event.content.design)
-        if form > needed or form < needed == LATEST:
+        if isinstance(event.content, PartAdded) and form < LATEST:
+            raise BoardError(f"{event.called}: the design of the board has no checkpoints")
+        if form > needed or form < needed > VERSION:
             raise BoardError(f"{event.called}: an event of form {form} on a board of form {needed}")
         before, expected, version = event.hash, expected + 1, form
         yield event

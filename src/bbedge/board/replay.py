@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from bbedge.board.epoch import Epoch
 from bbedge.board.events import (
     Created,
     ItemsAdded,
@@ -13,16 +14,20 @@ from bbedge.board.events import (
     ModelRetired,
     NoteAdded,
     Outcome,
+    PartAdded,
     PilotAdded,
     ReplicateAdded,
+    Tally,
 )
 from bbedge.board.ledger import Event, checked
 from bbedge.board.packing import digest, unpack
+from bbedge.board.passes import part_place
 from bbedge.board.stage import Found, Panel, Stage
-from bbedge.board.state import BoardState, Epoch
+from bbedge.board.state import BoardState
 from bbedge.board.store import Session
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, LookCount
+from bbedge.core.progress import PartCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BbedgeError, BoardError, NoBoardError
 from bbedge.text import quoted
@@ -81,7 +86,7 @@ def created(event: Event) -> Created:
 def begin(event: Event) -> BoardState:
     """The state after the first event."""
     first = created(event)
-    return BoardState(first.design, first.models, first.items, first.blocks, first.columns)
+    return BoardState(first.design, first.models, first.items, first.blocks, first.columns, order_seed=first.order_seed)
 
 
 def _skip(state: BoardState, event: Event) -> None:
@@ -91,9 +96,10 @@ def _skip(state: BoardState, event: Event) -> None:
             state.epoch.pilots += 1
             if candidate is not None:
                 state.set_candidate(candidate)
+        case PartAdded() as part:
+            _skip_part(state, part)
         case ReplicateAdded(outcome=outcome) as added:
-            state.epoch.replicates += 1
-            state.epoch.missing.update(added.gaps)
+            state.epoch.count_replicate(added.vectors, added.gaps)
             for stage in state.epoch.stages:
                 if any(model not in state.retired for model in stage.design.models):
                     stage.places.append(state.epoch.replicates)
@@ -104,18 +110,39 @@ def _skip(state: BoardState, event: Event) -> None:
             if seen is not None:
                 _skip_look(state, seen)
         case ItemsAdded() as added:
-            state.add_items(added.items, added.blocks, added.columns)
+            state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
             state.retired.append(model)
 
 
 def _skip_look(state: BoardState, outcome: Outcome) -> None:
-    seen = {HEADLINE: outcome.look} | {view: each.look for view, each in outcome.views.items()}
     for view, looks in state.epoch.looks_at.items():
-        if view not in seen:
-            raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
-        look = seen[view]
+        look = _tally(outcome, view)
         looks.append(LookCount(replicate=state.epoch.replicates, edges=look.edges, resolved_pairs=look.resolved_pairs))
+
+
+def _skip_part(state: BoardState, part: PartAdded) -> None:
+    checkpoint = state.upcoming()
+    state.epoch.count_part(part.vectors, part.gaps)
+    for view, looks in state.epoch.parts_at.items():
+        look = _tally(part.outcome, view)
+        looks.append(
+            PartCount(
+                checkpoint=checkpoint,
+                models=len(part.vectors),
+                edges=look.edges,
+                resolved_pairs=look.resolved_pairs,
+            )
+        )
+
+
+def _tally(outcome: Outcome, view: str) -> Tally:
+    """The counts of a look at a view."""
+    if view == HEADLINE:
+        return outcome.look
+    if view not in outcome.views:
+        raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
+    return outcome.views[view].look
 
 
 def replay(session: Session, events: Sequence[Event]) -> BoardState:
@@ -133,14 +160,17 @@ def apply(state: BoardState, session: Session, event: Event) -> Found:
         case PilotAdded(place=place):
             earlier = [stored_panel(session, state, each) for each in range(-1, place, -1)]
             state.add_pilot(stored_panel(session, state, place), earlier)
+        case PartAdded(checkpoint=number):
+            return state.add_part(_only(stored_part(session, epoch, number), state.active))
         case ReplicateAdded(place=place):
             return state.add_replicate(_only(stored_panel(session, state, place), state.active))
         case ModelAdded(model=name, vectors=vectors):
             panels = [stored_panel(session, state, r) for r in range(1, epoch.replicates + 1)]
             runs = [panel[name] for panel in panels[: len(vectors)] if name in panel]
-            return state.add_model(name, runs, [_only(panel, epoch.models) for panel in panels])
+            kept = [_only(panel, epoch.models) for panel in panels]
+            return state.add_model(name, runs, kept, stored_parts(session, epoch))
         case ItemsAdded() as added:
-            state.add_items(added.items, added.blocks, added.columns)
+            state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
             state.retire(model)
     return {}
@@ -156,7 +186,7 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
 
     Only for a version that no model was added to.
     """
-    if len(epoch.stages) != 1:
+    if len(epoch.stages) != 1 or not epoch.replicates:
         return None
     panels = [_panel(session, epoch, replicate) for replicate in range(1, epoch.replicates + 1)]
     means: dict[str, float] = {}
@@ -173,6 +203,17 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
 def stored_panel(session: Session, state: BoardState, replicate: int) -> Panel:
     """A replicate of the current epoch as it is stored; pilots are -1, -2, ..."""
     return _panel(session, state.epoch, replicate)
+
+
+def stored_parts(session: Session, epoch: Epoch) -> list[Panel]:
+    """The parts of the first pass of an epoch that were looked at, in order."""
+    return [stored_part(session, epoch, each.checkpoint.number) for each in epoch.parts]
+
+
+def stored_part(session: Session, epoch: Epoch, checkpoint: int) -> Panel:
+    """The scores that came with a checkpoint, in the order in which the items were run."""
+    count = len(epoch.new_places(checkpoint))
+    return {model: unpack(data, count) for model, data in session.vectors(epoch.number, part_place(checkpoint)).items()}
 
 
 def _panel(session: Session, epoch: Epoch, replicate: int) -> Panel:

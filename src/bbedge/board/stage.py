@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,15 +50,29 @@ class Stage:
 
     def take(self, panel: Panel, replicate: int) -> Found:
         """Add a replicate and look. Models that the panel lacks have been retired: their directions stop."""
+        active = self._running(panel)
+        if not active:
+            return {}
+        self.places.append(replicate)
+        return self._look(lambda: self.certifier.update(np.stack([panel[model] for model in active])), replicate)
+
+    def take_part(self, panel: Panel) -> Found:
+        """Add the next part of the first replicate, item by item in the run order, and look as :meth:`take` does."""
+        active = self._running(panel)
+        if not active:
+            return {}
+        return self._look(lambda: self.certifier.update_part(np.stack([panel[model] for model in active])), 1)
+
+    def _running(self, panel: Panel) -> tuple[str, ...]:
         gone = [model for model in self.certifier.evidence.active if model not in panel]
         if gone:
             self.certifier.stop(gone)
-        if not self.certifier.evidence.active:
-            return {}
-        self.places.append(replicate)
+        return self.certifier.evidence.active
+
+    def _look(self, update: Callable[[], object], replicate: int) -> Found:
         names = all_views(self.design)
         before = [self.certifier.standing_edges(view) for view in range(len(names))]
-        self.certifier.update(np.stack([panel[model] for model in self.certifier.evidence.active]))
+        update()
         return {
             name: self._new_edges(look, stood, replicate)
             for name, look, stood in zip(names, self.certifier.last_looks, before, strict=True)

@@ -8,58 +8,25 @@ level; the levels sum to at most ``alpha`` over all epochs.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.combined import combined, joined_edges
+from bbedge.board.combined import combined
 from bbedge.board.design import BoardDesign
-from bbedge.board.events import Outcome, Tally, ViewOutcome
+from bbedge.board.epoch import Epoch
 from bbedge.board.stage import Found, Panel, Stage, all_views, merged
 from bbedge.board.views import Columns
+from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
-from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Certifier, Leaderboard, LookCount
-from bbedge.core.views import HEADLINE
-from bbedge.errors import BoardError
+from bbedge.core.leaderboard import Certifier, Leaderboard
+from bbedge.errors import Argument, BoardError
 from bbedge.text import listed, quoted
 
 Scores = NDArray[np.float64]
-
-
-@dataclass(slots=True, kw_only=True)
-class Epoch:
-    """A benchmark version."""
-
-    number: int
-    """From 1."""
-    items: tuple[str, ...]
-    """Its items: all those of the version before, and the new ones."""
-    blocks: tuple[str, ...]
-    """The block of each item."""
-    models: list[str]
-    """All models that were ever part of it, in the order in which they came."""
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What else the design uses of each item, by the name of the column."""
-    replicates: int = 0
-    """Replicates in the evidence."""
-    pilots: int = 0
-    """Pilot replicates, which are not evidence."""
-    missing: Counter[str] = field(default_factory=Counter)
-    """Missing scores of each model that lacks any, over the replicates in the evidence."""
-    stages: list[Stage] = field(default_factory=list)
-    """Its claims."""
-    looks_at: dict[str, list[LookCount]] = field(default_factory=lambda: {HEADLINE: []})
-    """The history of looks at all its stages together, by view; the headline's is :attr:`looks`."""
-
-    @property
-    def looks(self) -> list[LookCount]:
-        """The history of looks at the headline."""
-        return self.looks_at[HEADLINE]
 
 
 class BoardState:
@@ -72,6 +39,8 @@ class BoardState:
         items: Sequence[str],
         blocks: Sequence[str],
         columns: Columns | None = None,
+        *,
+        order_seed: int | None = None,
     ) -> None:
         self.design = design
         self.retired: list[str] = []
@@ -79,7 +48,8 @@ class BoardState:
         self.epochs: list[Epoch] = []
         if design.family == "pilot-top-k" and not design.k < len(models):  # type: ignore[operator]
             raise BoardError(f"k = {design.k} leaves nothing to compare with {len(models)} models; choose a smaller k")
-        self._open_epoch(list(models), tuple(items), tuple(blocks), self.checked_columns(items, columns or {}))
+        checked = self.checked_columns(items, columns or {})
+        self._open_epoch(list(models), tuple(items), tuple(blocks), checked, order_seed)
 
     @property
     def epoch(self) -> Epoch:
@@ -138,13 +108,31 @@ class BoardState:
         return {name: tuple(columns[name]) for name in needed}
 
     def _open_epoch(
-        self, models: list[str], items: tuple[str, ...], blocks: tuple[str, ...], columns: dict[str, tuple[str, ...]]
+        self,
+        models: list[str],
+        items: tuple[str, ...],
+        blocks: tuple[str, ...],
+        columns: dict[str, tuple[str, ...]],
+        order_seed: int | None,
     ) -> None:
-        epoch = Epoch(number=len(self.epochs) + 1, items=items, blocks=blocks, models=models, columns=columns)
+        if (order_seed is None) != (self.design.checkpoints is None):
+            needed = "no checkpoints, and has no order" if order_seed is not None else "checkpoints, and needs an order"
+            raise BoardError(
+                Argument("order_seed", order_seed), f": the design of the board has {needed} of its blocks"
+            )
+        epoch = Epoch(
+            number=len(self.epochs) + 1,
+            items=items,
+            blocks=blocks,
+            models=models,
+            columns=columns,
+            order_seed=order_seed,
+        )
         stage = None if self.in_pilot else self._stage(epoch, newcomer=None)
         # The family is not known before a pilot, but names, items and level must be right now.
         design = self._core_design(epoch, level=self._pay("this benchmark")) if stage is None else stage.design
         epoch.looks_at = {name: [] for name in all_views(design)}
+        epoch.parts_at = {name: [] for name in all_views(design)}
         self.epochs.append(epoch)
         if stage is not None:
             epoch.stages.append(stage)
@@ -165,6 +153,7 @@ class BoardState:
             columns=epoch.columns,
             candidate=candidate,
             newcomer=newcomer,
+            order_seed=epoch.order_seed,
         )
 
     def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
@@ -193,8 +182,8 @@ class BoardState:
                     f"alone (it needs {self.runs_needed()} of them now)"
                 )
 
-    def check_panel(self, panel: Panel) -> None:
-        """Refuse a replicate that is not of exactly the active models and the epoch's items."""
+    def check_panel(self, panel: Panel, items: Sequence[str] | None = None) -> None:
+        """Refuse a replicate that is not of exactly the active models and the epoch's items, or those given."""
         self.check_known(panel)
         for model in panel:
             if model in self.retired:
@@ -205,7 +194,7 @@ class BoardState:
                 f"the replicate lacks model {quoted(missing[0])}; every active model must be in it (or be retired)"
             )
         for model, scores in panel.items():
-            self._check_scores(model, scores)
+            self._check_scores(model, scores, self.epoch.items if items is None else items)
 
     def add_pilot(self, panel: Panel, pilots: Iterable[Panel]) -> tuple[str, ...] | None:
         """Count a pilot replicate; after the last one choose the candidate and open the first stage.
@@ -237,21 +226,50 @@ class BoardState:
         self.check_panel(panel)
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are not evidence")
-        self.epoch.replicates += 1
-        self.epoch.missing.update(missing_scores(panel))
+        self.epoch.count_replicate(panel, missing_scores(panel))
         found = merged(stage.take(panel, self.epoch.replicates) for stage in self.epoch.stages)
-        self._note_look()
+        self.epoch.note_look()
         return found
 
-    def add_model(self, name: str, runs: Sequence[Scores], stored: Iterable[Panel]) -> Found:
+    def add_part(self, panel: Panel) -> Found:
+        """Add the scores of the first pass up to its next checkpoint, in the run order, and look at every stage."""
+        checkpoint = self.upcoming()
+        self.check_panel(panel, self.epoch.next_items)
+        found = merged(stage.take_part(panel) for stage in self.epoch.stages)
+        self.epoch.count_part(panel, missing_scores(panel))
+        self.epoch.note_part(checkpoint, models=len(panel))
+        return found
+
+    def upcoming(self) -> Checkpoint:
+        """The checkpoint that comes next, or an error that says why there is none."""
+        upcoming = self.epoch.next_checkpoint
+        if upcoming is not None:
+            return upcoming
+        if self.design.checkpoints is None:
+            raise BoardError("the design of this board has no checkpoints; add complete replicates")
+        if self.in_pilot:
+            raise BoardError("the pilot is not finished; its replicates are complete ones")
+        if self.epoch.replicates:
+            raise BoardError("the first pass is complete, and later ones have no checkpoints; add complete replicates")
+        raise BoardError("every checkpoint of the first pass has passed; add the complete replicate")
+
+    def add_model(
+        self, name: str, runs: Sequence[Scores], stored: Iterable[Panel], parts: Sequence[Panel] = ()
+    ) -> Found:
         """Join a new model's runs with the stored replicates of the epoch, in order, and test its directions.
 
-        ``stored`` yields the epoch's replicates as they are stored.
+        ``stored`` yields the epoch's replicates as they are stored, ``parts`` are those of its first pass. The first
+        run of the model goes through the same checkpoints: a direction against a model that was stopped at one of them
+        ends there, which is valid for the evidence of checkpoints and not for that of complete passes.
         """
         if self.in_pilot:
             raise BoardError("the pilot is not finished; add the model afterwards")
         if name in self.epoch.models or any(name in epoch.models for epoch in self.epochs):
             raise BoardError(f"model {quoted(name)} is on the board already")
+        if self.epoch.is_inside_pass:
+            raise BoardError(
+                f"the first pass has come to checkpoint {len(self.epoch.parts)}; add {quoted(name)} once it is complete"
+            )
         needed = self.runs_needed()
         if len(runs) != needed:
             raise BoardError(
@@ -259,17 +277,26 @@ class BoardState:
                 f"with each of the {'stored' if self.design.pairing == 'all' else 'first'} replicates, in order"
             )
         for run in runs:
-            self._check_scores(name, run)
+            self._check_scores(name, run, self.epoch.items)
         stage = self.join(name)
-        joined = enumerate(zip(runs, stored, strict=False), start=1)
+        found: list[Found] = []
+        for replicate, (run, panel) in enumerate(zip(runs, stored, strict=False), start=1):
+            if replicate == 1:
+                found += [stage.take_part(each) for each in self._parts_with({**panel, name: run}, parts)]
+            found.append(stage.take({**panel, name: run}, replicate))
         self.epoch.missing.update({name: sum(missing_scores({name: run}).get(name, 0) for run in runs)})
-        found = merged([stage.take({**panel, name: run}, replicate) for replicate, (run, panel) in joined])
         gone = [model for model in self.retired if model in stage.certifier.evidence.active]
         if gone:
             stage.certifier.stop(gone)
         if self.epoch.replicates:
-            self._note_look()
-        return found
+            self.epoch.note_look()
+        return merged(found)
+
+    def _parts_with(self, first: Panel, parts: Sequence[Panel]) -> Iterator[Panel]:
+        """The parts as they are stored, with those of the models that joined with a complete first replicate."""
+        for number, part in enumerate(parts, start=1):
+            places = self.epoch.new_places(number)
+            yield {**{model: scores[places] for model, scores in first.items()}, **part}
 
     def join(self, name: str) -> Stage:
         """Put a new model on the board and open its stage, without evidence yet."""
@@ -284,7 +311,14 @@ class BoardState:
             return self.epoch.replicates
         return min(self.design.first or 0, self.epoch.replicates)
 
-    def add_items(self, items: Sequence[str], blocks: Sequence[str], columns: Columns | None = None) -> None:
+    def add_items(
+        self,
+        items: Sequence[str],
+        blocks: Sequence[str],
+        columns: Columns | None = None,
+        *,
+        order_seed: int | None = None,
+    ) -> None:
         """Open an epoch with more items: all evidence restarts at one, at the next level."""
         if self.in_pilot:
             raise BoardError("the pilot is not finished; add the items afterwards")
@@ -302,6 +336,7 @@ class BoardState:
             self.epoch.items + tuple(items),
             self.epoch.blocks + tuple(blocks),
             {name: before[name] + texts for name, texts in new.items()},
+            order_seed,
         )
 
     def retire(self, model: str) -> None:
@@ -323,33 +358,17 @@ class BoardState:
         candidate = next((stage.design.family.candidate or None for stage in epoch.stages), None)
         design = self._core_design(epoch, level=self.design.alpha, candidate=candidate)
         gaps = GapCount(of_models=tuple(epoch.missing[model] for model in epoch.models))
-        board = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at)
-        return replace(board, gaps=gaps if gaps.cells else None)
+        whole = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at, parts=epoch.parts_at)
+        # The mean of a part of the items is not that of the benchmark.
+        partial = [model in epoch.partial for model in epoch.models]
+        views = (replace(view, means=np.where(partial, np.nan, view.means)) for view in whole.views)
+        means = np.where(partial, np.nan, whole.means)
+        return replace(whole, means=means, views=tuple(views), gaps=gaps if gaps.cells else None)
 
-    def outcome(self, found: Found) -> Outcome:
-        """What the last look showed; ``found`` is what it certified for the first time."""
-        headline, *others = ((name, self._outcome(name, found)) for name in self.epoch.looks_at)
-        seen = headline[1]
-        return Outcome(look=seen.look, current=seen.current, certified=seen.certified, views=dict(others))
-
-    def _outcome(self, view: str, found: Found) -> ViewOutcome:
-        look = self.epoch.looks_at[view][-1]
-        return ViewOutcome(
-            look=Tally(edges=look.edges, resolved_pairs=look.resolved_pairs),
-            current={stage.claim: np.packbits(stage.current_edges(view)).tobytes() for stage in self.epoch.stages},
-            certified=tuple(found.get(view, ())),
-        )
-
-    def _note_look(self) -> None:
-        epoch = self.epoch
-        for view, looks in epoch.looks_at.items():
-            graph = Graph(joined_edges(epoch.models, epoch.stages, view))
-            looks.append(LookCount(replicate=epoch.replicates, edges=graph.n_edges, resolved_pairs=graph.n_resolved))
-
-    def _check_scores(self, model: str, scores: Scores) -> None:
-        items = self.epoch.items
+    def _check_scores(self, model: str, scores: Scores, items: Sequence[str]) -> None:
         if scores.shape != (len(items),):
-            raise BoardError(f"model {quoted(model)} has {scores.size} scores; the benchmark has {len(items)} items")
+            what = "the benchmark" if len(items) == len(self.epoch.items) else "this part of the first pass"
+            raise BoardError(f"model {quoted(model)} has {scores.size} scores; {what} has {len(items)} items")
         allowed = (scores >= 0.0) & (scores <= 1.0)
         if self.design.incomplete == "worst-case":
             allowed |= np.isnan(scores)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bbedge.board.combined import Parts
 from bbedge.board.events import (
-    LATEST,
+    WITH_GAPS,
     Created,
     ItemsAdded,
     ModelAdded,
@@ -18,6 +18,7 @@ from bbedge.board.events import (
     NoteAdded,
     Opened,
     Outcome,
+    PartAdded,
     PilotAdded,
     ReplicateAdded,
     Tally,
@@ -25,6 +26,7 @@ from bbedge.board.events import (
 )
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, count_missing, digest
+from bbedge.board.passes import part_number
 from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
 from bbedge.board.stage import Found, Stage
 from bbedge.board.state import BoardState
@@ -32,6 +34,7 @@ from bbedge.board.store import Session, Store
 from bbedge.core.archive import load_arrays
 from bbedge.core.history import LookCount
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.progress import PartCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BbedgeError, BoardError, DomainError
 from bbedge.text import quoted
@@ -122,6 +125,8 @@ def _check_place(event: Event, state: BoardState) -> None:
     expected = epoch.number + isinstance(content, ItemsAdded)
     if content.epoch != expected:
         raise BoardError(f"{event.called}: it names epoch {content.epoch}, the board was in epoch {expected}")
+    if isinstance(content, PartAdded):
+        _check_part(event, content, state)
     if isinstance(content, PilotAdded | ReplicateAdded):
         is_pilot = isinstance(content, PilotAdded)
         place = -1 - epoch.pilots if is_pilot else 1 + epoch.replicates
@@ -131,11 +136,24 @@ def _check_place(event: Event, state: BoardState) -> None:
             raise BoardError(f"{event.called}: its models are not those that the board had")
 
 
+def _check_part(event: Event, part: PartAdded, state: BoardState) -> None:
+    """The event names the checkpoint that came next, and what belongs to it."""
+    upcoming = state.epoch.next_checkpoint
+    if upcoming is None or part.checkpoint != upcoming.number:
+        raise BoardError(f"{event.called}: checkpoint {part.checkpoint} is not the next one")
+    if part.blocks != upcoming.blocks or part.items != len(state.epoch.new_places(upcoming.number)):
+        raise BoardError(f"{event.called}: the blocks or items of checkpoint {part.checkpoint} are not those recorded")
+    if part.vectors.keys() != set(state.active):
+        raise BoardError(f"{event.called}: its models are not those that the board had")
+
+
 def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], found: Found) -> None:
     """The outcome that the event records is the one that follows from the scores."""
     content, epoch = event.content, state.epoch
     if isinstance(content, PilotAdded | ModelAdded | ItemsAdded):
         _check_stages(event, content.stages, opened)
+    if isinstance(content, PartAdded):
+        _check_views(event, content.outcome, state, found)
     if isinstance(content, ReplicateAdded | ModelAdded):
         if content.outcome is not None and epoch.replicates:
             _check_views(event, content.outcome, state, found)
@@ -165,6 +183,8 @@ class _Stated:
     """The checksum of its scores."""
     missing: int
     """How many of them are missing."""
+    count: int | None = None
+    """How many scores there are; all items of the epoch, if not stated."""
 
 
 def _stated_vectors(events: Sequence[Event]) -> tuple[dict[tuple[int, int, str], _Stated], dict[int, int]]:
@@ -175,14 +195,18 @@ def _stated_vectors(events: Sequence[Event]) -> tuple[dict[tuple[int, int, str],
         match event.content:
             case Created(items=items) | ItemsAdded(items=items):
                 n_items[len(n_items) + 1] = n_items.get(len(n_items), 0) + len(items)
-            case PilotAdded() | ReplicateAdded() as added:
+            case PilotAdded() | PartAdded() | ReplicateAdded() as added:
                 for model, total in added.vectors.items():
-                    missing = added.gaps.get(model, 0)
-                    stated[added.epoch, added.place, model] = _Stated(event=event, checksum=total, missing=missing)
+                    stated[added.epoch, added.place, model] = _Stated(
+                        event=event,
+                        checksum=total,
+                        missing=added.gaps.get(model, 0),
+                        count=added.items if isinstance(added, PartAdded) else None,
+                    )
                 for model in sorted(added.gaps.keys() - added.vectors.keys()):
                     raise BoardError(f"{event.called}: it has missing scores of model {quoted(model)}, and no others")
             case ModelAdded() as joined:
-                gaps = joined.gaps if joined.version == LATEST else (0,) * len(joined.vectors)
+                gaps = joined.gaps if joined.version >= WITH_GAPS else (0,) * len(joined.vectors)
                 if len(gaps) != len(joined.vectors):
                     raise BoardError(f"{event.called}: missing scores are not counted for each of its runs")
                 for replicate, (total, missing) in enumerate(zip(joined.vectors, gaps, strict=True), start=1):
@@ -215,7 +239,7 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
         called, which = each.event.called, _vector((epoch, replicate, model))
         if checksum(data, n_items.get(epoch)) != each.checksum:
             raise BoardError(f"{called}: the scores of {which} were changed")
-        if count_missing(data, n_items.get(epoch, 0)) != each.missing:
+        if count_missing(data, n_items.get(epoch, 0) if each.count is None else each.count) != each.missing:
             raise BoardError(f"{called}: the number of missing scores of {which} is not {each.missing}")
     bad = session.bad_checksum()
     if bad is not None:
@@ -224,7 +248,10 @@ def _check_vectors(session: Session, events: Sequence[Event]) -> None:
 
 def _vector(place: tuple[int, int, str]) -> str:
     epoch, replicate, model = place
+    part = part_number(replicate)
     which = f"replicate {replicate}" if replicate > 0 else f"pilot replicate {-replicate}"
+    if part is not None:
+        which = f"the part of the first pass before checkpoint {part}"
     return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
@@ -246,17 +273,18 @@ def _check_views(event: Event, outcome: Outcome, state: BoardState, found: Found
     if {HEADLINE, *outcome.views} != state.epoch.looks_at.keys() or HEADLINE in outcome.views:
         raise BoardError(f"{event.called}: the views looked at are not those of the epoch")
     boards = [(stage, stage.certifier.leaderboard()) for stage in state.epoch.stages]
-    _check_look(event, outcome, boards, state.epoch.looks_at[HEADLINE][-1], found.get(HEADLINE, ()))
+    looks = state.epoch.last_looks
+    _check_look(event, outcome, boards, looks[HEADLINE], found.get(HEADLINE, ()))
     for view, seen in outcome.views.items():
         parts = [(stage, board.view(view)) for stage, board in boards]
         try:
-            _check_look(event, seen, parts, state.epoch.looks_at[view][-1], found.get(view, ()))
+            _check_look(event, seen, parts, looks[view], found.get(view, ()))
         except BoardError as error:
             raise BoardError(f"view {quoted(view)}: {error}") from error
 
 
 def _check_look(
-    event: Event, outcome: Outcome | ViewOutcome, parts: Parts, look: LookCount, edges: Sequence[NewEdge]
+    event: Event, outcome: Outcome | ViewOutcome, parts: Parts, look: LookCount | PartCount, edges: Sequence[NewEdge]
 ) -> None:
     if outcome.current.keys() != {stage.claim for stage, _ in parts}:
         raise BoardError(f"{event.called}: the claims looked at are not those of the epoch")

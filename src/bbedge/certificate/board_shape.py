@@ -34,6 +34,17 @@ class BoardViews(Record, frozen=True, kw_only=True):
     """What all other views have together, in equal parts."""
 
 
+class BoardCheckpoints(Record, frozen=True, kw_only=True):
+    """The looks inside the first pass of every epoch of a board."""
+
+    fractions: tuple[Level, ...]
+    """The part of all blocks that is complete at each checkpoint."""
+    weights: tuple[Level, ...]
+    """The weight of each in the evidence."""
+    complete: Level
+    """The weight of complete passes."""
+
+
 class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """The frozen design of a board; what is not set is absent."""
 
@@ -81,6 +92,8 @@ class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """The rule for other views; none, if absent."""
     incomplete: Literal["worst-case", "zero"] | UnsetType = UNSET
     """What a missing score does; it stops the command, if absent."""
+    checkpoints: BoardCheckpoints | UnsetType = UNSET
+    """Looks inside the first pass of every epoch; none, if absent."""
 
 
 class Claim(Record, frozen=True, kw_only=True):
@@ -106,7 +119,7 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     design: BoardDesignRecord
     """The frozen design."""
     design_hash: Hash
-    """The registration: SHA-256 of the design, the first models, items and blocks."""
+    """The registration: SHA-256 of the design, the first models, items and blocks, and the seed of their order."""
     head: Hash
     """The hash of the last event, which covers the whole history."""
     events: Positive

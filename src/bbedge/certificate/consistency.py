@@ -7,6 +7,8 @@ places alike. What agrees with itself may still be false: only the scores can sh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec import UNSET
 
@@ -35,6 +37,7 @@ def check_consistency(parts: Parts) -> None:
         for shown in PREFIX:
             check.conclusions(shown)
         check.looks()
+        check.first_pass()
         check.gaps()
         if each.pairs is not None:
             _PairCheck(each, each.pairs, thresholds, exact=parts.is_complete).all()
@@ -73,7 +76,8 @@ class _PairCheck(ModelCheck):
         at_least = self._document.design.tau * self._width + slack
         raised = self._pairs.graphs["standing"].edges & (margins <= at_least) & self._document.design.is_joint
         crossed = np.argwhere((margins + margins.T > slack) & ~(raised | raised.T))
-        if len(crossed):
+        # Checkpoints keep the largest bound of any look, whatever the scores have done since.
+        if len(crossed) and not self._document.design.checkpoints:
             a, b = crossed[0].tolist()
             self.refuse(f"the margins of {self.pair(a, b)} and of {self.pair(b, a)} exclude each other")
         means = np.array([np.nan if model.mean is None else model.mean for model in self._document.models])
@@ -83,7 +87,7 @@ class _PairCheck(ModelCheck):
         means[[name in apart for name in names]] = np.nan
         slack += ROUNDING * max(abs(end) for end in self._ends)
         beyond = np.argwhere((margins > means[:, None] - means + slack) & ~raised)
-        if len(beyond):
+        if len(beyond) and not self._document.design.checkpoints:
             a, b = beyond[0].tolist()
             self.refuse(f"the margin of {self.pair(a, b)} is above the difference of their means")
 
@@ -107,9 +111,26 @@ class _PairCheck(ModelCheck):
                 where = "the length of its path" if name == "path_margin" else "the matrix"
                 pair = self.pair(int(a[i]), int(b[i]))
                 self.refuse(f"{quoted(key)} gives {pair} a {name} of {given[i]:g}, {where} {values[i]:g}")
-        late = np.argwhere(self._pairs.first[shown] > self._document.replicates)
+        runs = max(self._document.replicates, bool(self._document.parts))
+        late = np.argwhere(self._pairs.first[shown] > runs)
         if len(late):
             self.refuse(f"{self.pair(*late[0].tolist())} was certified at a replicate that is not there")
+        self.first_parts(listed)
+
+    def first_parts(self, edges: Sequence[Edge]) -> None:
+        """What was certified at a checkpoint was so at one that was looked at, and is counted there."""
+        parts = {part.checkpoint: part for part in self._document.parts or ()}
+        for edge in edges:
+            if edge.first_part and (edge.first_certified != 1 or edge.first_part not in parts):
+                self.refuse(
+                    f"{quoted(edge.winner)} over {quoted(edge.loser)} was certified at a checkpoint that was not "
+                    "looked at"
+                )
+        if len(self._parts.claims) > 1:
+            return  # the first run of a new model goes through checkpoints of looks before it came
+        for number, part in parts.items():
+            found = sum(edge.first_part is not UNSET and edge.first_part <= number for edge in edges)
+            self.same(part.edges, found, f"edges at checkpoint {number}", "when the edges were certified")
 
     def graph(self, shown: Shown) -> None:
         """Ranks, open pairs and Top-k sets follow from the edges."""

@@ -28,6 +28,25 @@ class Weights(Record, frozen=True, kw_only=True):
     """The largest share that a single item has in the mean."""
 
 
+class CheckpointsRecord(Record, frozen=True, kw_only=True):
+    """Looks inside the first pass, whose blocks are run in a random order."""
+
+    fractions: Annotated[tuple[Level, ...], Meta(min_length=1)]
+    """The part of all blocks that is complete at each checkpoint, rising."""
+    weights: tuple[Level, ...]
+    """The weight of each in the evidence."""
+    complete: Level
+    """The weight of complete passes."""
+    order: Literal["sha256-1"]
+    """How the order of the blocks follows from the seed."""
+    order_seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    """The seed, drawn at random before the first request."""
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.fractions):
+            raise ValueError("'checkpoints' has not one weight for each of the fractions")
+
+
 class DesignRecord(Record, frozen=True, kw_only=True):
     """What was frozen before the first score was seen."""
 
@@ -71,6 +90,8 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     """How the items are weighted in the means; if absent, all weigh the same."""
     gaps: Gaps | UnsetType = UNSET
     """What a missing score does; refuse, if absent."""
+    checkpoints: CheckpointsRecord | UnsetType = UNSET
+    """Looks inside the first pass; only complete passes are looked at, if absent."""
     hash: Hash
     """SHA-256 of the design; of a board, its registration."""
     blocks: Blocks

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge._version import __version__
-from bbedge.certificate import shape
+from bbedge.certificate import passes, shape
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
@@ -74,6 +76,7 @@ def certificate(
         pilot=None if pilot is None else Pilot(k=len(candidate), replicates=pilot, candidate=candidate),
         items=len(design.items),
         replicates=leaderboard.replicates,
+        first_pass=passes.first_pass(leaderboard.early),
         **headline,
         notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
         board=board or msgspec.UNSET,
@@ -143,7 +146,7 @@ def _conclusions(
     most: int = MOST_PAIRS,
 ) -> dict[str, Any]:
     """The fields of :class:`Conclusions`, which the document and every view have."""
-    design, order = leaderboard.design, leaderboard.order()
+    design, order = leaderboard.design, _order(leaderboard)
     low, high = design.score_range
     current, standing, names = leaderboard.current, leaderboard.standing, design.models
     record = Conclusions(
@@ -168,12 +171,20 @@ def _conclusions(
         certified_k=current.cuts,
         standing_certified_k=standing.cuts,
         looks=_looks(leaderboard, standing_looks(leaderboard) if standing_looks else None),
+        parts=passes.parts(leaderboard.early),
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
         outlook=outlook(leaderboard, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
         gaps=_gaps(leaderboard),
     )
     return {key: getattr(record, key) for key in Conclusions.__struct_fields__}
+
+
+def _order(leaderboard: Leaderboard) -> tuple[int, ...]:
+    """The order of the models; inside the first replicate without their means, which are of a part of the items."""
+    if leaderboard.replicates or leaderboard.early is None:
+        return leaderboard.order()
+    return replace(leaderboard, means=np.full(len(leaderboard.means), np.nan)).order()
 
 
 def plain(document: Record | Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
@@ -263,6 +274,7 @@ def _design(design: Design, identity: str) -> DesignRecord:
         share=msgspec.UNSET if design.share == 1.0 else design.share,
         weights=msgspec.UNSET if design.weights is None else _weights(design),
         gaps=msgspec.UNSET if design.gaps == "refuse" else design.gaps,
+        checkpoints=msgspec.UNSET if design.checkpoints is None else passes.checkpoints(design.checkpoints),
         hash=identity,
         blocks=_blocks(design),
     )
@@ -277,7 +289,9 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
     )
     above, below = current.ranks.n_worse.tolist(), current.ranks.n_better.tolist()
     standing_above, standing_below = standing.ranks.n_worse.tolist(), standing.ranks.n_better.tolist()
-    means = [None if mean != mean else low + mean * (high - low) for mean in leaderboard.means.tolist()]
+    # That of a part of the items is not the mean of the benchmark.
+    seen = leaderboard.means.tolist() if leaderboard.replicates else [math.nan] * len(leaderboard.means)
+    means = [None if mean != mean else low + mean * (high - low) for mean in seen]
     intervals = _mean_intervals(leaderboard)
     return tuple(
         shape.Model(
@@ -324,6 +338,7 @@ def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> tupl
         leaderboard.lower_bounds[a, b] * (high - low),
         graph.path_lengths[a, b] * step if step else np.zeros(len(ends)),
         leaderboard.first_certified[a, b],
+        np.zeros(len(ends), dtype=np.int64) if leaderboard.early is None else leaderboard.early.first_certified[a, b],
     )
     return tuple(
         shape.Edge(
@@ -333,8 +348,9 @@ def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> tupl
             margin=margin,
             path_margin=path_margin,
             first_certified=first,
+            first_part=part or msgspec.UNSET,
         )
-        for (winner, loser), log_e, margin, path_margin, first in zip(
+        for (winner, loser), log_e, margin, path_margin, first, part in zip(
             ends.tolist(), *(column.tolist() for column in columns), strict=True
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
@@ -128,6 +129,30 @@ class ModelCheck:
             self.same(counts.pairs, ranks.n_pairs, "counts.pairs", interval)
             resolved = said(counts, shown, "resolved_pairs")
             self.same(resolved, ranks.n_resolved, f"counts.{prefix}resolved_pairs", interval)
+
+    def first_pass(self) -> None:
+        """Looks inside the first pass are of checkpoints of the design, in their order, and say how far it has come."""
+        checkpoints, parts = self._document.design.checkpoints, self._document.parts or ()
+        now = self._document.first_pass
+        if not checkpoints or not now:
+            if checkpoints or now or parts:
+                self.refuse("'checkpoints' of the design, 'first_pass' and 'parts' do not agree")
+            return
+        numbers, blocks, models = ([getattr(part, key) for part in parts] for key in ("checkpoint", "blocks", "models"))
+        if numbers != list(range(1, len(parts) + 1)) or len(parts) > now.checkpoints:
+            self.refuse("'parts' are not the first checkpoints of the design, one by one")
+        rising = all(earlier < later for earlier, later in pairwise([*blocks, now.of_blocks]))
+        if not rising or models != sorted(models, reverse=True) or any(count > len(self._names) for count in models):
+            self.refuse("the blocks or models of 'parts' are not possible")
+        self.same(now.complete, self._document.replicates > 0, "first_pass.complete", "'replicates'")
+        self.same(now.checkpoint, len(parts), "first_pass.checkpoint", "'parts'")
+        so_far = blocks[-1] if blocks else 0
+        self.same(now.blocks, now.of_blocks if now.complete else so_far, "first_pass.blocks", "'parts'")
+        if now.checkpoints > len(checkpoints.fractions):
+            self.refuse("'first_pass' has more checkpoints than the design")
+        if parts and not now.complete:
+            ranks = self._parts.ranks["standing"]
+            self.same(parts[-1].resolved_pairs, ranks.n_resolved, "resolved_pairs of the last part", "the ranks")
 
     def looks(self) -> None:
         """The last look is what is shown as such, and what stands only grows."""

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.shape import Document
+from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Leaderboard, certify_design, pilot_design
 from bbedge.core.scores import DesignOptions, Scores
@@ -85,7 +86,23 @@ def _options(document: Document) -> DesignOptions:
         "mean_share": design.mean_share or 0.0,
         "holm": "direct" if design.holm is UNSET else design.holm,
         "planned": design.planned or None,
+        "checkpoints": _checkpoints(document),
     }
+
+
+def _checkpoints(document: Document) -> Checkpoints | None:
+    """Those of the certificate. What was looked at inside the first pass is not written beside a table of scores."""
+    given = document.design.checkpoints
+    if not given:
+        return None
+    if document.parts or not document.replicates:
+        raise DesignError(
+            "the certificate has looks inside the first run, and a table of complete runs does not say which models "
+            "were stopped there; it cannot be computed again from the scores alone"
+        )
+    return Checkpoints(
+        order_seed=given.order_seed, fractions=given.fractions, weights=given.weights, complete=given.complete
+    )
 
 
 def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:

@@ -34,7 +34,7 @@ class Model(Record, frozen=True, kw_only=True):
     name: Text
     """Its name."""
     mean: Number | None
-    """Its mean score; null before the first replicate."""
+    """Its mean score; null before its first complete replicate."""
     mean_interval: tuple[Number, Number] | UnsetType = UNSET
     """Bounds of its true mean, for all models, views and looks together; absent if the design has no mean_share."""
     rank_interval: tuple[Positive, Positive]
@@ -69,7 +69,9 @@ class Edge(Record, frozen=True, kw_only=True):
     path_margin: Number
     """What tau times the longest path of edges implies, in score units."""
     first_certified: Positive
-    """Replicate of the first look that certified it."""
+    """Replicate of the first look that certified it, or that this look was inside of."""
+    first_part: Positive | UnsetType = UNSET
+    """The checkpoint of the first replicate at which that look was; absent if it was after a complete replicate."""
 
 
 class Counts(Record, frozen=True, kw_only=True):
@@ -100,6 +102,36 @@ class LookRecord(Record, frozen=True, kw_only=True):
     """Edges of this look and all before it."""
     standing_resolved_pairs: Count | UnsetType = UNSET
     """Pairs that these decide."""
+
+
+class PartRecord(Record, frozen=True, kw_only=True):
+    """What was certified at a checkpoint of the first replicate."""
+
+    checkpoint: Positive
+    """The number of the checkpoint."""
+    blocks: Positive
+    """Blocks that were complete."""
+    models: Positive
+    """Models that were running."""
+    edges: Count
+    """Edges of this look and all before it."""
+    resolved_pairs: Count
+    """Pairs that these and their paths decide."""
+
+
+class FirstPass(Record, frozen=True, kw_only=True):
+    """How far the first replicate of a design with checkpoints has come."""
+
+    complete: bool
+    """Whether it is complete."""
+    checkpoint: Count
+    """The last checkpoint that was looked at."""
+    checkpoints: Positive
+    """How many there are."""
+    blocks: Count
+    """Blocks in the evidence."""
+    of_blocks: Positive
+    """All blocks."""
 
 
 class HistoryRecord(Record, frozen=True, kw_only=True):
@@ -195,7 +227,9 @@ class Conclusions(Record, frozen=True, kw_only=True):
     standing_certified_k: tuple[Positive, ...] | UnsetType = UNSET
     """The same for what stands."""
     looks: tuple[LookRecord, ...]
-    """Every look, first to last."""
+    """Every look after a replicate, first to last."""
+    parts: tuple[PartRecord, ...] | UnsetType = UNSET
+    """Every look inside the first replicate; absent if the design has no checkpoints."""
     history: HistoryRecord | UnsetType | None = UNSET
     """Evidence look by look; null with more than 30 models, and from a board where a model was added to the epoch."""
     outlook: tuple[Prospect, ...] | UnsetType = UNSET
@@ -271,4 +305,6 @@ class Document(Closing, frozen=True):
     items: Positive
     """Number of items."""
     replicates: Count
-    """Replicates in the evidence; a pilot's are not."""
+    """Complete replicates in the evidence; a pilot's are not."""
+    first_pass: FirstPass | UnsetType = UNSET
+    """How far the first replicate has come; absent if the design has no checkpoints."""

@@ -55,6 +55,13 @@ def particulars(event: Event) -> str:
         case events.PilotAdded() as added:
             chosen = f", chose {', '.join(added.candidate)}" if added.candidate else ""
             return f"epoch {added.epoch}, pilot replicate {added.pilot}{chosen}"
+        case events.PartAdded() as part:
+            edges = f"{part.outcome.look.edges} certificates, {len(part.outcome.certified)} new"
+            gaps = f", {sum(part.gaps.values())} missing" if part.gaps else ""
+            where = (
+                f"checkpoint {part.checkpoint}, {counted(part.blocks, 'block')}, {counted(len(part.vectors), 'model')}"
+            )
+            return f"epoch {part.epoch}, first pass, {where}: {edges}{_new_in_views(part.outcome)}{gaps}"
         case events.ReplicateAdded() as added:
             edges = f"{added.outcome.look.edges} certificates, {len(added.outcome.certified)} new"
             gaps = f", {sum(added.gaps.values())} missing" if added.gaps else ""
@@ -133,11 +140,13 @@ def announcement(board: Board) -> str:
         f"in {len(set(epoch.blocks)):,} blocks{', with complete replicates' if design.incomplete == 'refuse' else ''}.",
         *_announced_views(board),
         *_announced_gaps(board),
+        *_announced_checkpoints(board),
         f"Method {design.method} (bbedge), {edition}tau {design.tau:g}, scores from {design.score_range[0]:g} to "
         f"{design.score_range[1]:g}; tested: {family}.",
         f"The probability that any {what} of this board is ever false, over all looks, is at most "
         f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",
-        f"Registration {board.registration} (design, models, items{', columns' if design.columns else ''} and blocks)",
+        f"Registration {board.registration} (design, models, items{', columns' if design.columns else ''} and blocks"
+        f"{', and the seed of their order' if design.checkpoints else ''})",
         f"Ledger {board.head}",
     ]
     return "\n".join(parts)
@@ -167,6 +176,16 @@ def _announced_gaps(board: Board) -> Iterator[str]:
         yield "A missing score counts against whichever model it could help, and is final once recorded."
     elif board.design.incomplete == "zero":
         yield "A missing score is a failure: it counts as the lowest score."
+
+
+def _announced_checkpoints(board: Board) -> Iterator[str]:
+    rule = board.design.checkpoints
+    if rule is not None:
+        at = ", ".join(f"{100 * fraction:.3g}" for fraction in rule.fractions)
+        yield (
+            f"Also looked at: the first pass at {at} % of its blocks, which are run in a random order (seed "
+            f"{board.state.epoch.order_seed})."
+        )
 
 
 def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:

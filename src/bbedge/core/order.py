@@ -14,11 +14,12 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-ALGORITHM = "sha256-1"
+ALGORITHM: Final = "sha256-1"
 """What a design's hash calls this order; another algorithm would have another name."""
 
 

@@ -7,7 +7,7 @@ import re
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.promise import promise
 from bbedge.display.ranking import columns, rows
-from bbedge.display.scope import items, missing, titled, view_lines
+from bbedge.display.scope import has_evidence, items, missing, runs, titled, view_lines
 from bbedge.display.verdict import verdict
 from bbedge.text import counted, display_names, shown
 
@@ -24,11 +24,11 @@ def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
     about = [
         counted(len(certificate.names), "model"),
         items(certificate),
-        counted(certificate.replicates, "replicate"),
+        runs(certificate),
     ]
     parts = [f"## {escaped(heading)}", *_contradictions(certificate), f"**{escaped(answer.answer)}**"]
     parts += [escaped(answer.rest)] if answer.rest else []
-    if certificate.replicates:
+    if has_evidence(certificate):
         parts.append(_table(certificate))
     parts += _views(certificate)
     parts += [escaped(text) for text in (missing(certificate), *certificate.content.notes) if text]

@@ -7,7 +7,7 @@ from html import escape
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.ranking import Column, Row, columns, rows
-from bbedge.display.scope import missing, titled, view_lines
+from bbedge.display.scope import has_evidence, is_inside_pass, missing, runs, titled, view_lines
 from bbedge.display.verdict import verdict
 from bbedge.text import counted
 
@@ -23,7 +23,7 @@ _SPAN = "position:absolute;left:{:.4g}%;width:{:.4g}%;height:10px;background:#2b
 def leaderboard_html(certificate: Certificate) -> str:
     """The certificate as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
     design, ranks, size = certificate.content.design, certificate.ranks, len(certificate.names)
-    if not certificate.replicates:
+    if not has_evidence(certificate):
         about = f"{counted(size, 'model')}, {design.method}"
         return f"<div><p><b>{escape(str(verdict(certificate)))}</b> {escape(about)}</p></div>"
     made = rows(certificate, MOST_ROWS)
@@ -36,10 +36,16 @@ def leaderboard_html(certificate: Certificate) -> str:
         f"<div><p><b>{escape(titled(certificate, answer.answer))}</b> {escape(answer.rest)}{_warning(certificate)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         f"{f'<p>{size - MOST_ROWS:,} more models</p>' if size > MOST_ROWS else ''}"
-        f"<p>{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified after {certificate.replicates:,} replicates, "
+        f"<p>{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified {_when(certificate)}, "
         f"{escape(design.method)}, alpha {design.alpha:g}</p>"
         f"{_views(certificate)}{_missing(certificate)}</div>"
     )
+
+
+def _when(certificate: Certificate) -> str:
+    if is_inside_pass(certificate):
+        return f"({runs(certificate)})"
+    return f"after {certificate.replicates:,} replicates"
 
 
 def _row(row: Row, shown_columns: Sequence[Column], texts: Sequence[str], size: int) -> str:

@@ -35,6 +35,33 @@ class ViewLine:
     """Whether that model is certified as the best."""
 
 
+def is_inside_pass(certificate: Certificate) -> bool:
+    """Whether a part of the first run is in the evidence, and the run is not complete."""
+    first = certificate.content.first_pass
+    return bool(first and first.checkpoint and not first.complete)
+
+
+def has_evidence(certificate: Certificate) -> bool:
+    """Whether there is anything to conclude from: a complete run, or a part of the first."""
+    return bool(certificate.replicates) or is_inside_pass(certificate)
+
+
+def runs(certificate: Certificate, word: str = "replicate") -> str:
+    """How many runs are in the evidence, or how far the first one has come."""
+    if not is_inside_pass(certificate):
+        return counted(certificate.replicates, word)
+    return f"first {word}: {progress(certificate)}"
+
+
+def progress(certificate: Certificate) -> str:
+    """How far the first run has come; empty without checkpoints."""
+    first = certificate.content.first_pass
+    if not first:
+        return ""
+    done = 100 * first.blocks / first.of_blocks
+    return f"{done:.3g} % of blocks, checkpoint {first.checkpoint} of {first.checkpoints}"
+
+
 def items(certificate: Certificate) -> str:
     """The items that the means are of, their blocks, and whether they are weighted."""
     content, design = certificate.content, certificate.content.design
@@ -94,7 +121,7 @@ def view_line(certificate: Certificate, name: str | Literal["headline"]) -> View
     """A view, or the headline, in one line."""
     ranks = certificate.ranks
     leader = ""
-    if certificate.replicates:
+    if has_evidence(certificate):
         leader = f"{certificate.labels[0]}, rank {rank(ranks.rank_intervals[0])}"
     return ViewLine(
         name=name,

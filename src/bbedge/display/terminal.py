@@ -16,7 +16,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.display.promise import promise, shares
 from bbedge.display.ranking import Column, Row, rows
 from bbedge.display.ranking import columns as made_columns
-from bbedge.display.scope import items, missing, view_lines
+from bbedge.display.scope import has_evidence, items, missing, runs, view_lines
 from bbedge.display.verdict import verdict
 from bbedge.text import counted, display_names, listed, shown
 
@@ -79,7 +79,7 @@ def show_leaderboard(
     _print(console, Text.assemble(("\n" + _heading(certificate, title), "bold")))
     _show_contradictions(console, certificate)
     _print(console, _answer(certificate))
-    if not certificate.replicates:
+    if not has_evidence(certificate):
         _print(console, Text(f"Models: {listed(certificate.names, limit=20)}."))
     elif certificate.pilot_replicates is None:
         console.print(Padding(_ranking(certificate, most_rows, console.width), (0, 0, 1, 0), expand=False))
@@ -118,7 +118,7 @@ def _print(console: Console, text: Text) -> None:
 
 def _heading(certificate: Certificate, title: str | None) -> str:
     about = [f"view {shown(certificate.name)}"] if certificate.name else []
-    parts = [counted(len(certificate.names), "model"), items(certificate), counted(certificate.replicates, "replicate")]
+    parts = [counted(len(certificate.names), "model"), items(certificate), runs(certificate)]
     return " · ".join([shown(title, 120) if title else certificate.content.design.method, *about, *parts])
 
 

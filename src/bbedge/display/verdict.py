@@ -11,6 +11,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.shape import Prospect
 from bbedge.display.promise import risk
 from bbedge.display.ranking import between
+from bbedge.display.scope import has_evidence, is_inside_pass, progress
 from bbedge.text import counted
 
 MOST_NAMED = 8
@@ -44,19 +45,28 @@ def verdict(certificate: Certificate) -> Verdict:
 
     Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
     """
-    if not certificate.replicates:
+    if not has_evidence(certificate):
         return Verdict(answer="Nothing is certified yet: there is no complete run.", contenders="", risk="")
     if certificate.content.contradictions:
         answer = "The certified comparisons contradict each other: do not rely on any of them until you know why."
         return Verdict(answer=answer, contenders="", risk="")
+    if is_inside_pass(certificate) and not certificate.ranks.n_resolved:
+        return Verdict(answer="Nothing is certified yet.", contenders=_so_far(certificate), risk="")
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
-        return Verdict(answer=_candidate(certificate), contenders=pilot, risk=risk(certificate))
+        contenders = f"{pilot} {_so_far(certificate)}".rstrip()
+        return Verdict(answer=_candidate(certificate), contenders=contenders, risk=risk(certificate))
     if not certificate.ranks.n_resolved:
         return Verdict(answer=_seen(certificate), contenders=_needed(certificate), risk=risk(certificate))
     if len(certificate.names) == 2:
-        return Verdict(answer=f"{_beaten(certificate)}.", contenders="", risk=risk(certificate))
-    return Verdict(answer=_leader(certificate), contenders=_contenders(certificate), risk=risk(certificate))
+        return Verdict(answer=f"{_beaten(certificate)}.", contenders=_so_far(certificate), risk=risk(certificate))
+    contenders = " ".join(words for words in (_contenders(certificate), _so_far(certificate)) if words)
+    return Verdict(answer=_leader(certificate), contenders=contenders, risk=risk(certificate))
+
+
+def _so_far(certificate: Certificate) -> str:
+    """How far the first run has come, while it is not complete."""
+    return f"The first run is not complete: {progress(certificate)}." if is_inside_pass(certificate) else ""
 
 
 def in_words(number: int) -> str:
@@ -75,10 +85,14 @@ def _leader(certificate: Certificate) -> str:
     if beats == others:
         every = "both" if others == 2 else f"all {in_words(others)}"
         return f"{leader} is best: it beats {every} other models{above} for certain."
+    if beats and is_inside_pass(certificate):  # without means, models that could be best are in no order
+        return f"{leader} beats {beats:,} of {counted(others, 'other model')}{above} for certain."
     if beats:
         return f"{leader} leads: it beats {beats:,} of {counted(others, 'other model')}{above} for certain."
     decided = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'comparison')}"
     verb = "is" if certificate.ranks.n_resolved == 1 else "are"
+    if is_inside_pass(certificate):
+        return f"No model is best for certain yet; {decided} {verb} certified."
     return (
         f"{leader} has the highest mean of the models that could be best, but beats none for certain; {decided} {verb} "
         "certified."

@@ -50,7 +50,7 @@ FULL = BoardDesign(
 def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
     assert BoardDesign.from_toml("mean_share = 0.1").mean_share == 0.1
-    others = {"copies", "mean_share", "planned", "headline", "views", "incomplete"}
+    others = {"copies", "mean_share", "planned", "headline", "views", "incomplete", "checkpoints"}
     assert others | FULL.content.keys() == set(BoardDesign.__dataclass_fields__)
 
 
@@ -163,13 +163,13 @@ def test_the_hash_sees_every_key():
     hashes |= {BoardDesign(mean_share=share).hash for share in (None, 0.0, 0.1, 0.2)}  # of which two are the same
     assert len(hashes) == 1 + len(CHANGES) + 3 + 3 + 2
     others = {"mean_share", "family", "spending", "pairing", "copies", "planned", "headline", "views", "incomplete"}
-    assert set(CHANGES) | others == set(BoardDesign.__dataclass_fields__)
+    assert set(CHANGES) | others | {"checkpoints"} == set(BoardDesign.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, copies, edition, evidence"),
+        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, checkpoints, copies, edition"),
         ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
         ("alpha = ", FormatError, "my.toml: not a TOML file"),
         ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),

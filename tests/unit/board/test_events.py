@@ -35,7 +35,7 @@ def form_2(tmp_path_factory):
 @pytest.mark.parametrize("form", [1, 2])
 def test_every_event_becomes_the_same_text_again(form, request):
     found = request.getfixturevalue(f"form_{form}")
-    assert {kind for kind, _ in found} == set(KINDS)
+    assert {kind for kind, _ in found} == set(KINDS) - {"part"}  # boards with checkpoints have form 4
     for kind, payload in found:
         content = from_payload(kind, payload)
         assert (content.kind, content.version) == (kind, form)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.design_shape import DesignRecord
+from bbedge.display.scope import is_inside_pass, runs
 from bbedge.text import counted, listed, shown
 
 MOST_SHARES = 40
@@ -33,7 +34,11 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         yield "Views", f"the headline with {_percent(design)} of alpha, {_shares(certificate)}"
     if design.gaps:
         yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
-    yield "Runs", f"{content.replicates:,}"
+    if design.checkpoints:
+        at = ", ".join(f"{100 * fraction:.3g}" for fraction in design.checkpoints.fractions)
+        seed = design.checkpoints.order_seed
+        yield "Checkpoints", f"at {at} % of the blocks of the first run, whose order has the seed {seed}"
+    yield "Runs", runs(certificate, "run") if is_inside_pass(certificate) else f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)
         yield "Pilot", f"{counted(pilot.replicates, 'run')}, not part of the evidence; chose {chosen}"

@@ -16,6 +16,7 @@ from bbedge.display.page.open_pairs import OpenPair, open_pairs
 from bbedge.display.page.table import Table
 from bbedge.display.page.top_sets import MOST_SETS, TopSet, top_sets
 from bbedge.display.page.words import Words
+from bbedge.display.scope import has_evidence
 from bbedge.display.verdict import Verdict, verdict
 from bbedge.text import display_names, shown
 
@@ -64,6 +65,8 @@ class View:
     """Groups of models certified above each other."""
     replicates: int
     """Replicates in the evidence."""
+    has_evidence: bool
+    """Whether there is a complete run, or a part of the first."""
     provenance: Provenance
     """Where the certificate comes from, and how to check it."""
     version: str = __version__
@@ -95,5 +98,6 @@ class View:
             notes=tuple(shown(note, None) for note in content.notes),
             contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
             replicates=certificate.replicates,
+            has_evidence=has_evidence(certificate),
             provenance=provenance(content),
         )

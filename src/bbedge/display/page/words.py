@@ -8,7 +8,7 @@ from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.provenance import provenance
 from bbedge.display.promise import level, measure, promise, shares
-from bbedge.display.scope import items, missing
+from bbedge.display.scope import items, missing, runs
 from bbedge.text import counted, listed, shown
 
 
@@ -45,7 +45,7 @@ class Words:
         content, design = certificate.content, certificate.content.design
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         about = [f"View {shown(certificate.name)}"] if certificate.name else []
-        replicates = counted(certificate.replicates, "run")
+        replicates = runs(certificate, "run")
         time = provenance(content).time
         written = [time[:10]] if time else []
         board = content.board or None

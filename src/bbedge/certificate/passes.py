@@ -1,0 +1,53 @@
+"""What a certificate says of looks inside the first pass."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bbedge.certificate import shape
+from bbedge.certificate.design_shape import CheckpointsRecord
+from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.order import ALGORITHM
+from bbedge.core.progress import EarlyRecord
+
+
+def checkpoints(given: Checkpoints) -> CheckpointsRecord:
+    """The looks that a design plans inside the first pass."""
+    return CheckpointsRecord(
+        fractions=given.fractions,
+        weights=given.weights,
+        complete=given.complete,
+        order=ALGORITHM,
+        order_seed=given.order_seed,
+    )
+
+
+def first_pass(early: EarlyRecord | None) -> shape.FirstPass | msgspec.UnsetType:
+    """How far the first pass has come; absent without checkpoints."""
+    if early is None:
+        return msgspec.UNSET
+    of_blocks = early.checkpoints[0].of_blocks
+    seen = early.looks[-1].checkpoint if early.looks else None
+    return shape.FirstPass(
+        complete=early.is_complete,
+        checkpoint=seen.number if seen else 0,
+        checkpoints=len(early.checkpoints),
+        blocks=of_blocks if early.is_complete else seen.blocks if seen else 0,
+        of_blocks=of_blocks,
+    )
+
+
+def parts(early: EarlyRecord | None) -> tuple[shape.PartRecord, ...] | msgspec.UnsetType:
+    """The looks inside the first pass; absent without checkpoints."""
+    if early is None:
+        return msgspec.UNSET
+    return tuple(
+        shape.PartRecord(
+            checkpoint=look.checkpoint.number,
+            blocks=look.checkpoint.blocks,
+            models=look.models,
+            edges=look.edges,
+            resolved_pairs=look.resolved_pairs,
+        )
+        for look in early.looks
+    )

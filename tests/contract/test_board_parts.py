@@ -1,0 +1,82 @@
+"""The first pass of a board in parts, on a file and on a server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bbedge.board import Board
+from bbedge.board.archive import export_lines, import_lines
+from bbedge.errors import BoardError
+from unit.board import passes
+
+TESTS = Path(__file__).parents[1]
+WRITER = """
+import sys
+from unit.board import passes
+from bbedge.board import Board
+board, panel = Board.open(sys.argv[1]), passes.drawn(1)
+while board.next_checkpoint is not None:
+    passes.add_part(board, panel)
+    print(board.next_checkpoint.number if board.next_checkpoint else 0, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_parts_are_kept_and_verified(place, new_place):
+    board = passes.life(place)
+    verified = Board.open(place).verify()
+    assert (verified.events, verified.head) == (len(board.events), board.head)
+    other = new_place("sqlite")
+    assert import_lines(export_lines(board.store), other, source="archive").head == board.head
+    assert Board.open(other).leaderboard().early.looks == board.leaderboard().early.looks
+
+
+def test_a_changed_score_of_a_part_is_found(place, sql):
+    board = passes.make(place)
+    passes.add_part(board, passes.drawn(1))
+    sql(place, "UPDATE bbedge_vectors SET model = 'x' WHERE model = 'a'")
+    with pytest.raises(
+        BoardError, match="'a' in the part of the first pass before checkpoint 1 of epoch 1 are missing"
+    ):
+        board.verify()
+
+
+def test_two_writers_add_a_part_once(place):
+    board, panel = passes.make(place), passes.drawn(1)
+    other, part = Board.open(place), passes.some(panel, passes.MODELS, board.next_items)
+    board.add_part(part)
+    with pytest.raises(BoardError, match="items up to the next checkpoint are not in these scores"):
+        other.add_part(part)
+    assert [event.kind for event in Board.open(place).events] == ["init", "part"]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_killed_writer_loses_nothing(place, parts):
+    passes.make(place)
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for _ in range(parts):
+        assert process.stdout.readline()
+        if _ + 1 < parts:
+            process.stdin.write("\n")
+            process.stdin.flush()
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=60)
+    process.stdin.close()
+    process.stdout.close()
+    board, panel = Board.open(place), passes.drawn(1)
+    assert len(board.state.epoch.parts) == parts
+    while board.next_checkpoint is not None:
+        passes.add_part(board, panel)
+    passes.complete(board, panel)
+    board.verify()

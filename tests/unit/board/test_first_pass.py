@@ -1,0 +1,374 @@
+"""Looks inside the first pass of a board: recorded, computed again, verified, and never in the order of a file."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bbedge.board import Board, BoardDesign
+from bbedge.board.archive import export_lines, import_lines
+from bbedge.board.canonical import canonical
+from bbedge.board.events import KINDS, PartAdded, from_payload, to_payload
+from bbedge.board.packing import pack
+from bbedge.board.passes import CheckpointRule, part_number, part_place
+from bbedge.core.checkpoints import pass_plan
+from bbedge.core.leaderboard import Certifier
+from bbedge.errors import BoardError, DataError, DesignError
+from unit.board.forging import parsed
+from unit.board.passes import ITEMS, MODELS, RULE, add_part, complete, drawn, life, make, some
+
+
+def test_a_design_without_checkpoints_is_what_it_was(tmp_path):
+    assert "checkpoints" not in BoardDesign().content
+    board = Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS)
+    assert (board.next_checkpoint, board.next_items, board.events[0].content.version) == (None, (), 2)
+    assert "order_seed" not in board.events[0].payload
+    with pytest.raises(BoardError, match="has no checkpoints; add complete replicates"):
+        board.add_part(some(drawn(1), MODELS, ITEMS[:6]))
+    with pytest.raises(BoardError, match="order_seed"):
+        Board.create(tmp_path / "other.db", BoardDesign(), models=MODELS, items=ITEMS, order_seed=1)
+
+
+def test_a_file_states_checkpoints_as_numbers():
+    design = BoardDesign.from_toml("[checkpoints]\nfractions = [0.1, 0.5]\ncomplete = 0.6")
+    assert design.content["checkpoints"] == {"fractions": [0.1, 0.5], "weights": [0.2, 0.2], "complete": 0.6}
+    assert BoardDesign.from_content(design.content) == design
+    assert BoardDesign.from_toml("[checkpoints]").checkpoints == CheckpointRule()
+    assert design.hash != BoardDesign().hash
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[checkpoints]\norder_seed = 1", "unknown key 'order_seed' in checkpoints"),
+        ("[checkpoints]\nfractions = 0.1", "is not a list of numbers"),
+        ("[checkpoints]\nfractions = [0.5, 0.1]", "not in rising order"),
+        ("[checkpoints]\nfractions = [0.5]\nweights = [0.1]", "must add up to 1"),
+        ("edition = 1\n[checkpoints]", "not part of edition 1"),
+        ("checkpoints = true", "is not a table"),
+    ],
+)
+def test_checkpoints_that_are_refused(text, message):
+    with pytest.raises(DesignError if "1\n[" in text or "fractions = [" in text else Exception, match=message):
+        BoardDesign.from_toml(text)
+
+
+def test_the_board_draws_the_order_and_registers_it(tmp_path):
+    boards = [make(tmp_path / f"{n}.db", order_seed=None) for n in range(3)]
+    seeds = {board.events[0].content.order_seed for board in boards}
+    assert len(seeds) == len({board.registration for board in boards}) == len({b.next_items for b in boards}) == 3
+    again = make(tmp_path / "0.db", order_seed=None)
+    assert again.head == boards[0].head
+    with pytest.raises(BoardError, match="a board with another design"):
+        make(tmp_path / "0.db", order_seed=5)
+    boards[0].add_items(["r1"])
+    assert boards[0].events[-1].content.order_seed not in (None, boards[0].events[0].content.order_seed)
+
+
+def test_items_come_in_the_order_of_the_seed(tmp_path):
+    board, panel, seen = make(tmp_path / "board.db"), drawn(1), []
+    while board.next_checkpoint is not None:
+        seen += board.next_items
+        add_part(board, panel)
+    seen += board.next_items
+    plan = pass_plan(board.state.epoch.stages[0].design)
+    assert seen == [ITEMS[place] for place in plan.order] != list(ITEMS)
+    complete(board, panel)
+    assert board.next_items == ()
+    with pytest.raises(BoardError, match="the first pass is complete"):
+        board.add_part(some(panel, MODELS, ITEMS[:6]))
+
+
+def test_a_board_says_what_a_certifier_says(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    certifier = Certifier(board.state.epoch.stages[0].design)
+    for number in (1, 2, 3):
+        active = board.state.active
+        columns = [ITEMS.index(item) for item in certifier.next_items]
+        assert certifier.next_items == board.next_items
+        added = add_part(board, panel)
+        certifier.update_part(np.stack([panel[model][columns] for model in active]))
+        assert added.checkpoint.number == number
+        if number == 2:
+            board.retire("d")
+            certifier.stop(["d"])
+        board = Board.open(tmp_path / "board.db")  # from what is saved
+        ours, theirs = board.leaderboard(), certifier.leaderboard()
+        for name in ("log_e", "log_w", "lower_bounds", "first_certified"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name), equal_nan=True)
+        assert np.array_equal(ours.early.first_certified, theirs.early.first_certified)
+        assert ours.early.looks == theirs.early.looks
+        assert np.isnan(ours.means).all()  # of a part of the items
+    assert ours.standing.n_edges > 0
+    complete(board, panel)
+    certifier.update(np.stack([panel[model] for model in ("a", "b", "c")]))
+    ours, theirs = board.leaderboard(), certifier.leaderboard()
+    assert np.array_equal(ours.log_e, theirs.log_e, equal_nan=True)
+    assert np.isnan(ours.means).tolist() == [False, False, False, True]
+
+
+def test_a_new_model_goes_through_the_same_parts(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    for stop in (None, "d", None):
+        add_part(board, panel)
+        if stop:
+            board.retire(stop)
+    with pytest.raises(BoardError, match="has come to checkpoint 3; add 'e' once it is complete"):
+        board.add_model("e")
+    complete(board, panel)
+    for name, seed in (("e", 2), ("f", 3)):
+        board.add_model(name, some(drawn(seed, (name,)), (name,), ITEMS))
+    for stage, name, run in ((1, "e", drawn(2, ("e",))), (2, "f", drawn(3, ("f",)))):
+        whole = {**panel, **drawn(2, ("e",)), **run}
+        certifier = Certifier(board.state.epoch.stages[stage].design)
+        for models in (None, None, "d"):
+            if models:
+                certifier.stop([models])
+            columns = [ITEMS.index(item) for item in certifier.next_items]
+            certifier.update_part(np.stack([whole[model][columns] for model in certifier.evidence.active]))
+        certifier.update(np.stack([whole[model] for model in certifier.evidence.active]))
+        found = board.state.epoch.stages[stage].certifier
+        assert found.to_bytes() == certifier.to_bytes(), name
+    assert board.verify().certificates > 0
+
+
+def test_the_complete_pass_has_the_scores_that_were_seen(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    first = board.next_items[0]
+    add_part(board, panel)
+    other = {model: row.copy() for model, row in panel.items()}
+    other["b"][ITEMS.index(first)] = 1.0 - other["b"][ITEMS.index(first)]
+    with pytest.raises(DataError, match=f"model 'b' on item '{first}' differs from what was seen at a checkpoint"):
+        complete(board, other)
+    assert Board.open(tmp_path / "board.db").state.epoch.replicates == 0
+    complete(board, panel)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda b, p: some(p, MODELS, ITEMS), "54 items are not among those up to the next checkpoint"),
+        (lambda b, p: some(p, MODELS, b.next_items[1:]), "1 of the 6 items up to the next checkpoint"),
+        (lambda b, p: some(p, MODELS[:3], b.next_items), "lacks model 'd'"),
+        (lambda b, p: some({**p, "x": p["a"]}, (*MODELS, "x"), b.next_items), "model 'x' is not on the board"),
+        (lambda b, p: some({**p, "a": p["a"] + 2.0}, MODELS, b.next_items), "scores lie in"),
+        (lambda b, p: some({**p, "a": p["a"] * np.nan}, MODELS, b.next_items), "has no score on item"),
+    ],
+)
+def test_parts_that_are_refused(tmp_path, change, message):
+    board = make(tmp_path / "board.db")
+    with pytest.raises(BoardError, match=message):
+        board.add_part(change(board, drawn(1)))
+    assert len(board.events) == len(Board.open(tmp_path / "board.db").events) == 1
+
+
+def test_missing_scores_of_a_part_are_final_and_counted_once(tmp_path):
+    board, panel = make(tmp_path / "board.db", incomplete="worst-case"), drawn(1)
+    gap = ITEMS.index(board.next_items[0])
+    gapped = {**panel, "b": np.where(np.arange(60) == gap, np.nan, panel["b"])}
+    add_part(board, gapped)
+    assert Board.open(tmp_path / "board.db").leaderboard().gaps.of_models == (0, 1, 0, 0)
+    assert board.certificate().content.gaps.models == {"b": 1}
+    with pytest.raises(DataError, match="differs from what was seen"):
+        complete(board, panel)
+    complete(board, gapped)
+    assert Board.open(tmp_path / "board.db").leaderboard().gaps.of_models == (0, 1, 0, 0)
+    board.verify()
+
+
+def test_a_missing_score_may_be_defined_as_the_lowest(tmp_path):
+    board, panel = make(tmp_path / "board.db", incomplete="zero"), drawn(1)
+    gap = ITEMS.index(board.next_items[0])
+    gapped = {**panel, "b": np.where(np.arange(60) == gap, np.nan, panel["b"])}
+    add_part(board, gapped)
+    complete(board, gapped)
+    board.verify()
+
+
+def test_a_run_of_the_pilot_is_no_part_of_the_pass(tmp_path):
+    board = make(tmp_path / "board.db", family="pilot-top-k", k=1, pilot=1)
+    panel = drawn(1)
+    assert board.next_checkpoint is None
+    with pytest.raises(BoardError, match="the pilot is not finished"):
+        board.add_part(some(panel, MODELS, ITEMS[:6]))
+    board.add(replace(some(panel, MODELS, ITEMS), runs=(("run-1",),)))
+    part = some(panel, MODELS, board.next_items)
+    with pytest.raises(BoardError, match="'run-1', which is part of replicate 1"):
+        board.add_part(replace(part, runs=(("run-1",),)))
+    board.add_part(replace(some(drawn(2), MODELS, board.next_items), runs=(("run-2",),)))
+    board.add(replace(some(drawn(2), MODELS, ITEMS), runs=(("run-3",),)))
+    with pytest.raises(BoardError, match="replicate 2 is on the board already, with other scores"):
+        board.add(replace(some(drawn(3), MODELS, ITEMS), runs=(("run-2",),)))
+
+
+def test_every_event_becomes_the_same_text_again(tmp_path):
+    board = life(tmp_path / "board.db")
+    assert {event.kind for event in board.events} == set(KINDS) - {"pilot"}
+    for event in board.events:
+        assert event.content.version == 4
+        assert to_payload(from_payload(event.kind, event.payload)) == event.payload
+
+
+def test_an_archive_is_the_same_board_again(tmp_path):
+    board = life(tmp_path / "board.db")
+    lines = list(export_lines(board.store))
+    assert import_lines(lines, tmp_path / "again.db", source="archive").head == board.head
+    again = Board.open(tmp_path / "again.db")
+    assert again.certificate().to_json() == board.certificate().to_json()
+    assert list(export_lines(again.store)) == lines
+
+
+def test_without_saved_evidence_a_board_is_the_same(tmp_path):
+    board = life(tmp_path / "board.db")
+    expected = [board.certificate(epoch).to_json() for epoch in (1, 2)]
+    with closing(sqlite3.connect(tmp_path / "board.db")) as connection, connection:
+        connection.execute("DELETE FROM bbedge_cache")
+    again = Board.open(tmp_path / "board.db")
+    assert [again.certificate(epoch).to_json() for epoch in (1, 2)] == expected
+
+
+def test_every_prefix_of_the_ledger_is_a_board(tmp_path):
+    """A crash between two events leaves the events before it, from which everything is computed again."""
+    board = life(tmp_path / "board.db")
+    whole = parsed(board)
+    for count in range(1, len(board.events) + 1):
+        forged = whole.copy()
+        forged.rows, forged.cache = forged.rows[:count], {}
+        verified = import_lines(forged.lines(), tmp_path / f"{count}.db", source="archive")
+        past = board.as_of(board.events[count - 1].hash)
+        assert verified.head == past.head
+        found = Board.open(tmp_path / f"{count}.db").state.leaderboard()
+        assert np.array_equal(found.log_e, past.state.leaderboard().log_e, equal_nan=True)
+
+
+def forge_part(rows, change):
+    for row in rows:
+        if row["kind"] == "part":
+            change(row["content"], row)
+            return
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c, _: c.update(checkpoint=2), "belong to no event"),
+        (lambda c, _: c.update(blocks=7), "the blocks or items of checkpoint 1"),
+        (lambda c, _: c.update(items=7), "damaged|blocks or items"),
+        (lambda c, _: c["vectors"].pop("a"), "belong to no event"),
+        (lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}), "counts of the look"),
+        (lambda c, _: c.update(current={"0": "//8="}), "recorded as certified but is not"),
+        (lambda c, row: row.update(kind="replicate"), "is missing|is unknown"),
+    ],
+)
+def test_a_forged_part_is_found(tmp_path, change, message):
+    forged = parsed(life(tmp_path / "board.db"))
+    forge_part(forged.rows, change)
+    with pytest.raises(BoardError, match=message):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+
+
+def test_a_part_that_was_left_out_is_found(tmp_path):
+    forged = parsed(life(tmp_path / "board.db"))
+    del forged.rows[1]
+    with pytest.raises(BoardError, match="checkpoint 2 is not the next one"):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+
+
+def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
+    part = next(row for row in parsed(life(tmp_path / "board.db")).rows if row["kind"] == "part")
+    forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
+    del part["content"]["views"]
+    part["content"]["version"] = 2
+    forged.rows.append(part)
+    with pytest.raises(BoardError, match="the design of the board has no checkpoints"):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+
+
+def test_another_order_is_found(tmp_path):
+    """The seed is frozen: another one would be another order of the same items."""
+    forged = parsed(life(tmp_path / "board.db"))
+    forged.rows[0]["content"]["order_seed"] = 7
+    with pytest.raises(BoardError, match="the design does not match its hash"):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+
+
+def test_a_changed_score_of_a_part_is_found(tmp_path):
+    board = life(tmp_path / "board.db")
+    changed = pack(1.0 - np.ones(6))
+    with closing(sqlite3.connect(tmp_path / "board.db")) as connection, connection:
+        place = part_place(1)
+        connection.execute(
+            "UPDATE bbedge_vectors SET data = ? WHERE replicate = ? AND model = 'a' AND epoch = 1", (changed, place)
+        )
+    with pytest.raises(
+        BoardError, match="'a' in the part of the first pass before checkpoint 1 of epoch 1 were changed"
+    ):
+        board.verify()
+
+
+def test_places_of_parts():
+    assert [part_number(place) for place in (part_place(1), part_place(8), 1, -1, -(2**30))] == [1, 8, None, None, None]
+
+
+def test_keys_of_a_part(tmp_path):
+    board = life(tmp_path / "board.db")
+    event = next(event for event in board.events if isinstance(event.content, PartAdded))
+    content = json.loads(event.payload)
+    assert (content["checkpoint"], content["blocks"], content["items"]) == (1, 6, 6)
+    for key in content:
+        if key != "version":
+            with pytest.raises(BoardError, match=r"is missing|is unknown"):
+                from_payload("part", canonical({each: value for each, value in content.items() if each != key}))
+
+
+def test_models_may_be_stopped_until_nothing_is_left(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    add_part(board, panel)
+    for model in MODELS:
+        board.retire(model)
+    board = Board.open(tmp_path / "board.db")
+    board.verify()
+    assert board.certificate().content.first_pass.checkpoint == 1
+    assert RULE.fractions[0] == board.leaderboard().early.progress
+
+
+def test_a_model_that_comes_before_the_first_part_is_looked_at_in_parts(tmp_path):
+    board = make(tmp_path / "board.db")
+    board.add_model("e")
+    panel = drawn(1, (*MODELS, "e"))
+    for _ in range(3):
+        add_part(board, panel)
+    board = Board.open(tmp_path / "board.db")
+    assert [look.models for look in board.leaderboard().early.looks] == [5, 5, 5]
+    assert board.certificate().content.first_pass.blocks == 36
+    complete(board, panel)
+    assert board.verify().events == 6
+    assert board.leaderboard().early.first_certified[0].any()
+
+
+def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    for _ in range(3):
+        add_part(board, panel)
+    edges = board.leaderboard().standing.n_edges
+    board.add_items(["r1"])
+    board = Board.open(tmp_path / "board.db")
+    board.verify()
+    assert board.certificate().content.board.epoch == 1  # the new one has no runs
+    assert board.leaderboard(1).standing.n_edges == edges > 0
+    assert len(board.next_items) == 7
+
+
+def test_checkpoints_that_were_passed_by_are_part_of_the_complete_pass(tmp_path):
+    panel, found = drawn(1), []
+    for looks in range(4):
+        board = make(tmp_path / f"{looks}.db")
+        for _ in range(looks):
+            add_part(board, panel)
+        complete(board, panel)
+        found.append(board.leaderboard().log_e)
+    for log_e in found[1:]:
+        assert np.allclose(log_e, found[0], equal_nan=True, rtol=1e-12)
