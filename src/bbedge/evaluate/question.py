@@ -163,7 +163,7 @@ class Question:
         if graph.above[b, a]:
             return Answer(answered=True, text=f"no: {worse} > {better}", open_pairs=())
         at_most = -float(leaderboard.lower_bounds[b, a])
-        if leaderboard.replicates and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
+        if _has_evidence(leaderboard) and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
             text = f"no: by its margin, {better} is ahead of {worse} by at most {_round_up(at_most):g}"
             return Answer(answered=True, text=text, open_pairs=())
         return _answer(leaderboard, np.array([(a, b)]), f"{better} ? {worse} is open", answered=False)
@@ -248,6 +248,11 @@ def _splits(text: str) -> list[tuple[str, str, float | None]]:
 
 def _chosen(names: Sequence[str], mask: NDArray[np.bool_]) -> frozenset[str]:
     return frozenset(names[i] for i in np.flatnonzero(mask).tolist())
+
+
+def _has_evidence(leaderboard: Leaderboard) -> bool:
+    """Whether there was a look, after a replicate or inside the first one."""
+    return leaderboard.replicates > 0 or (leaderboard.early is not None and bool(leaderboard.early.looks))
 
 
 def _round_up(value: float) -> float:
