@@ -1,4 +1,4 @@
-"""Looks inside the first pass: when there are any, in which order samples are run, what is dropped and what is saved."""
+"""Looks inside the first pass: when there are any, the order of samples, which models are dropped, what is saved."""
 
 import json
 import random
