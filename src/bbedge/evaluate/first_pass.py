@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bbedge.board import BoardDesign
+from bbedge.board import Board, BoardDesign
 from bbedge.board.epoch import Epoch
 from bbedge.board.passes import CheckpointRule
 from bbedge.core.checkpoints import Checkpoint
@@ -27,6 +27,8 @@ def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
     design = study.design
     if "checkpoints" not in study.left_out:
         return design.checkpoints is not None
+    if not study.may_look_inside:
+        return False
     return design.edition != 1 and design.family == "all" and len(set(benchmark.blocks)) >= LEAST_BLOCKS
 
 
@@ -64,6 +66,40 @@ class Part:
         """Every sample of the part for each of the models, in the same order."""
         models = [model for model in study.models if model.name in active]
         return [Job(model=model, sample=sample) for model in models for sample in self.samples]
+
+
+class FirstPass:
+    """The first pass of a study whose board is open; without checkpoints it has no parts."""
+
+    def __init__(self, benchmark: Benchmark, board: Board) -> None:
+        self._benchmark, self._board = benchmark, board
+        self._parts: tuple[Part, ...] | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Its parts; none before a pilot is complete."""
+        if self._board.state.in_pilot:
+            return ()
+        if self._parts is None:
+            self._parts = parts_of(self._benchmark, self._board.state.epoch)
+        return self._parts
+
+    @property
+    def place(self) -> int | None:
+        """The number of the replicate that is run in parts; ``None`` if there is none."""
+        return self._board.state.epoch.pilots + 1 if self.parts else None
+
+    @property
+    def next_part(self) -> Part | None:
+        """The part that is run next; ``None`` if a whole replicate is."""
+        epoch = self._board.state.epoch
+        return self.parts[len(epoch.parts)] if self.parts and not epoch.replicates else None
+
+    def samples_of(self, place: int) -> tuple[Sample, ...]:
+        """The samples of a replicate."""
+        if place != self.place:
+            return self._benchmark.samples
+        return tuple(sample for part in self.parts for sample in part.samples)
 
 
 def parts_of(benchmark: Benchmark, epoch: Epoch) -> tuple[Part, ...]:

@@ -19,7 +19,7 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.collected import collected_scores, collected_traces
 from bbedge.evaluate.completion import Completion, jobs_of
-from bbedge.evaluate.engine import Benchmark, Engine, Sample
+from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
     Begun,
     Dropped,
@@ -33,8 +33,9 @@ from bbedge.evaluate.events import (
     Watcher,
 )
 from bbedge.evaluate.extras import add_extra, extra_usage
-from bbedge.evaluate.first_pass import Part, parts_of
+from bbedge.evaluate.first_pass import FirstPass, Part
 from bbedge.evaluate.frozen import check_page, check_usage, journal_of, note_once, open_board, seeds_of
+from bbedge.evaluate.gate_parts import first_run_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.limits import Reached
 from bbedge.evaluate.noticed import is_fresh, lines_without_checksums, repeated_answers, unseeded
@@ -85,6 +86,7 @@ def evaluate(
                 clock=clock,
                 began=began,
                 problems=problems,
+                first=FirstPass(benchmark, board),
                 checked=checked[0] if checked else None,
             )
             try:
@@ -108,6 +110,7 @@ class _Runner:
     clock: Callable[[], float]
     began: float
     problems: Problems
+    first: FirstPass
     checked: Usage | None
     """What the short questions of this call have cost; ``None`` until they are asked."""
     _read: tuple[str, Leaderboard] | None = None
@@ -116,8 +119,6 @@ class _Runner:
     """The answer, likewise."""
     _page: Page | None = None
     """The file of the replicate that is run."""
-    _divided: tuple[Part, ...] | None = None
-    """The parts of the first pass, once they are known."""
 
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
@@ -172,8 +173,12 @@ class _Runner:
 
     def _answer(self) -> Answer:
         if self._answered is None or self._answered[0] != self.board.head:
-            question = self.study.question
-            answer = question.answer(self._leaderboard(), lambda: stored_scores(self.board, question.systems))
+            question, board = self.study.question, self.board
+            answer = question.answer(
+                self._leaderboard(),
+                lambda: stored_scores(board, question.systems),
+                lambda: first_run_of(board, question.systems) if self.study.may_look_inside else None,
+            )
             self._answered = (self.board.head, answer)
         return self._answered[1]
 
@@ -196,33 +201,13 @@ class _Runner:
         if gone:
             self.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
 
-    @property
-    def _parts(self) -> tuple[Part, ...]:
-        """The parts of the first pass; none if the board has no checkpoints, or a pilot comes first."""
-        if self._divided is None:
-            if self.board.state.in_pilot:
-                return ()
-            self._divided = parts_of(self.benchmark, self.board.state.epoch)
-        return self._divided
-
-    @property
-    def _first(self) -> int | None:
-        """The number of the replicate that is run in parts; ``None`` if there is none."""
-        return self.board.state.epoch.pilots + 1 if self._parts else None
-
-    def _samples(self, place: int) -> tuple[Sample, ...]:
-        """The samples of a replicate."""
-        if place != self._first:
-            return self.benchmark.samples
-        return tuple(sample for part in self._parts for sample in part.samples)
-
     def _opened(self) -> Page:
         """The file of the replicate that is run; it stays open until the replicate is complete or the call ends."""
         if self._page is not None:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
         self._page = page = self.journal.page(place)
-        samples = self._samples(place)
+        samples = self.first.samples_of(place)
         check_page(page, samples, self.study.names)
         self.watch(
             ReplicateBegun(
@@ -242,7 +227,7 @@ class _Runner:
         """
         page, place, board = self._opened(), self._place, self.board
         seeds = seeds_of(self.study, self.benchmark, board)
-        part = self._parts[len(board.state.epoch.parts)] if place == self._first else None
+        part = self.first.next_part
         if part is None:
             jobs = jobs_of(self.study, self.benchmark, seeds, set(board.state.active), place)
         else:
@@ -278,7 +263,7 @@ class _Runner:
             PartLooked(
                 replicate=page.replicate,
                 checkpoint=checkpoint,
-                checkpoints=len(self._parts) - 1,
+                checkpoints=len(self.first.parts) - 1,
                 models=running,
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
@@ -289,7 +274,7 @@ class _Runner:
     def _complete(self, page: Page) -> None:
         """Put a complete replicate on the board and look."""
         place = page.replicate
-        traces = collected_traces(page, self._samples(place))
+        traces = collected_traces(page, self.first.samples_of(place))
         added = self._add(page, traces)
         self.journal.finish(page, traces=traces)
         self._page = None
@@ -328,10 +313,10 @@ class _Runner:
     def _add(self, page: Page, traces: Mapping[str, str]) -> Added:
         """Put the replicate on the board; before that, note what the reader of the board should know."""
         state, place = self.board.state, page.replicate
-        for text in repeated_answers(self.journal, page, traces, samples=len(self._samples(place))):
+        for text in repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
             self._note("independence", text)
         fresh = self.study.running.copies == "allow" or is_fresh(self.journal, page, traces)
-        scores = collected_scores(page, self.study, state, self._samples(place), state.epoch.items)
+        scores = collected_scores(page, self.study, state, self.first.samples_of(place), state.epoch.items)
         try:
             return self.board.add(scores, copies="allow" if fresh else None)
         except CopiedReplicateError as error:
@@ -347,7 +332,7 @@ class _Runner:
         for place in self.journal.pages():
             if place < self._place:
                 page = self.journal.page(place)
-                self.journal.finish(page, traces=collected_traces(page, self._samples(place)))
+                self.journal.finish(page, traces=collected_traces(page, self.first.samples_of(place)))
 
     def _note(self, about: str, text: str) -> None:
         if note_once(self.board, about, text):
@@ -359,15 +344,15 @@ class _Runner:
             self.benchmark,
             self.journal,
             replicates=self._place - 1,
-            first=self._first,
-            first_samples=self._samples(self._first) if self._first else (),
+            first=self.first.place,
+            first_samples=() if self.first.place is None else self.first.samples_of(self.first.place),
         )
 
     def _end(self, reason: Reason, reached: Reached | None = None) -> Ended:
         self.close()
         # What a limit or the user has cut off is not saved.
         over = reason == "answered" or self.board.state.epoch.replicates > 0
-        first = self._first if over else None
+        first = self.first.place if over else None
         ended = Ended(
             reason=reason,
             answer=self._answer(),
