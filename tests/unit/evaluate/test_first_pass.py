@@ -10,6 +10,7 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule
+from bbedge.board.scores import stored_scores
 from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import first_pass_lines, line
 from bbedge.core.certifier import Certifier
@@ -18,8 +19,10 @@ from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Benchmark, Sample
 from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone
 from bbedge.evaluate.first_pass import frozen_design
+from bbedge.evaluate.gate_parts import first_run_of
 from bbedge.evaluate.plain_events import plain
 from bbedge.evaluate.runner import evaluate
+from bbedge.gate import Claim, Policy, gate
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -204,6 +207,42 @@ def test_a_study_that_began_without_looks_goes_on_without(tmp_path):
     assert '"shares"' not in (study.folder / "usage.jsonl").read_text()
     with pytest.raises(BbedgeError, match="'checkpoints' differ"):
         run(fake_study(tmp_path, TIED, budget=1, checkpoints=True), FakeEngine(TIED))
+
+
+def gated(folder, rules, **values):
+    return fake_study(folder, WIDE, drop="unneeded", **values).gated(rules)
+
+
+def test_a_gate_is_decided_inside_the_pass_and_does_not_run_other_models(tmp_path):
+    new, old, *_ = WIDE.models
+    rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
+    study, engine = gated(tmp_path, rules), FakeEngine(WIDE)
+    ended, seen = run(study, engine)
+    assert (ended.reason, ended.answer.text, ended.leaderboard.replicates) == (
+        "answered",
+        "1 blocking claim: 1 PASS",
+        0,
+    )
+    parts = [event for event in seen if isinstance(event, PartLooked)]
+    assert parts[1].models == (new, old)
+    with opened(study) as board:
+        systems = study.question.systems
+        found = gate(rules, stored_scores(board, systems), first_run=first_run_of(board, systems))
+    assert (found.release, found.part) == ("ship", parts[-1].checkpoint.fraction)
+    assert found.results[0].since_part == parts[-1].checkpoint.fraction
+
+
+def test_a_gate_that_may_not_look_inside_has_complete_runs(tmp_path):
+    new, old, *_ = WIDE.models
+    rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
+    ended, seen = run(replace(gated(tmp_path, rules), may_look_inside=False), FakeEngine(WIDE))
+    assert not any(isinstance(event, PartLooked) for event in seen)
+    assert (ended.reason, ended.leaderboard.replicates) == ("answered", 1)
+    # The same on a board that has checkpoints, because the study states them.
+    study = replace(gated(tmp_path / "stated", rules, checkpoints=True), may_look_inside=False)
+    ended, seen = run(study, FakeEngine(WIDE))
+    assert sum(isinstance(event, PartLooked) for event in seen) == 8
+    assert (ended.reason, ended.leaderboard.replicates) == ("answered", 1)
 
 
 class Whole(FakeEngine):
