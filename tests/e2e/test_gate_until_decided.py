@@ -62,3 +62,26 @@ def test_it_takes_either_scores_or_a_study(bbedge, tmp_path, given):
     outcome = bbedge("gate", policy(tmp_path, POLICY), *given)
     assert outcome.code == 2
     assert "--until-decided STUDY.toml" in outcome.err
+
+
+def test_it_stops_inside_the_first_run_of_a_large_benchmark(bbedge, study, tmp_path):
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"q{i}\n" for i in range(300)))
+    rules, out = policy(tmp_path, POLICY), tmp_path / "out.json"
+    outcome = bbedge("gate", rules, "--until-decided", study, "--json", out)
+    assert outcome.code == 0, outcome.err
+    found = json.loads(out.read_text())
+    assert (found["replicates"], found["claims"][0]["since"]) == (0, 1)
+    assert found["part"] == found["claims"][0]["since_part"] < 1.0
+    assert outcome.out.splitlines()[0].endswith("of the first run.")
+    again = bbedge("gate", rules, "--until-decided", study)
+    assert (again.code, again.out.splitlines()[0]) == (0, outcome.out.splitlines()[0])
+
+
+def test_a_ledger_has_complete_runs(bbedge, study, tmp_path):
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"q{i}\n" for i in range(300)))
+    rules, out = policy(tmp_path, POLICY), tmp_path / "out.json"
+    outcome = bbedge("gate", rules, "--until-decided", study, "--ledger", tmp_path / "gate.ledger", "--json", out)
+    assert outcome.code == 0, outcome.err
+    text = out.read_text()
+    assert '"since_part"' not in text
+    assert '"replicates": 1' in text

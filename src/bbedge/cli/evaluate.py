@@ -167,7 +167,7 @@ def _watching(
 
 
 def _write_line(out: TextIO, event: Event) -> None:
-    from bbedge.evaluate.events import plain
+    from bbedge.evaluate.plain_events import plain
 
     out.write(json.dumps(plain(event), allow_nan=False) + "\n")
     out.flush()
@@ -178,7 +178,7 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     from rich.text import Text
 
     from bbedge.certificate.certificate import Certificate
-    from bbedge.cli.evaluate_screen import limit_text, saving_lines
+    from bbedge.cli.evaluate_screen import first_pass_lines, limit_text, saving_lines
     from bbedge.display.terminal import Identity, show_leaderboard
     from bbedge.evaluate.problem import counted_lines
 
@@ -186,7 +186,8 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     notes = (
         [f"Decided early and not run again: {', '.join(shown(m, 40) for m in ended.retired)}."] if ended.retired else []
     )
-    if study.design.family == "all" and ended.leaderboard.replicates:
+    early = ended.leaderboard.early
+    if study.design.family == "all" and (ended.leaderboard.replicates or (early is not None and early.looks)):
         certificate, asked = Certificate.made(ended.leaderboard), study.question.view
         show_leaderboard(
             console,
@@ -216,6 +217,8 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     word, style = verdict[ended.reason]
     console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
     for line in saving_lines(ended.spent, study):
+        console.print(Text(line), highlight=False)
+    for line in first_pass_lines(ended.first_pass, study) if ended.first_pass is not None else ():
         console.print(Text(line), highlight=False)
     for place, line in enumerate(counted_lines(ended.problems)):
         console.print(Text(f"{'' if place else 'Errors':<12}{line}"), highlight=False, soft_wrap=True)

@@ -1,9 +1,10 @@
-"""Progress of a study: a live screen on a terminal, one line per replicate elsewhere."""
+"""Progress of a study: a live screen on a terminal, one line per look elsewhere."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from bbedge.evaluate.events import (
     LimitReached,
     Looked,
     Noted,
+    PartLooked,
     PilotBegun,
     ReplicateBegun,
     RequestsRepeated,
@@ -41,7 +43,7 @@ from bbedge.text import counted, display_names, shown
 
 if TYPE_CHECKING:
     from bbedge.evaluate.spec import EvaluationSpec
-    from bbedge.evaluate.usage import Spent
+    from bbedge.evaluate.usage import PassSaving, Spent
 
 _BAR = 24
 _MOST_MODELS = 16
@@ -67,6 +69,23 @@ def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
     if spent.cost is not None:
         full = spent.full_cost or 0.0
         lines.append(f"Cost        {_against(spent.cost, full, currency=study.currency)}")
+    return lines
+
+
+def first_pass_lines(saving: PassSaving, study: EvaluationSpec) -> list[str]:
+    """What looks inside the first pass saved: exact for item runs, projected from each model's mean for the rest."""
+    if saving.items == saving.full_items:
+        return ["First pass  complete: the looks inside it saved nothing"]
+    saved = 1 - saving.items / saving.full_items
+    lines = [
+        f"First pass  {saving.items:,} of {saving.full_items:,} item runs; the looks inside it saved {saved:.0%} of it"
+    ]
+    if study.engine != "command":
+        lines.append(f"            requests {_against(saving.used.calls, saving.full.calls)}")
+    if saving.used.total_tokens:
+        lines.append(f"            tokens {_against(saving.used.total_tokens, saving.full.total_tokens)}")
+    if saving.cost is not None and saving.full_cost is not None:
+        lines.append(f"            cost {_against(saving.cost, saving.full_cost, currency=study.currency)}")
     return lines
 
 
@@ -125,11 +144,8 @@ def line(event: Event) -> str:
             f"{event.question}: {len(event.models)} models, {event.items:,} items, at most {event.budget} replicates"
             f"{done}. Design {event.design_hash[:16]} is frozen in {event.board}"
         )
-    if isinstance(event, Looked):
-        edges = [f"{shown(a, 30)} > {shown(b, 30)}" for a, b in event.new_edges]
-        for view, of_view in event.new_view_edges.items():
-            edges += [f"{shown(a, 30)} > {shown(b, 30)} ({shown(view, 30)})" for a, b in of_view]
-        return f"replicate {event.replicate}: {event.answer.text}" + (f"; new: {_few(edges, 6)}" if edges else "")
+    if isinstance(event, Looked | PartLooked):
+        return _look(event)
     if isinstance(event, Dropped):
         return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
     if isinstance(event, Noted):
@@ -149,6 +165,20 @@ def line(event: Event) -> str:
     if isinstance(event, Waiting):
         return f"{counted(event.samples, 'sample')} failed; retry {event.attempt} in {event.seconds:.0f} s"
     return ""
+
+
+def _look(event: Looked | PartLooked) -> str:
+    edges = [f"{shown(a, 30)} > {shown(b, 30)}" for a, b in event.new_edges]
+    for view, of_view in event.new_view_edges.items():
+        edges += [f"{shown(a, 30)} > {shown(b, 30)} ({shown(view, 30)})" for a, b in of_view]
+    place = f"replicate {event.replicate}"
+    if isinstance(event, PartLooked):
+        at = event.checkpoint
+        place += (
+            f", checkpoint {at.number} of {event.checkpoints} ({at.fraction:.3g} of the blocks, "
+            f"{counted(len(event.models), 'model')} running)"
+        )
+    return f"{place}: {event.answer.text}" + (f"; new: {_few(edges, 6)}" if edges else "")
 
 
 def _error(event: ErrorSeen) -> str:
@@ -184,7 +214,7 @@ class Screen:
         self._begun: Begun | None = None
         self._pilot: PilotBegun | None = None
         self._replicate: ReplicateBegun | None = None
-        self._looked: Looked | None = None
+        self._looked: Looked | PartLooked | None = None
         self._waiting: Waiting | None = None
         self._dropped: list[str] = []
         self._done: dict[str, int] = {}
@@ -241,15 +271,17 @@ class Screen:
         elif isinstance(event, Waiting):
             self._waiting, self._failed = event, {}
             self._waited += event.seconds
-        elif isinstance(event, Looked):
+        elif isinstance(event, Looked | PartLooked):
             self._looked = event
         elif isinstance(event, Dropped):
             self._dropped += event.models
+            if self._replicate is not None:
+                self._replicate = replace(self._replicate, models=event.left)
         text = line(event)
         if text and not isinstance(event, Ended):
             style = "yellow" if isinstance(event, ErrorSeen | StillSilent | LimitReached) else "dim"
             self._console.print(Text(text, style=style), highlight=False)
-            self._error = "" if isinstance(event, Looked) else self._error
+            self._error = "" if isinstance(event, Looked | PartLooked) else self._error
 
     def render(self) -> RenderableType:
         """The current screen."""
@@ -323,7 +355,7 @@ class Screen:
         parts += [f"{_time(here / rate)} left in this replicate", f"at most {_time((here + later) / rate)} in total"]
         return Text(" · ".join(parts), style="dim")
 
-    def _board(self, looked: Looked) -> Table:
+    def _board(self, looked: Looked | PartLooked) -> Table:
         board = self._study.question.seen_in(looked.leaderboard)
         names = display_names(board.design.models, width=30)
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -340,7 +372,7 @@ class Screen:
             )
         return table
 
-    def _open(self, looked: Looked) -> Text:
+    def _open(self, looked: Looked | PartLooked) -> Text:
         answer = looked.answer
         if not answer.open_pairs:
             return Text(answer.text, style="green")

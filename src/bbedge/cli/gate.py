@@ -22,6 +22,7 @@ from bbedge.text import quoted, shown, shown_path
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.gate import GateReport, Policy
+    from bbedge.gate.first_run import FirstRun
     from bbedge.gate.ledger import Recorded
 
 
@@ -161,9 +162,12 @@ class _Use:
         """Run a study until it is decided. Its level is reserved before the first look."""
         from bbedge.board import Board
         from bbedge.board.scores import stored_scores
+        from bbedge.evaluate.gate_parts import first_run_of
         from bbedge.evaluate.spec import EvaluationSpec
 
-        spec, rules, number = EvaluationSpec.read(study), self.rules, None
+        # A ledger compares complete runs with those of earlier uses, and has no parts of them.
+        spec = replace(EvaluationSpec.read(study), may_look_inside=self.ledger is None)
+        rules, number = self.rules, None
         once = replace(rules, spending="each-run", shares=None)
         chosen = spec.gated(once)
         again = f"bbedge gate {shown_path(self.policy)} --until-decided {shown_path(study)}"
@@ -181,10 +185,17 @@ class _Use:
             again += f" --ledger {shown_path(self.ledger)}"
         run_study(chosen, again=again)
         with Board.open(chosen.board) as board:
-            return self._decide(stored_scores(board, chosen.question.systems), number=number, of_study=True)
+            systems = chosen.question.systems
+            first = first_run_of(board, systems) if self.ledger is None else None
+            return self._decide(stored_scores(board, systems), number=number, of_study=True, first_run=first)
 
     def _decide(
-        self, scores: Scores, *, number: int | None = None, of_study: bool = False
+        self,
+        scores: Scores,
+        *,
+        number: int | None = None,
+        of_study: bool = False,
+        first_run: FirstRun | None = None,
     ) -> tuple[GateReport, Recorded | None]:
         from bbedge.gate import gate as decide
         from bbedge.gate.ledger import record
@@ -192,7 +203,7 @@ class _Use:
         if self.ledger is None:
             # The board of a study has checked its runs itself.
             rules = self.rules if not of_study else replace(self.rules, copies="allow")
-            return decide(rules, scores), None
+            return decide(rules, scores, first_run=first_run), None
         recorded = record(self.ledger, self.rules, scores, label=self.label, use=number)
         return recorded.report, recorded
 

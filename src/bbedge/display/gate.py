@@ -25,7 +25,7 @@ def sentence(report: GateReport) -> str:
     """The answer in one sentence, for instance what failed, or what holds at which risk."""
     blocks = [each for each in report.results if each.claim.tier == "block"]
     failed = [each for each in blocks if each.verdict == "FAIL"]
-    runs = counted(report.replicates, "run")
+    runs = counted(report.replicates, "run") if report.part is None else f"{_percent(report.part)} of the first run"
     risk = f"at most {100 * report.policy.alpha:g} % risk"
     head = _HEADS[report.release]
     if failed:
@@ -41,6 +41,17 @@ def sentence(report: GateReport) -> str:
     if not blocks:
         return f"{head}: no claim blocks; {risk}; {runs}."
     return f"{head}: {_listed(_for(report, each) for each in _grouped(blocks))}; {risk}; {runs}."
+
+
+def since(result: ClaimResult) -> str:
+    """The run after which a claim was decided, and the part of it if that was inside the first one."""
+    if result.since is None:
+        return ""
+    return str(result.since) if result.since_part is None else f"{result.since} ({_percent(result.since_part)})"
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g} %"
 
 
 def _grouped(results: list[ClaimResult]) -> list[ClaimResult]:
@@ -131,7 +142,7 @@ def render(report: GateReport) -> RenderableType:
             Text(shown(str(each.claim), None)),
             _difference(each),
             interval(each),
-            "" if each.since is None else str(each.since),
+            since(each),
         )
     lines: list[RenderableType] = [Text(sentence(report), style="bold"), Text(""), table]
     for each in report.results:
@@ -150,7 +161,7 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN"}
     rows = [
         f"| {mark[each.verdict]} | {each.claim.tier} | {escaped(shown(each.candidate))} | {escaped(str(each.claim))} | "
-        f"{_difference(each)} | {interval(each)} | {each.since or ''} |"
+        f"{_difference(each)} | {interval(each)} | {since(each)} |"
         for each in report.results
     ]
     notes = [f"- {escaped(str(each.claim))}: {words}" for each in report.results if (words := advice(each))]

@@ -165,19 +165,11 @@ def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sam
         names = order.shuffled([sample.name for sample in benchmark.samples], model="", replicate=_PLACE)
         samples = {sample.name: sample for sample in benchmark.samples}
         return [samples[name] for name in names[:pilot]]
-    if not any("{items}" in word or "{items.json}" in word for word in study.command):
-        return []  # it runs all items, whatever it is asked for
     (whole,) = benchmark.samples
+    if not whole.is_divisible:
+        return []  # it runs all items, whatever it is asked for
     keep = set(order.shuffled(whole.items, model="", replicate=_PLACE)[:pilot])
-    places = [place for place, item in enumerate(whole.items) if item in keep]
-    return [
-        Sample(
-            name=whole.name,
-            items=tuple(whole.items[place] for place in places),
-            blocks=tuple(whole.blocks[place] for place in places),
-            columns={name: tuple(texts[place] for place in places) for name, texts in whole.columns.items()},
-        )
-    ]
+    return [whole.part([item for item in whole.items if item in keep], name=whole.name)]
 
 
 def _by_model(study: EvaluationSpec, page: Page, chosen: list[Sample]) -> dict[str, list[Usage]]:

@@ -34,6 +34,19 @@ class Sample:
     """The block of each item."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What else is known of each item and the design uses, by the name of its column."""
+    is_divisible: bool = False
+    """Whether the engine also runs any part of its items, as a sample of its own."""
+
+    def part(self, items: Sequence[str], *, name: str) -> Sample:
+        """Some of its items as a sample of their own, in their order."""
+        place = {item: i for i, item in enumerate(self.items)}
+        places = [place[item] for item in items]
+        return Sample(
+            name=name,
+            items=tuple(items),
+            blocks=tuple(self.blocks[i] for i in places),
+            columns={key: tuple(texts[i] for i in places) for key, texts in self.columns.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from bbedge.board.design import BoardDesign
+from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.evaluate.limits import Reached
 from bbedge.evaluate.problem import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.usage import Spent, Usage
+from bbedge.evaluate.usage import PassSaving, Spent, Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
 """Why a study stopped: the question is answered, the budget is spent, the user asked for it, a limit on cost, tokens
@@ -207,6 +208,33 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartLooked:
+    """The first pass has come to a checkpoint: this part of it is on the board, and the evidence was read."""
+
+    replicate: int
+    """The replicate that is run, pilots counted."""
+    checkpoint: Checkpoint
+    """The checkpoint."""
+    checkpoints: int
+    """Checkpoints of the pass."""
+    models: tuple[str, ...]
+    """The models that were run up to it."""
+    leaderboard: Leaderboard
+    """All that stands."""
+    answer: Answer
+    """How the question stands."""
+    new_edges: tuple[tuple[str, str], ...]
+    """Directions of the headline that are certified for the first time."""
+    new_view_edges: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """The same of every other view that has any."""
+
+    @property
+    def certified_pairs(self) -> int:
+        """Pairs of the headline that are certified so far."""
+        return self.leaderboard.standing.n_resolved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
     """Models that are not run again."""
 
@@ -244,6 +272,8 @@ class Ended:
     """What failed during this call, by kind."""
     reached: Reached | None = None
     """The limit that has stopped the study, if one has."""
+    first_pass: PassSaving | None = None
+    """What looks inside the first pass saved, if it had any and is over."""
 
 
 Event = (
@@ -262,87 +292,9 @@ Event = (
     | SampleMissing
     | Waiting
     | Looked
+    | PartLooked
     | Dropped
     | Noted
     | Ended
 )
 Watcher = Callable[[Event], None]
-
-
-def plain(event: Event) -> dict[str, Any]:
-    """The event as plain values, for JSON lines."""
-    name = "".join(f"-{c.lower()}" if c.isupper() else c for c in type(event).__name__).strip("-")
-    values: dict[str, Any] = {"event": name}
-    if isinstance(event, Looked | Ended):
-        values |= {
-            "replicate": event.leaderboard.replicates,
-            "answered": event.answer.answered,
-            "answer": event.answer.text,
-            "open": [list(pair) for pair in event.answer.open_pairs],
-            "ranks": _ranks(event.leaderboard),
-            "spent": _spent(event.spent),
-        }
-        if event.leaderboard.views:
-            values["views"] = {str(view.name): {"ranks": _ranks(view)} for view in event.leaderboard.views}
-        if isinstance(event, Looked):
-            values |= {"replicate": event.replicate, "new_edges": [list(edge) for edge in event.new_edges]}
-            for name, view in values.get("views", {}).items():
-                view["new_edges"] = [list(edge) for edge in event.new_view_edges.get(name, ())]
-        else:
-            values |= {"reason": event.reason, "retired": list(event.retired)}
-            if event.problems:
-                values["errors"] = [_problem(each.first) | {"count": each.count} for each in event.problems]
-            if event.reached is not None:
-                values["limit"] = asdict(event.reached)
-        return values
-    if isinstance(event, SampleDone):
-        usage = event.usage
-        return values | {
-            "replicate": event.replicate,
-            "model": event.model,
-            "sample": event.sample,
-            "calls": usage.calls,
-            "tokens": usage.total_tokens,
-            "seconds": round(usage.seconds, 3),
-        }
-    if isinstance(event, ErrorSeen):
-        return values | _problem(event.problem) | {"count": event.count}
-    if isinstance(event, LimitReached):
-        return values | asdict(event.reached) | {"replicate": event.replicate}
-    if isinstance(event, CheckEnded):
-        return values | {
-            "answered": list(event.answered),
-            "failed": list(event.failed),
-            "calls": event.usage.calls,
-            "tokens": event.usage.total_tokens,
-        }
-    return values | asdict(event)
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return asdict(problem) | {"output": list(problem.output)}
-
-
-def _ranks(leaderboard: Leaderboard) -> dict[str, list[int]]:
-    return dict(zip(leaderboard.design.models, map(list, leaderboard.standing.rank_intervals), strict=True))
-
-
-def _spent(spent: Spent) -> dict[str, Any]:
-    return {
-        "replicates": spent.replicates,
-        "budget": spent.budget,
-        "unknown_replicates": spent.unknown,
-        "samples": spent.samples,
-        "full_samples": spent.full_samples,
-        "queries": spent.used.calls,
-        "useful_queries": spent.useful,
-        "failed_queries": spent.failed,
-        "lost_queries": spent.lost,
-        "check_queries": spent.checks,
-        "pilot_queries": spent.pilot,
-        "full_queries": spent.full.calls,
-        "tokens": spent.used.total_tokens,
-        "full_tokens": spent.full.total_tokens,
-        "cost": spent.cost,
-        "full_cost": spent.full_cost,
-    }

@@ -8,7 +8,8 @@ from typing import Any
 
 from bbedge.board.board import Board
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
-from bbedge.evaluate.engine import Benchmark, Seeds
+from bbedge.evaluate.engine import Benchmark, Sample, Seeds
+from bbedge.evaluate.first_pass import asks_for_looks, frozen_design
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.spec import EvaluationSpec, hash_of
 from bbedge.gate.content import policy_content, policy_hash
@@ -54,7 +55,7 @@ def open_board(
         before_freezing()
         board = Board.create(
             study.board,
-            study.design,
+            frozen_design(study, benchmark),
             models=study.names,
             items=benchmark.items,
             blocks=benchmark.blocks,
@@ -121,6 +122,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
             raise BoardError(
                 f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
             )
+        _note_whole_passes(study, benchmark, board)
         text = f"Run by bbedge evaluate with the {study.engine} engine; protocol {study.protocol_hash[:16]}."
         if study.on_error == "zero":
             text += " A sample that goes on failing scores zero, as decided before the first run."
@@ -146,6 +148,26 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
             f"{shown_path(study.path)}: the benchmark asks other questions than when the study began, under the same "
             f"item names. Restore it, or {another}"
         )
+
+
+def _note_whole_passes(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> None:
+    """Record why a new board looks at complete passes only, where it would otherwise look inside the first one."""
+    if board.design.checkpoints is None and asks_for_looks(study, benchmark):
+        note_once(
+            board,
+            "checkpoints",
+            f"There are no looks inside the first pass, because the engine {study.engine} runs the whole benchmark in "
+            "one call here.",
+            reason="whole-runs",
+        )
+
+
+def note_once(board: Board, about: str, text: str, **particulars: object) -> bool:
+    """Record a note unless it is on the board already; whether it was recorded."""
+    if any(note.text == text for note in board.noted):
+        return False
+    board.note(about, text, **particulars)
+    return True
 
 
 def _columns_of(columns: Mapping[str, Sequence[str]], items: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -180,9 +202,9 @@ def check_usage(journal: Journal, *, replicates: int) -> None:
         )
 
 
-def check_page(page: Page, benchmark: Benchmark, models: Collection[str]) -> None:
-    """Refuse finished samples that are not of this benchmark, or are not scored on exactly its items."""
-    items = {sample.name: set(sample.items) for sample in benchmark.samples}
+def check_page(page: Page, samples: Sequence[Sample], models: Collection[str]) -> None:
+    """Refuse finished samples that are not among those of the replicate, or are not scored on exactly their items."""
+    items = {sample.name: set(sample.items) for sample in samples}
     for (model, sample), done in page.done.items():
         if model not in models or set(done.scores) != items.get(sample):
             raise EvaluationError(

@@ -142,6 +142,7 @@ class Journal:
                 wasted=page.wasted,
                 samples=len(page.done),
                 lost=sum(page.lost.values()),
+                shares=page.shares(len(self._blocks)),
                 traces=traces,
             )
             path = self._folder / _USAGE
@@ -217,6 +218,13 @@ class Page:
             total[model] = total.get(model, Usage()) + done.usage
         return total
 
+    def shares(self, items: int) -> dict[str, float]:
+        """The part of so many items that each model has run, of the models that have not run all."""
+        run: Counter[str] = Counter()
+        for (model, _), done in self.done.items():
+            run[model] += len(done.scores)
+        return {model: count / items for model, count in run.items() if count < items}
+
     def remove(self) -> None:
         """Close and delete the file."""
         self._file.close()
@@ -288,6 +296,7 @@ def _content(record: Finished) -> dict[str, Any]:
         "samples": record.samples,
         "lost": record.lost,
         "traces": dict(record.traces),
+        **({"shares": dict(record.shares)} if record.shares else {}),
     }
 
 
@@ -299,6 +308,7 @@ def _finished(line: Mapping[str, Any]) -> Finished:
         wasted=None if wasted is None else {model: Usage.from_content(usage) for model, usage in wasted.items()},
         samples=None if line.get("samples") is None else _whole(line["samples"]),
         lost=_whole(line.get("lost", 0)),
+        shares={model: _score(share) for model, share in line.get("shares", {}).items()},
         traces={model: _text(trace) for model, trace in line["traces"].items()},
     )
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, FormatError
-from bbedge.gate.gate import Gate, candidates_of
+from bbedge.gate.first_run import FirstRun
+from bbedge.gate.gate import applied, candidates_of
 from bbedge.gate.policy import Policy
 from bbedge.text import counted, listed, quoted, shown
 
@@ -80,10 +81,15 @@ class Question:
         """The part of a leaderboard that the question is about."""
         return leaderboard if self.view is None else leaderboard.view(self.view)
 
-    def answer(self, leaderboard: Leaderboard, scores: Callable[[], Scores] | None = None) -> Answer:
-        """How the question stands; that of a gate needs the scores of its models."""
+    def answer(
+        self,
+        leaderboard: Leaderboard,
+        scores: Callable[[], Scores] | None = None,
+        first_run: Callable[[], FirstRun | None] = lambda: None,
+    ) -> Answer:
+        """How the question stands; that of a gate needs the scores of its models, and parts of the first run."""
         if self.policy is not None and scores is not None:
-            return _gated(self.policy, scores())
+            return _gated(self.policy, scores(), first_run())
         leaderboard = self.seen_in(leaderboard)
         if self.kind == "pair":
             return self._pair(leaderboard)
@@ -163,7 +169,7 @@ class Question:
         if graph.above[b, a]:
             return Answer(answered=True, text=f"no: {worse} > {better}", open_pairs=())
         at_most = -float(leaderboard.lower_bounds[b, a])
-        if leaderboard.replicates and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
+        if _has_evidence(leaderboard) and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
             text = f"no: by its margin, {better} is ahead of {worse} by at most {_round_up(at_most):g}"
             return Answer(answered=True, text=text, open_pairs=())
         return _answer(leaderboard, np.array([(a, b)]), f"{better} ? {worse} is open", answered=False)
@@ -190,13 +196,11 @@ def gate_question(policy: Policy, models: Sequence[str]) -> Question:
     return Question(kind="gate", text=f"the gate of {policy.source}", policy=policy, systems=systems)
 
 
-def _gated(policy: Policy, scores: Scores) -> Answer:
+def _gated(policy: Policy, scores: Scores, first_run: FirstRun | None) -> Answer:
     """How the blocking claims stand."""
-    gate = Gate(policy, scores)
-    if not len(scores.values):
+    gate = applied(policy, scores, first_run)
+    if not len(scores.values) and (first_run is None or not first_run.parts):
         return Answer(answered=False, text="no runs yet", open_pairs=())
-    for panel in scores.values:
-        gate.update(panel)
     verdicts = [(each, each.verdict) for each in gate.results() if each.claim.tier == "block"]
     counts = [f"{n} {word}" for word in ("PASS", "FAIL", "OPEN") if (n := sum(found == word for _, found in verdicts))]
     waiting = tuple((each.candidate, str(each.claim)) for each, found in verdicts if found == "OPEN")
@@ -248,6 +252,11 @@ def _splits(text: str) -> list[tuple[str, str, float | None]]:
 
 def _chosen(names: Sequence[str], mask: NDArray[np.bool_]) -> frozenset[str]:
     return frozenset(names[i] for i in np.flatnonzero(mask).tolist())
+
+
+def _has_evidence(leaderboard: Leaderboard) -> bool:
+    """Whether there was a look, after a replicate or inside the first one."""
+    return leaderboard.replicates > 0 or (leaderboard.early is not None and bool(leaderboard.early.looks))
 
 
 def _round_up(value: float) -> float:

@@ -1,24 +1,23 @@
 """The loop: run a replicate, put it on the board, look, drop what is settled, and stop when the question is answered.
 
 **Guarantee:** that of the board. Whether another replicate is run and which models take part is decided from completed
-replicates alone, at replicate boundaries: stopping times of the common history, under which every certificate keeps
-its level. What happens inside a replicate (failures, retries, crashes) never looks at a score.
+replicates alone, and from the first one up to a checkpoint of the design: looks that are planned beforehand, at which
+every certificate keeps its level. What happens between two looks (failures, retries, crashes) never looks at a score.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TypedDict
 
 from bbedge.board import Added, Board
 from bbedge.board.scores import stored_scores
+from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
+from bbedge.evaluate.collected import collected_scores, collected_traces
 from bbedge.evaluate.completion import Completion, jobs_of
 from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
@@ -28,23 +27,24 @@ from bbedge.evaluate.events import (
     LimitReached,
     Looked,
     Noted,
+    PartLooked,
     Reason,
     ReplicateBegun,
     Watcher,
 )
 from bbedge.evaluate.extras import add_extra, extra_usage
-from bbedge.evaluate.frozen import check_page, check_usage, journal_of, open_board, seeds_of
+from bbedge.evaluate.first_pass import FirstPass, Part
+from bbedge.evaluate.frozen import check_page, check_usage, journal_of, note_once, open_board, seeds_of
+from bbedge.evaluate.gate_parts import first_run_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.limits import Reached
+from bbedge.evaluate.noticed import is_fresh, lines_without_checksums, repeated_answers, unseeded
 from bbedge.evaluate.preflight import preflight
 from bbedge.evaluate.problem import Problems
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.spec import EvaluationSpec
-from bbedge.evaluate.usage import Replicate, Spent, Usage, spent
-from bbedge.text import shown
-
-_MANY = 8  # samples whose answers must repeat before it is worth a note ...
-_LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
+from bbedge.evaluate.spending import first_pass_saving, spent_so_far
+from bbedge.evaluate.usage import Spent, Usage
 
 
 def evaluate(
@@ -86,9 +86,13 @@ def evaluate(
                 clock=clock,
                 began=began,
                 problems=problems,
+                first=FirstPass(benchmark, board),
                 checked=checked[0] if checked else None,
             )
-            return runner.run(at_most)
+            try:
+                return runner.run(at_most)
+            finally:
+                runner.close()
     finally:
         board.close()
 
@@ -106,19 +110,23 @@ class _Runner:
     clock: Callable[[], float]
     began: float
     problems: Problems
+    first: FirstPass
     checked: Usage | None
     """What the short questions of this call have cost; ``None`` until they are asked."""
     _read: tuple[str, Leaderboard] | None = None
     """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
     _answered: tuple[str, Answer] | None = None
     """The answer, likewise."""
+    _page: Page | None = None
+    """The file of the replicate that is run."""
 
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._keep_check()
         self._finish_leftovers()
         check_usage(self.journal, replicates=self._place - 1)
-        self._note_missing_checksums()
+        for text in lines_without_checksums(self.journal):
+            self._note("journal", text)
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
         self.watch(
@@ -133,25 +141,24 @@ class _Runner:
                 budget=study.budget,
             )
         )
-        ran = 0
+        before = self._place
         while True:
             reason = self._reason_to_stop()
             if reason is None:
                 self._drop()
                 if len(board.state.active) < 2:
                     reason = "nothing-left"
-                elif at_most is not None and ran >= at_most:
+                elif at_most is not None and self._place - before >= at_most:
                     reason = "asked"
             if reason is not None:
                 return self._end(reason)
-            reached = self._reached()
+            reached = self._reached(self._page)
             if reached is None:
                 self._check_models()
-                reached = self._replicate()
+                reached = self._step()
             if reached is not None:
                 self.watch(LimitReached(reached=reached, replicate=self._place))
                 return self._end("limit", reached)
-            ran += 1
 
     @property
     def _place(self) -> int:
@@ -166,8 +173,12 @@ class _Runner:
 
     def _answer(self) -> Answer:
         if self._answered is None or self._answered[0] != self.board.head:
-            question = self.study.question
-            answer = question.answer(self._leaderboard(), lambda: stored_scores(self.board, question.systems))
+            question, board = self.study.question, self.board
+            answer = question.answer(
+                self._leaderboard(),
+                lambda: stored_scores(board, question.systems),
+                lambda: first_run_of(board, question.systems) if self.study.may_look_inside else None,
+            )
             self._answered = (self.board.head, answer)
         return self._answered[1]
 
@@ -181,7 +192,7 @@ class _Runner:
 
     def _drop(self) -> None:
         state = self.board.state
-        if state.in_pilot or not state.epoch.replicates:
+        if state.in_pilot or not (state.epoch.replicates or state.epoch.is_inside_pass):
             return
         needed = self.study.question.needed(self._leaderboard(), drop=self.study.drop)
         gone = tuple(model for model in state.active if model not in needed)
@@ -190,57 +201,92 @@ class _Runner:
         if gone:
             self.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
 
-    def _replicate(self) -> Reached | None:
-        """Run the next replicate and put it on the board, unless a limit stops it on the way."""
-        place = self._place
-        page = self.journal.page(place)
-        try:
-            check_page(page, self.benchmark, self.study.names)
-            seeds = seeds_of(self.study, self.benchmark, self.board)
-            jobs = jobs_of(self.study, self.benchmark, seeds, set(self.board.state.active), place)
-            self.watch(
-                ReplicateBegun(
-                    replicate=place,
-                    pilot=self.board.state.in_pilot,
-                    models=tuple(self.board.state.active),
-                    samples=len(self.benchmark.samples),
-                    done=tuple(
-                        (model, sum(done == model for done, _ in page.done)) for model in self.board.state.active
-                    ),
-                )
+    def _opened(self) -> Page:
+        """The file of the replicate that is run; it stays open until the replicate is complete or the call ends."""
+        if self._page is not None:
+            return self._page
+        place, active = self._place, tuple(self.board.state.active)
+        self._page = page = self.journal.page(place)
+        samples = self.first.samples_of(place)
+        check_page(page, samples, self.study.names)
+        self.watch(
+            ReplicateBegun(
+                replicate=place,
+                pilot=self.board.state.in_pilot,
+                models=active,
+                samples=len(samples),
+                done=tuple((model, sum(done == model for done, _ in page.done)) for model in active),
             )
-            reached = Completion(
-                study=self.study,
-                engine=self.engine,
-                seeds=seeds,
-                place=place,
-                page=page,
-                watch=self.watch,
-                problems=self.problems,
-                interrupted=self.interrupted,
-                sleep=self.sleep,
-                reached=self._reached,
-            ).run(jobs)
-            if reached is not None:
-                return reached
-            traces = self._traces(page)
-            added = self._add(place, page, traces)
-            self.journal.finish(page, traces=traces)
-        finally:
-            page.close()
+        )
+        return page
+
+    def _step(self) -> Reached | None:
+        """Run the next replicate, or the next part of the first one, and put it on the board, unless a limit stops it.
+
+        Inside the first pass every model that is run has every sample up to the checkpoint before the next look.
+        """
+        page, place, board = self._opened(), self._place, self.board
+        seeds = seeds_of(self.study, self.benchmark, board)
+        part = self.first.next_part
+        if part is None:
+            jobs = jobs_of(self.study, self.benchmark, seeds, set(board.state.active), place)
+        else:
+            jobs = part.jobs(self.study, board.state.active)
+        reached = Completion(
+            study=self.study,
+            engine=self.engine,
+            seeds=seeds,
+            place=place,
+            page=page,
+            watch=self.watch,
+            problems=self.problems,
+            interrupted=self.interrupted,
+            sleep=self.sleep,
+            reached=self._reached,
+        ).run(jobs)
+        if reached is not None:
+            return reached
+        for text in unseeded(page):
+            self._note("independence", text)
+        if part is None or part.checkpoint is None:
+            self._complete(page)
+        else:
+            self._look_inside(page, part, part.checkpoint)
+        return None
+
+    def _look_inside(self, page: Page, part: Part, checkpoint: Checkpoint) -> None:
+        """Put a part of the first pass on the board and look."""
+        board, running = self.board, tuple(self.board.state.active)
+        scores = collected_scores(page, self.study, board.state, part.samples, board.next_items)
+        added = board.add_part(scores)
+        self.watch(
+            PartLooked(
+                replicate=page.replicate,
+                checkpoint=checkpoint,
+                checkpoints=len(self.first.parts) - 1,
+                models=running,
+                leaderboard=self._leaderboard(),
+                answer=self._answer(),
+                **_new(added),
+            )
+        )
+
+    def _complete(self, page: Page) -> None:
+        """Put a complete replicate on the board and look."""
+        place = page.replicate
+        traces = collected_traces(page, self.first.samples_of(place))
+        added = self._add(page, traces)
+        self.journal.finish(page, traces=traces)
+        self._page = None
         self.watch(
             Looked(
                 replicate=place,
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
-                new_edges=tuple((edge.winner, edge.loser) for edge in added.edges),
-                new_view_edges={
-                    name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in added.views.items()
-                },
                 spent=self._spent(),
+                **_new(added),
             )
         )
-        return None
 
     def _reached(self, page: Page | None = None) -> Reached | None:
         """The limit that is reached by all that was used, with the page of the replicate in progress."""
@@ -264,33 +310,15 @@ class _Runner:
         if self.checked is not None:
             add_extra(self.journal.folder, "check", self.checked)
 
-    def _add(self, place: int, page: Page, traces: Mapping[str, str]) -> Added:
+    def _add(self, page: Page, traces: Mapping[str, str]) -> Added:
         """Put the replicate on the board; before that, note what the reader of the board should know."""
-        active, items = self.board.state.active, self.board.state.epoch.items
-        values = np.empty((len(active), len(items)))
-        for row, model in enumerate(active):
-            scores: dict[str, float] = {}
-            for sample in self.benchmark.samples:
-                scores |= page.done[model, sample.name].scores
-            values[row] = [scores[item] for item in items]
-        for model in dict.fromkeys(name for done in page.done.values() for name in done.unseeded):
-            self._note(
-                "independence",
-                f"Requests to {shown(model)} carry no seed, because its provider takes none: that its answers differ "
-                "between replicates as independent ones do rests on the provider.",
-            )
-        fresh = self._is_fresh(page, traces)
-        scores_ = Scores(
-            models=tuple(active),
-            items=tuple(items),
-            blocks=tuple(self.board.state.epoch.blocks),
-            replicates=(str(place),),
-            values=values[None],
-            score_range=self.study.design.score_range,
-            gaps="worst-case" if self.study.on_error == "worst-case" else "refuse",
-        )
+        state, place = self.board.state, page.replicate
+        for text in repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
+            self._note("independence", text)
+        fresh = self.study.running.copies == "allow" or is_fresh(self.journal, page, traces)
+        scores = collected_scores(page, self.study, state, self.first.samples_of(place), state.epoch.items)
         try:
-            return self.board.add(scores_, copies="allow" if fresh else None)
+            return self.board.add(scores, copies="allow" if fresh else None)
         except CopiedReplicateError as error:
             raise EvaluationError(
                 f"replicate {place} repeats an earlier one. {error.what} Likely causes: greedy decoding, a cache, or a "
@@ -299,78 +327,32 @@ class _Runner:
                 "then the replicate stays in the journal"
             ) from error
 
-    def _is_fresh(self, page: Page, traces: Mapping[str, str]) -> bool:
-        """Whether the answers show that the replicate was run anew, so that equal scores are a coincidence."""
-        earlier = [each for each in self.journal.finished() if each.replicate < page.replicate]
-        count = len(self.benchmark.samples)
-        for model, trace in traces.items():
-            same = [each.replicate for each in earlier if each.traces.get(model) == trace]
-            length = sum(done.length for (name, _), done in page.done.items() if name == model)
-            if same and count >= _MANY and length >= _LONG * count:
-                self._note(
-                    "independence",
-                    f"{shown(model)} answered everything in replicate {page.replicate} word for word as in replicate "
-                    f"{same[0]}: it decodes greedily, or its server caches or ignores seeds.",
-                )
-        if self.study.running.copies == "allow":
-            return True
-        return bool(traces) and not any(
-            all(each.traces.get(model) == trace for model, trace in traces.items()) for each in earlier
-        )
-
-    def _traces(self, page: Page) -> dict[str, str]:
-        traces = {}
-        for model in sorted({model for model, _ in page.done}):
-            found = [page.done.get((model, sample.name)) for sample in self.benchmark.samples]
-            parts = [None if done is None else done.trace for done in found]
-            if all(part is not None for part in parts):
-                traces[model] = hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
-        return traces
-
     def _finish_leftovers(self) -> None:
         """Finish what a crash left between the board and the journal."""
         for place in self.journal.pages():
             if place < self._place:
                 page = self.journal.page(place)
-                self.journal.finish(page, traces=self._traces(page))
-
-    def _note_missing_checksums(self) -> None:
-        if self.journal.without_checksums():
-            self._note(
-                "journal",
-                "The journal was begun by an earlier version of bbedge, which kept no checksums: whether another "
-                "program has changed those lines is not known.",
-            )
+                self.journal.finish(page, traces=collected_traces(page, self.first.samples_of(place)))
 
     def _note(self, about: str, text: str) -> None:
-        if all(note.text != text for note in self.board.noted):
-            self.board.note(about, text)
+        if note_once(self.board, about, text):
             self.watch(Noted(text=text))
 
     def _spent(self) -> Spent:
-        """What the journal knows, beside every sample of every model in every replicate of the budget."""
-        finished, per_model = self.journal.finished(), len(self.benchmark.samples)
-        samples = sum(per_model * len(each.usage) if each.samples is None else each.samples for each in finished)
-        unfinished = []
-        for place in self.journal.pages():
-            page = self.journal.page(place)
-            unfinished.append(Replicate(usage=page.usage(), wasted=page.wasted, lost=sum(page.lost.values())))
-            samples += len(page.done)
-            page.close()
-        return spent(
-            finished,
-            models=self.study.names,
+        return spent_so_far(
+            self.study,
+            self.benchmark,
+            self.journal,
             replicates=self._place - 1,
-            samples=samples,
-            full_samples=per_model * len(self.study.names) * self.study.budget,
-            budget=self.study.budget,
-            prices=self.study.prices,
-            unfinished=unfinished,
-            checks=extra_usage(self.journal.folder, "check"),
-            pilot=extra_usage(self.journal.folder, "pilot"),
+            first=self.first.place,
+            first_samples=() if self.first.place is None else self.first.samples_of(self.first.place),
         )
 
     def _end(self, reason: Reason, reached: Reached | None = None) -> Ended:
+        self.close()
+        # What a limit or the user has cut off is not saved.
+        over = reason == "answered" or self.board.state.epoch.replicates > 0
+        first = self.first.place if over else None
         ended = Ended(
             reason=reason,
             answer=self._answer(),
@@ -380,6 +362,25 @@ class _Runner:
             design=self.board.design,
             problems=self.problems.counts,
             reached=reached,
+            first_pass=None
+            if first is None
+            else first_pass_saving(self.study, self.benchmark, self.journal, first=first),
         )
         self.watch(ended)
         return ended
+
+    def close(self) -> None:
+        """Close the file of the replicate that is run."""
+        if self._page is not None:
+            self._page.close()
+            self._page = None
+
+
+class _New(TypedDict):
+    new_edges: tuple[tuple[str, str], ...]
+    new_view_edges: dict[str, tuple[tuple[str, str], ...]]
+
+
+def _new(added: Added) -> _New:
+    views = {name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in added.views.items()}
+    return _New(new_edges=tuple((edge.winner, edge.loser) for edge in added.edges), new_view_edges=views)

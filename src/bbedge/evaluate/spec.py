@@ -77,7 +77,8 @@ class EvaluationSpec:
     budget: int
     """The most replicates that are run."""
     design: BoardDesign
-    """The design of a new board; a board that exists keeps its own (:meth:`changes_of`)."""
+    """The design of a new board; a board that exists keeps its own (:meth:`changes_of`). Where the study does not state
+    checkpoints, the benchmark decides whether a new board has any (:mod:`bbedge.evaluate.first_pass`)."""
     models: tuple[StudyModel, ...]
     """The models."""
     engine: EngineName
@@ -120,6 +121,8 @@ class EvaluationSpec:
     """What may be spent."""
     left_out: tuple[str, ...] = ()
     """The keys of the design that a board decides if the study does not state them."""
+    may_look_inside: bool = True
+    """Whether looks inside the first pass are of use to whoever runs the study; a ledger of gates has complete runs."""
 
     @classmethod
     def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:
@@ -287,11 +290,11 @@ def _models(top: Table) -> tuple[StudyModel, ...]:
 def _design_values(top: Table, on_error: OnError) -> dict[str, Any]:
     """What ``[design]`` says, with the tables about views, which may also stand beside it."""
     given = top.mapping("design")
-    for name in ("headline", "views"):
+    for name in ("headline", "views", "checkpoints"):
         if top.has(name):
             if name in given:
                 raise FormatError(f"{top.at(f'[{name}]')}: it is also under [design]; keep one of them")
-            given[name] = top.mapping(name)
+            given[name] = top.take(name) if name == "checkpoints" else top.mapping(name)
     if on_error == "worst-case":
         given.setdefault("incomplete", on_error)
     elif given.get("incomplete", "refuse") != "refuse":
@@ -308,7 +311,10 @@ def _design_values(top: Table, on_error: OnError) -> dict[str, Any]:
 
 def _design(values: Mapping[str, Any], question: Question, budget: int, *, source: str) -> dict[str, Any]:
     given = dict(values)
+    stated = {*given}
     given.setdefault("method", "bb-edge-x")
+    if "checkpoints" in given:
+        given |= _checkpoints(given.pop("checkpoints"))
     if question.by is not None:
         given.setdefault("tau", question.by)
         if given["tau"] != question.by:
@@ -319,7 +325,16 @@ def _design(values: Mapping[str, Any], question: Question, budget: int, *, sourc
     # Only of the latest edition, and of the stakes that depend on it. Pilots are part of the budget, but not evidence.
     if design.edition != 1 and design.stakes in (None, "design") and "planned" not in given:
         design = replace(design, planned=max(1, budget - (design.pilot or 0)))
-    return {"design": design, "left_out": tuple(key for key in FILLED_IN if key not in given)}
+    left_out = (*(key for key in FILLED_IN if key not in given), *{"checkpoints"} - stated)
+    return {"design": design, "left_out": left_out}
+
+
+def _checkpoints(value: object) -> dict[str, object]:
+    """What a study says of looks inside the first pass: none, the default ones, their fractions, or a table."""
+    if value is False:
+        return {}
+    table = {} if value is True else {"fractions": value} if isinstance(value, list) else value
+    return {"checkpoints": table}
 
 
 def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:

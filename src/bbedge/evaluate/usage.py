@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,15 @@ class Replicate:
     lost: int = 0
     """Requests that were sent again because an interruption came before their sample was in the journal; they are part
     of both."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The part of the items that a model has run, by model, where it has not run all: its directions were decided
+    inside the first pass, or the replicate is not complete."""
+
+    @property
+    def useful(self) -> dict[str, Usage]:
+        """What the samples that were scored have used, by model, as far as it is known."""
+        wasted = self.wasted or {}
+        return {model: usage - wasted.get(model, Usage()) for model, usage in self.usage.items()}
 
     @property
     def total(self) -> Usage:
@@ -143,27 +152,32 @@ def spent(
     budget: int,
     prices: Mapping[str, Price],
     unfinished: Iterable[Replicate] = (),
+    inside: Replicate | None = None,
     checks: Usage | None = None,
     pilot: Usage | None = None,
 ) -> Spent:
     """Add up the usage of every replicate and model.
 
-    What the full budget would use is projected from finished replicates alone, and from what their samples took when
-    they succeeded: an attempt that failed once does not fail in every replicate.
+    What the full budget would use is projected from finished replicates, and from the part of the first one that is
+    on the board (``inside``, which is also among the unfinished): from what samples took when they succeeded, because
+    an attempt that failed once does not fail in every replicate.
     """
-    by_model: dict[str, list[Usage]] = {}
+    by_model: dict[str, list[tuple[Usage, float]]] = {}
     used, lost, wasted, count = Usage(), 0, 0, 0
     for replicate in finished:
         count += 1
         used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
         if replicate.wasted is not None:
-            for model, usage in replicate.usage.items():
-                by_model.setdefault(model, []).append(usage - replicate.wasted.get(model, Usage()))
+            for model, usage in replicate.useful.items():
+                by_model.setdefault(model, []).append((usage, replicate.shares.get(model, 1.0)))
     for replicate in unfinished:
         used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
+    if inside is not None:
+        for model, usage in inside.useful.items():
+            by_model.setdefault(model, []).append((usage, inside.shares.get(model, 1.0)))
     full = Usage()
     if all(model in by_model for model in models):
-        full = sum((sum(each, Usage()).scaled(budget / len(each)) for each in by_model.values()), Usage())
+        full = sum((_projected(each, budget) for each in by_model.values()), Usage())
     useful = used.calls - wasted
     checks, pilot = checks or Usage(), pilot or Usage()
     used = used + checks + pilot
@@ -182,4 +196,47 @@ def spent(
         cost=used.cost(prices),
         full_cost=full.cost(prices),
         unknown=replicates - count,
+    )
+
+
+def _projected(parts: Sequence[tuple[Usage, float]], passes: int) -> Usage:
+    """What so many passes would use, from the usage of some passes and the part of each that was run."""
+    return sum((usage for usage, _ in parts), Usage()).scaled(passes / sum(share for _, share in parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassSaving:
+    """What looks inside the first pass saved, beside the complete pass of all models."""
+
+    items: int
+    """Item runs that were scored, over all models."""
+    full_items: int
+    """Item runs of the complete pass."""
+    used: Usage
+    """What these item runs used, without failed and repeated attempts."""
+    full: Usage
+    """What the complete pass would have used: each model's mean item, as often as there are items."""
+    cost: float | None
+    """Price of what was used; ``None`` without all prices."""
+    full_cost: float | None
+    """Price of the complete pass."""
+
+
+def pass_saving(
+    first: Replicate, *, models: Collection[str], items: int, prices: Mapping[str, Price]
+) -> PassSaving | None:
+    """What was saved in a first pass that is over; ``None`` if the usage of a model is not known."""
+    useful = first.useful
+    if first.wasted is None or any(not first.shares.get(model, 1.0) or model not in useful for model in models):
+        return None
+    shares = {model: first.shares.get(model, 1.0) for model in models}
+    used = sum((useful[model] for model in models), Usage())
+    full = sum((_projected([(useful[model], shares[model])], 1) for model in models), Usage())
+    return PassSaving(
+        items=sum(round(share * items) for share in shares.values()),
+        full_items=items * len(shares),
+        used=used,
+        full=full,
+        cost=used.cost(prices),
+        full_cost=full.cost(prices),
     )

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
-from bbedge.core.evidence import Evidence
+from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.growth import Forecast, pilot_outlooks
 from bbedge.core.leaderboard import COUNTED
 from bbedge.core.scores import Scores
 from bbedge.core.suite import suite_options
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DataError, DesignError, DomainError
+from bbedge.gate.first_run import FirstRun
 from bbedge.gate.policy import EVERY, Claim, Policy, nearest
 from bbedge.gate.report import ClaimResult, GateReport, LookResult, Outlook, Verdict
 from bbedge.text import quoted
@@ -62,8 +64,8 @@ class Gate:
     **Needs:** what :class:`bbedge.core.evidence.Evidence` needs, and a policy chosen beforehand.
     """
 
-    def __init__(self, policy: Policy, scores: Scores) -> None:
-        self._policy, self._scores = policy, scores
+    def __init__(self, policy: Policy, scores: Scores, *, checkpoints: Checkpoints | None = None) -> None:
+        self._policy, self._scores, self._checkpoints = policy, scores, checkpoints
         self._candidates = candidates_of(policy, scores.models)
         self._weights = _weights(policy, scores)
         self._claims = [
@@ -73,7 +75,8 @@ class Gate:
         comparisons = list(dict.fromkeys(of_claims))
         self._of_claims = [comparisons.index(each) for each in of_claims]
         self._comparisons = comparisons
-        self._evidence = [Evidence(self._design(each, len(comparisons))) for each in comparisons]
+        self._sets = [EvidenceSet(self._design(each, len(comparisons))) for each in comparisons]
+        self._evidence = [each.headline for each in self._sets]
         self._looks: list[list[LookResult]] = [[] for _ in self._claims]
         self._panels: list[Matrix] = []
 
@@ -97,21 +100,40 @@ class Gate:
             planned=self._policy.budget,
             margin_share=0.0,
             gaps=self._scores.gaps,
+            checkpoints=self._checkpoints,
         )
         return design if count == 1 else design.with_share(1.0 / count)
 
     def update(self, panel: Matrix) -> None:
         """Take in the next run: one row per model of the scores, one column per item."""
-        for comparison, evidence in zip(self._comparisons, self._evidence, strict=True):
+        for comparison, evidence in zip(self._comparisons, self._sets, strict=True):
             evidence.update(self._pair(comparison, panel))
         self._panels.append(panel)
+        self._look()
+
+    def update_part(self, panel: Matrix) -> None:
+        """Take in the first run up to its next checkpoint: one column per new item, in the order of the run."""
+        for comparison, evidence in zip(self._comparisons, self._sets, strict=True):
+            evidence.update_part(self._pair(comparison, panel))
+        self._look()
+
+    @property
+    def _part(self) -> float | None:
+        """The part of the first run that is there; ``None`` if the last run is complete."""
+        evidence = self._evidence[0]
+        plan, number = pass_plan(evidence.design), evidence.checkpoint
+        return None if plan is None or not number else plan.checkpoints[number - 1].fraction
+
+    def _look(self) -> None:
+        part = self._part
         bounds = [evidence.lower_bounds() for evidence in self._evidence]
         for (_, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True):
             lower, upper = float(bounds[place][0, 1]), -float(bounds[place][1, 0])
             width = self._width
             looks.append(
                 LookResult(
-                    replicate=self._evidence[place].replicates,
+                    replicate=self._evidence[place].run,
+                    part=part,
                     verdict=_verdict(lower, upper, self._bar(claim)),
                     lower=lower * width,
                     upper=upper * width,
@@ -136,18 +158,18 @@ class Gate:
 
     def report(self) -> GateReport:
         """What is known now."""
-        replicates = self._evidence[0].replicates
-        if not replicates:
+        if not self._evidence[0].run:
             raise DataError("the gate has no runs yet; add at least one")
         results = self.results()
         outlooks = zip(results, self._of_claims, strict=True)
         return GateReport(
             policy=self._policy,
-            replicates=replicates,
+            replicates=self._evidence[0].replicates,
+            part=self._part,
             items=len(self._scores.items),
             results=tuple(
                 replace(result, outlook=self._outlook(result, self._evidence[place].design, place))
-                if result.since is None
+                if result.since is None and self._panels
                 else result
                 for result, place in outlooks
             ),
@@ -171,6 +193,7 @@ class Gate:
             candidate=candidate,
             verdict="OPEN" if decided is None else decided.verdict,
             since=None if decided is None else decided.replicate,
+            since_part=None if decided is None else decided.part,
             difference=float(means[0] - means[1]) * self._width,
             lower=max(look.lower for look in looks),
             upper=min(look.upper for look in looks),
@@ -195,8 +218,8 @@ class Gate:
         )
 
 
-def gate(policy: Policy, scores: Scores) -> GateReport:
-    """Apply a policy to scores, looking after each run.
+def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -> GateReport:
+    """Apply a policy to scores, looking after each run, and inside the first one where a study has done so.
 
     >>> steps = np.repeat([[1.0], [0.0]], 40, axis=1)
     >>> scores = Scores.of(steps, models=["new", "old"], items=[f"q{i}" for i in range(40)])
@@ -209,11 +232,17 @@ def gate(policy: Policy, scores: Scores) -> GateReport:
             f"{policy.source}: spending = 'ledger' shares alpha among all uses of the gate, which must be recorded; "
             "name the ledger"
         )
-    scores = checked(policy, scores)
-    made = Gate(policy, scores)
+    return applied(policy, checked(policy, scores), first_run).report()
+
+
+def applied(policy: Policy, scores: Scores, first_run: FirstRun | None = None) -> Gate:
+    """The gate that has taken in these runs, part by part where the first one has parts."""
+    made = Gate(policy, scores, checkpoints=None if first_run is None else first_run.checkpoints)
+    for part in () if first_run is None else first_run.parts:
+        made.update_part(part)
     for panel in scores.values:
         made.update(panel)
-    return made.report()
+    return made
 
 
 def checked(policy: Policy, scores: Scores) -> Scores:

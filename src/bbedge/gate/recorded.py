@@ -28,6 +28,7 @@ def report_from(values: Mapping[str, Any], policy: Policy) -> GateReport:
         items=values["items"],
         results=tuple(_result(each) for each in values["claims"]),
         notes=tuple(values["notes"]),
+        part=values.get("part"),
     )
 
 
@@ -42,10 +43,15 @@ def _result(values: Mapping[str, Any]) -> ClaimResult:
         upper=upper,
         looks=tuple(
             LookResult(
-                replicate=look["replicate"], verdict=look["verdict"], lower=look["bounds"][0], upper=look["bounds"][1]
+                replicate=look["replicate"],
+                verdict=look["verdict"],
+                lower=look["bounds"][0],
+                upper=look["bounds"][1],
+                part=look.get("part"),
             )
             for look in values["looks"]
         ),
+        since_part=values.get("since_part"),
         **{key: values[key] for key in _SAME},
     )
 

@@ -22,13 +22,15 @@ class LookResult:
     """What one look said of a claim."""
 
     replicate: int
-    """After how many runs."""
+    """After how many runs; 1 inside the first one."""
     verdict: Verdict
     """At this look alone."""
     lower: float
     """Lower bound of the difference at this look, in score units."""
     upper: float
     """Upper bound likewise."""
+    part: float | None = None
+    """The part of the first run that was there, at a look inside it; ``None`` at a look after a complete run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ class ClaimResult:
     """What either must reach."""
     looks: tuple[LookResult, ...]
     """Every look."""
+    since_part: float | None = None
+    """The part of the first run after which it was decided, if that was inside it."""
     outlook: Outlook | None = None
     """Of an open claim: what could be seen and what is needed."""
 
@@ -89,13 +93,15 @@ class GateReport:
     policy: Policy
     """The policy."""
     replicates: int
-    """Runs of each system."""
+    """Complete runs of each system."""
     items: int
     """Number of items."""
     results: tuple[ClaimResult, ...]
     """The claims, candidate by candidate, in the order of the policy."""
     notes: tuple[str, ...] = ()
     """What readers noticed."""
+    part: float | None = None
+    """The part of the first run that is there, if it is not complete."""
 
     def release_of(self, candidate: str) -> Release:
         """What the policy says about a candidate."""
@@ -141,6 +147,7 @@ class GateReport:
             "spending": policy.spending,
             "claims": [_values(each) for each in self.results],
             "notes": list(self.notes),
+            **_given("part", self.part),
         }
 
 
@@ -166,6 +173,13 @@ def _values(result: ClaimResult) -> dict[str, Any]:
         "more_runs": None if outlook is None else outlook.more_runs,
         "looks": [
             {"replicate": look.replicate, "verdict": look.verdict, "bounds": [look.lower, look.upper]}
+            | _given("part", look.part)
             for look in result.looks
         ],
+        **_given("since_part", result.since_part),
     }
+
+
+def _given(key: str, value: float | None) -> dict[str, float]:
+    """An entry that is there only where there were looks inside the first run."""
+    return {} if value is None else {key: value}

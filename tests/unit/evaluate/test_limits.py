@@ -9,9 +9,10 @@ from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import limit_text, line
 from bbedge.errors import EvaluationError, FormatError
 from bbedge.evaluate.engine import Job, Sample
-from bbedge.evaluate.events import LimitReached, SampleDone, plain
+from bbedge.evaluate.events import LimitReached, SampleDone
 from bbedge.evaluate.extras import add_extra
 from bbedge.evaluate.limits import Limits, Reached, batches
+from bbedge.evaluate.plain_events import plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import EvaluationSpec, Price, StudyModel
 from bbedge.evaluate.usage import Usage

@@ -16,9 +16,9 @@ from bbedge.evaluate.events import (
     SampleFailed,
     StillSilent,
     Waiting,
-    plain,
 )
 from bbedge.evaluate.extras import extra_usage
+from bbedge.evaluate.plain_events import plain
 from bbedge.evaluate.preflight import preflight_unwatched
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.runner import evaluate

@@ -11,7 +11,8 @@ from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Sent
-from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
+from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting
+from bbedge.evaluate.plain_events import plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.study.synthetic import SyntheticBenchmark

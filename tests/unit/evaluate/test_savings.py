@@ -17,9 +17,9 @@ from bbedge.evaluate.events import (
     RequestWaits,
     SampleDone,
     StillSilent,
-    plain,
 )
 from bbedge.evaluate.extras import add_extra, extra_usage
+from bbedge.evaluate.plain_events import plain
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.usage import Usage

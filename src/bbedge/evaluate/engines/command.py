@@ -1,4 +1,4 @@
-"""Any program as the engine: one call per model and replicate, which writes the scores of all items to a file."""
+"""Any program as the engine: one call per model and replicate, which writes the scores of its items to a file."""
 
 from __future__ import annotations
 
@@ -65,8 +65,15 @@ class CommandEngine:
         items = self._items
         self._refuse_torn_names()
         text = repr(sorted(zip(items.items, items.blocks, strict=True)))
+        whole = Sample(
+            name=_WHOLE,
+            items=items.items,
+            blocks=items.blocks,
+            columns=self._columns(),
+            is_divisible=any("{items}" in word or "{items.json}" in word for word in self._study.command),
+        )
         return Benchmark(
-            samples=(Sample(name=_WHOLE, items=items.items, blocks=items.blocks, columns=self._columns()),),
+            samples=(whole,),
             fingerprint=hashlib.sha256(text.encode()).hexdigest(),
         )
 

@@ -1,0 +1,52 @@
+"""What the journal shows that readers of the board should know: requests without seeds, answers that repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bbedge.evaluate.journal import Journal, Page
+from bbedge.text import shown
+
+_MANY = 8  # samples whose answers must repeat before it is worth a note ...
+_LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
+
+
+def unseeded(page: Page) -> list[str]:
+    """A note for every model that was asked without a seed."""
+    return [
+        f"Requests to {shown(model)} carry no seed, because its provider takes none: that its answers differ "
+        "between replicates as independent ones do rests on the provider."
+        for model in dict.fromkeys(name for done in page.done.values() for name in done.unseeded)
+    ]
+
+
+def lines_without_checksums(journal: Journal) -> list[str]:
+    """A note if an earlier version has written some of the journal."""
+    if not journal.without_checksums():
+        return []
+    return [
+        "The journal was begun by an earlier version of bbedge, which kept no checksums: whether another "
+        "program has changed those lines is not known."
+    ]
+
+
+def repeated_answers(journal: Journal, page: Page, traces: Mapping[str, str], *, samples: int) -> list[str]:
+    """A note for every model that answered all of so many samples as in an earlier replicate."""
+    earlier, notes = [each for each in journal.finished() if each.replicate < page.replicate], []
+    for model, trace in traces.items():
+        same = [each.replicate for each in earlier if each.traces.get(model) == trace]
+        length = sum(done.length for (name, _), done in page.done.items() if name == model)
+        if same and samples >= _MANY and length >= _LONG * samples:
+            notes.append(
+                f"{shown(model)} answered everything in replicate {page.replicate} word for word as in replicate "
+                f"{same[0]}: it decodes greedily, or its server caches or ignores seeds."
+            )
+    return notes
+
+
+def is_fresh(journal: Journal, page: Page, traces: Mapping[str, str]) -> bool:
+    """Whether the answers show that the replicate was run anew, so that equal scores are a coincidence."""
+    earlier = [each for each in journal.finished() if each.replicate < page.replicate]
+    return bool(traces) and not any(
+        all(each.traces.get(model) == trace for model, trace in traces.items()) for each in earlier
+    )

@@ -1,0 +1,292 @@
+"""Looks inside the first pass: when there are any, the order of samples, which models are dropped, what is saved."""
+
+import json
+import random
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bbedge.board import Board, BoardDesign
+from bbedge.board.passes import CheckpointRule
+from bbedge.board.scores import stored_scores
+from bbedge.board.verify import verify
+from bbedge.cli.evaluate_screen import first_pass_lines, line
+from bbedge.core.certifier import Certifier
+from bbedge.core.order import run_order
+from bbedge.errors import BbedgeError
+from bbedge.evaluate.engine import Benchmark, Sample
+from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone
+from bbedge.evaluate.first_pass import frozen_design
+from bbedge.evaluate.gate_parts import first_run_of
+from bbedge.evaluate.plain_events import plain
+from bbedge.evaluate.runner import evaluate
+from bbedge.gate import Claim, Policy, gate
+from bbedge.study.synthetic import SyntheticBenchmark
+from fake_engine import FakeEngine, fake_study
+
+WIDE = SyntheticBenchmark(means=(0.97, 0.5, 0.3, 0.05), n_items=240, offset=0.0)
+PAIRS = SyntheticBenchmark(means=(0.5, 0.5, 0.5), n_items=400, block_sizes=2, offset=0.0)
+TIED = SyntheticBenchmark(means=(0.5, 0.5, 0.5), n_items=240, offset=0.0)
+SMALL = SyntheticBenchmark(means=(0.8, 0.4), n_items=199, offset=0.0)
+
+
+@pytest.fixture(autouse=True)
+def drawn(monkeypatch):
+    """The seeds that boards draw, from a generator with a seed of its own, so that the tests repeat."""
+    numbers = random.Random(20)
+    monkeypatch.setattr("bbedge.board.board.drawn_seed", lambda: numbers.getrandbits(53))
+
+
+def run(study, engine, **options):
+    seen = []
+    ended = evaluate(study, engine, watch=seen.append, sleep=lambda _: None, **options)
+    return ended, seen
+
+
+def opened(study):
+    return closing(Board.open(study.board))
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "values", "checkpoints"),
+    [
+        (WIDE, {}, CheckpointRule()),
+        (PAIRS, {}, CheckpointRule()),
+        (SMALL, {}, None),
+        (WIDE, {"checkpoints": False}, None),
+        (WIDE, {"design": {"checkpoints": False}}, None),
+        (SMALL, {"checkpoints": True}, CheckpointRule()),
+        (WIDE, {"checkpoints": [0.1, 0.5]}, CheckpointRule(fractions=(0.1, 0.5))),
+        (
+            WIDE,
+            {"checkpoints": {"fractions": [0.5], "complete": 0.7}},
+            CheckpointRule(fractions=(0.5,), complete=0.7),
+        ),
+        (WIDE, {"design": {"edition": 1}}, None),
+        (WIDE, {"design": {"method": "bb-edge"}}, None),
+        (WIDE, {"question": "best", "design": {"family": "pilot-top-k", "k": 1, "pilot": 1}}, None),
+    ],
+)
+def test_which_studies_look_inside_the_first_pass(tmp_path, synthetic, values, checkpoints):
+    study = fake_study(tmp_path, synthetic, **values)
+    run(study, FakeEngine(synthetic), at_most=0)
+    with opened(study) as board:
+        assert board.design.checkpoints == checkpoints
+        assert (board.state.epoch.order_seed is None) == (checkpoints is None)
+        assert not any(note.about == "checkpoints" for note in board.noted)
+
+
+def test_the_order_is_drawn_by_the_board_and_is_the_same_for_all_models(tmp_path):
+    study, engine = fake_study(tmp_path, PAIRS, drop="never", checkpoints=[0.05, 0.3]), FakeEngine(PAIRS)
+    run(study, engine, at_most=1)
+    with opened(study) as board:
+        epoch = board.state.epoch
+        order = run_order(epoch.items, epoch.blocks, epoch.order_seed)
+        blocks = [epoch.blocks[places[0]] for places in order]
+    assert blocks != sorted(blocks)
+    ran = [(model, sample) for replicate, model, sample in engine.ran if replicate == 1]
+    for begin, end in ((0, 10), (10, 60), (60, 200)):
+        part = ran[begin * 3 : end * 3]
+        for model in PAIRS.models:
+            assert [sample for name, sample in part if name == model] == blocks[begin:end]
+
+
+def test_no_order_can_be_asked_for_and_another_study_has_another(tmp_path):
+    seeds = []
+    for name in ("a", "b"):
+        study = fake_study(tmp_path / name, WIDE)
+        run(study, FakeEngine(WIDE), at_most=0)
+        with opened(study) as board:
+            seeds.append(board.state.epoch.order_seed)
+    assert seeds[0] != seeds[1]
+    for table in ({"order": "file"}, {"order_seed": 1}):
+        with pytest.raises(BbedgeError, match="unknown key"):
+            fake_study(tmp_path, WIDE, checkpoints=table)
+
+
+def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
+    study, engine = fake_study(tmp_path, WIDE, question="best", drop="unneeded"), FakeEngine(WIDE)
+    ended, seen = run(study, engine)
+    assert ended.reason == "answered"
+    assert ended.leaderboard.replicates == 0
+    parts = [event for event in seen if isinstance(event, PartLooked)]
+    assert [event.checkpoint.number for event in parts] == list(range(1, len(parts) + 1))
+    assert len(parts) < 8
+    assert [event.checkpoint.blocks for event in parts] == [3, 5, 10, 17, 29, 48, 84, 144][: len(parts)]
+    assert not any(isinstance(event, Looked) for event in seen)
+    assert sum(isinstance(event, ReplicateBegun) for event in seen) == 1
+    # A model that was dropped at a checkpoint is not run after it.
+    running = list(WIDE.models)
+    for event in seen:
+        if isinstance(event, SampleDone):
+            assert event.model in running
+        elif isinstance(event, Dropped):
+            running = list(event.left)
+        elif isinstance(event, PartLooked):
+            assert event.models == tuple(running)
+            assert f"checkpoint {event.checkpoint.number} of 8" in line(event)
+            written = json.loads(json.dumps(plain(event), allow_nan=False))
+            assert written["event"] == "part-looked"
+            assert (written["checkpoint"], written["models"]) == (event.checkpoint.number, running)
+    assert len(running) < 4
+    assert ended.retired
+    again, seen = run(study, FakeEngine(WIDE))
+    assert (again.reason, again.spent, again.first_pass) == (ended.reason, ended.spent, ended.first_pass)
+    assert not any(isinstance(event, SampleDone) for event in seen)
+    with opened(study) as board:
+        verify(board.store)
+
+
+def test_what_was_saved_is_stated_beside_the_complete_pass(tmp_path):
+    prices = {model: {"input": 100, "output": 1000} for model in WIDE.models}
+    study = fake_study(tmp_path, WIDE, question="best", drop="unneeded", prices=prices)
+    engine = FakeEngine(WIDE)
+    ended, _ = run(study, engine)
+    saving = ended.first_pass
+    assert (saving.items, saving.full_items) == (len(engine.ran), 4 * 240)
+    assert saving.items < saving.full_items
+    assert (saving.used.calls, saving.full.calls) == (len(engine.ran), 4 * 240)
+    assert (saving.used.total_tokens, saving.full.total_tokens) == (12 * len(engine.ran), 12 * 4 * 240)
+    assert saving.full_cost == pytest.approx(4 * 240 * (10 * 100 + 2 * 1000) / 1e6)
+    assert ended.spent.full.calls == study.budget * 4 * 240
+    text = "\n".join(first_pass_lines(saving, study))
+    assert f"{len(engine.ran):,} of 960 item runs" in text
+    written = json.loads(json.dumps(plain(ended), allow_nan=False))
+    assert written["first_pass"]["full_queries"] == 960
+    assert not written["first_pass"]["complete"]
+    # Later passes do not change what the first one saved, and the budget is projected from whole passes.
+    more, _ = run(replace(study, question=fake_study(tmp_path, WIDE).question, drop="never"), FakeEngine(WIDE))
+    assert more.leaderboard.replicates >= 0
+    assert more.spent.full.calls == study.budget * 4 * 240
+
+
+def test_a_pass_that_is_never_stopped_is_that_of_a_certifier_fed_with_the_parts(tmp_path):
+    study, engine = fake_study(tmp_path, TIED, budget=2, drop="never"), FakeEngine(TIED)
+    ended, seen = run(study, engine)
+    assert ended.reason == "budget"
+    assert sum(isinstance(event, PartLooked) for event in seen) == 8
+    with opened(study) as board:
+        verify(board.store)
+        design, found = board.state.epoch.stages[0].design, board.leaderboard()
+        plan = board.state.epoch.plan
+    certifier = Certifier(design)
+    panels = [TIED.panel(np.random.default_rng([0, replicate])) for replicate in (1, 2)]
+    columns = [TIED.items.index(item) for item in design.items]
+    for checkpoint in plan.checkpoints:
+        certifier.update_part(panels[0][:, columns][:, plan.new_places(checkpoint.number)])
+    for panel in panels:
+        certifier.update(panel[:, columns])
+    direct = certifier.leaderboard()
+    np.testing.assert_array_equal(found.log_e, direct.log_e)
+    np.testing.assert_array_equal(found.standing.above, direct.standing.above)
+    np.testing.assert_array_equal(found.lower_bounds, direct.lower_bounds)
+
+
+def test_limits_are_checked_at_checkpoints_and_cut_off_nothing_that_counts_as_saved(tmp_path):
+    study = fake_study(tmp_path, TIED, max_tokens=12 * 3 * 40)
+    ended, _ = run(study, FakeEngine(TIED))
+    assert ended.reason == "limit"
+    assert ended.first_pass is None
+    done = ended.spent.samples
+    assert 3 * 40 <= done <= 3 * 40 + 3 * 20
+    more, _ = run(fake_study(tmp_path, TIED, budget=1), FakeEngine(TIED))
+    assert (more.reason, more.spent.samples, more.leaderboard.replicates) == ("budget", 3 * 240, 1)
+
+
+def test_a_study_that_began_without_looks_goes_on_without(tmp_path):
+    study = fake_study(tmp_path, TIED, budget=1)
+    design = replace(study.design, checkpoints=None)
+    benchmark = FakeEngine(TIED).benchmark()
+    Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks).close()
+    ended, seen = run(study, FakeEngine(TIED))
+    assert ended.leaderboard.early is None
+    assert not any(isinstance(event, PartLooked) for event in seen)
+    assert "first_pass" not in plain(ended)
+    assert '"shares"' not in (study.folder / "usage.jsonl").read_text()
+    with pytest.raises(BbedgeError, match="'checkpoints' differ"):
+        run(fake_study(tmp_path, TIED, budget=1, checkpoints=True), FakeEngine(TIED))
+
+
+def gated(folder, rules, **values):
+    return fake_study(folder, WIDE, drop="unneeded", **values).gated(rules)
+
+
+def test_a_gate_is_decided_inside_the_pass_and_does_not_run_other_models(tmp_path):
+    new, old, *_ = WIDE.models
+    rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
+    study, engine = gated(tmp_path, rules), FakeEngine(WIDE)
+    ended, seen = run(study, engine)
+    assert (ended.reason, ended.answer.text, ended.leaderboard.replicates) == (
+        "answered",
+        "1 blocking claim: 1 PASS",
+        0,
+    )
+    parts = [event for event in seen if isinstance(event, PartLooked)]
+    assert parts[1].models == (new, old)
+    with opened(study) as board:
+        systems = study.question.systems
+        found = gate(rules, stored_scores(board, systems), first_run=first_run_of(board, systems))
+    assert (found.release, found.part) == ("ship", parts[-1].checkpoint.fraction)
+    assert found.results[0].since_part == parts[-1].checkpoint.fraction
+
+
+def test_a_gate_that_may_not_look_inside_has_complete_runs(tmp_path):
+    new, old, *_ = WIDE.models
+    rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
+    ended, seen = run(replace(gated(tmp_path, rules), may_look_inside=False), FakeEngine(WIDE))
+    assert not any(isinstance(event, PartLooked) for event in seen)
+    assert (ended.reason, ended.leaderboard.replicates) == ("answered", 1)
+    # The same on a board that has checkpoints, because the study states them.
+    study = replace(gated(tmp_path / "stated", rules, checkpoints=True), may_look_inside=False)
+    ended, seen = run(study, FakeEngine(WIDE))
+    assert sum(isinstance(event, PartLooked) for event in seen) == 8
+    assert (ended.reason, ended.leaderboard.replicates) == ("answered", 1)
+
+
+class Whole(FakeEngine):
+    """An engine that runs the whole benchmark in one call."""
+
+    divisible = False
+
+    def benchmark(self):
+        whole = super().benchmark()
+        sample = Sample(name="all", items=whole.items, blocks=whole.blocks, is_divisible=self.divisible)
+        return Benchmark(samples=(sample,), fingerprint="synthetic")
+
+
+class Divisible(Whole):
+    """An engine that runs any list of items in one call."""
+
+    divisible = True
+
+
+def test_an_engine_whose_run_is_the_unit_looks_at_complete_passes(tmp_path):
+    study = fake_study(tmp_path, WIDE, budget=1)
+    ended, seen = run(study, Whole(WIDE))
+    assert not any(isinstance(event, PartLooked) for event in seen)
+    with opened(study) as board:
+        assert board.design == BoardDesign(planned=1)
+        (note,) = (note for note in board.noted if note.about == "checkpoints")
+        assert note.particulars == {"reason": "whole-runs"}
+    assert ended.leaderboard.replicates == 1
+    stated = fake_study(tmp_path / "stated", WIDE, checkpoints=True)
+    with pytest.raises(BbedgeError, match="runs the whole benchmark in one call"):
+        run(stated, Whole(WIDE))
+
+
+def test_a_sample_of_many_blocks_is_run_in_parts(tmp_path):
+    study, engine = fake_study(tmp_path, TIED, budget=2, drop="never"), Divisible(TIED)
+    ended, _ = run(study, engine)
+    assert ended.leaderboard.replicates == 2
+    first = [sample for replicate, model, sample in engine.ran if (replicate, model) == (1, TIED.models[0])]
+    assert first == [f"all, part {number} of 9" for number in range(1, 10)]
+    assert [sample for replicate, _, sample in engine.ran if replicate == 2] == ["all"] * 3
+    assert (ended.spent.samples, ended.spent.full_samples) == (3 * 10, 3 * 10)
+
+
+def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
+    study = fake_study(tmp_path, WIDE)
+    assert study.design.checkpoints is None
+    assert frozen_design(study, FakeEngine(WIDE).benchmark()).checkpoints == CheckpointRule()

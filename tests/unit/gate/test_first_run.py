@@ -1,0 +1,116 @@
+"""Gates that look inside the first run of a study."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bbedge import Scores
+from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.design import Design
+from bbedge.display.gate import markdown, sentence
+from bbedge.errors import DataError
+from bbedge.gate import Claim, Gate, Policy, gate
+from bbedge.gate.first_run import FirstRun
+from bbedge.gate.gate import applied
+from bbedge.gate.recorded import report_from
+
+ITEMS = tuple(f"q{i}" for i in range(240))
+FRACTIONS = (0.05, 0.2, 0.5)
+RULES = Policy(
+    candidates=("new",),
+    baseline="old",
+    claims=(
+        Claim(kind="better_by", amount=0.05),
+        Claim(kind="at_least", amount=0.3),
+        Claim(kind="not_worse_by", amount=0.3),
+    ),
+)
+
+
+def runs(*chances, count=2, seed=1):
+    values = (np.random.default_rng(seed).random((count, len(chances), 240)) < np.array(chances)[:, None]).astype(float)
+    return Scores.of(values, models=("new", "old"), items=ITEMS)
+
+
+def inside(scores, passed, seed=5):
+    """The first run of these scores up to a checkpoint, as a study hands it on."""
+    checkpoints = Checkpoints(order_seed=seed, fractions=FRACTIONS)
+    plan = pass_plan(Design.make(scores.models, scores.items, checkpoints=checkpoints))
+    parts = tuple(scores.values[0][:, plan.new_places(number)] for number in range(1, passed + 1))
+    return FirstRun(checkpoints=checkpoints, parts=parts)
+
+
+def without_runs(scores, count=0):
+    return replace(scores, values=scores.values[:count], replicates=scores.replicates[:count])
+
+
+def test_a_claim_is_decided_inside_the_first_run():
+    scores = runs(0.97, 0.2)
+    found = gate(RULES, without_runs(scores), first_run=inside(scores, 3))
+    assert found.release == "ship"
+    assert (found.replicates, found.part) == (0, 0.5)
+    first = found.results[0]
+    assert (first.since, first.since_part) == (1, 0.2)
+    assert [look.part for look in first.looks] == list(FRACTIONS)
+    assert [look.replicate for look in first.looks] == [1, 1, 1]
+    assert sentence(found).endswith("50 % of the first run.")
+    assert "| 1 (20 %) |" in markdown(found)
+    values = found.to_values()
+    assert (values["part"], values["claims"][0]["since_part"]) == (0.5, 0.2)
+
+
+def test_it_is_read_back_as_it_was():
+    scores = runs(0.97, 0.2)
+    found = gate(RULES, without_runs(scores), first_run=inside(scores, 2))
+    assert report_from(found.to_values(), RULES).to_values() == found.to_values()
+
+
+def test_an_open_claim_has_no_forecast_before_the_first_run_is_complete():
+    scores = runs(0.5, 0.5)
+    found = gate(RULES, without_runs(scores), first_run=inside(scores, 1))
+    assert found.results[0].verdict == "OPEN"
+    assert found.results[0].outlook is None
+    later = gate(RULES, scores, first_run=inside(scores, 3))
+    assert later.results[0].outlook is not None
+    assert (later.replicates, later.part) == (2, None)
+    assert [(look.replicate, look.part) for look in later.results[0].looks] == [
+        (1, 0.05),
+        (1, 0.2),
+        (1, 0.5),
+        (1, None),
+        (2, None),
+    ]
+
+
+@pytest.mark.parametrize("chances", [(0.9, 0.3), (0.5, 0.5), (0.3, 0.8), (0.62, 0.5)])
+def test_no_verdict_without_the_evidence_for_it(chances):
+    """A bound beyond the bar needs evidence beyond the threshold: the bounds of parts are no shortcut."""
+    scores = runs(*chances, count=3)
+    first = inside(scores, 3)
+    made = Gate(RULES, scores, checkpoints=first.checkpoints)
+    steps = [(made.update_part, part) for part in first.parts] + [(made.update, panel) for panel in scores.values]
+    for take, panel in steps:
+        take(panel)
+        for result in made.results():
+            look = result.looks[-1]
+            if look.verdict == "PASS":
+                assert result.log_e >= result.log_threshold - 1e-9
+            if look.verdict == "FAIL":
+                assert result.log_e_against >= result.log_threshold - 1e-9
+    assert all(math.isfinite(result.log_e) for result in made.results())
+
+
+def test_a_first_run_that_differs_from_its_parts_is_refused():
+    scores = runs(0.6, 0.5)
+    other = replace(scores, values=1.0 - scores.values)
+    with pytest.raises(DataError):
+        applied(RULES, other, inside(scores, 2))
+
+
+def test_nothing_is_written_about_parts_where_there_are_none():
+    values = gate(RULES, runs(0.9, 0.2)).to_values()
+    assert "part" not in values
+    assert "since_part" not in values["claims"][0]
+    assert set(values["claims"][0]["looks"][0]) == {"replicate", "verdict", "bounds"}
