@@ -315,3 +315,20 @@ def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
     study = fake_study(tmp_path, WIDE)
     assert study.design.checkpoints is None
     assert frozen_design(study, FakeEngine(WIDE).benchmark()).checkpoints == CheckpointRule()
+
+
+def test_a_score_that_is_missing_inside_the_pass_is_final(tmp_path):
+    study = fake_study(tmp_path, TIED, budget=1, on_error="worst-case", run={"pause": 0.0, "retries": 0})
+    lost = TIED.models[1]
+    engine = FakeEngine(TIED, fails=lambda _, model, sample, __: model == lost and hash_of(sample) % 10 == 0)
+    run(study, engine, at_most=1)
+    count = sum(hash_of(sample) % 10 == 0 for sample in TIED.blocks)
+    with opened(study) as board:
+        verify(board.store)
+        found = board.leaderboard()
+    assert found.replicates == 1
+    assert found.gaps.of_models == tuple(count if model == lost else 0 for model in found.design.models)
+
+
+def hash_of(text):
+    return sum(text.encode())
