@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from dataclasses import replace
@@ -175,7 +176,7 @@ def _look(event: Looked | PartLooked) -> str:
     if isinstance(event, PartLooked):
         at = event.checkpoint
         place += (
-            f", checkpoint {at.number} of {event.checkpoints} ({at.fraction:.3g} of the blocks, "
+            f", checkpoint {at.number} of {event.checkpoints} ({100 * at.fraction:.3g} % of blocks, "
             f"{counted(len(event.models), 'model')} running)"
         )
     return f"{place}: {event.answer.text}" + (f"; new: {_few(edges, 6)}" if edges else "")
@@ -368,7 +369,7 @@ class Screen:
             table.add_row(
                 Text(str(best) if best == worst else f"{best}-{worst}", style="bold"),
                 Text(names[i]),
-                Text(f"{low + float(board.means[i]) * (high - low):.3f}"),
+                Text("-" if math.isnan(board.means[i]) else f"{low + float(board.means[i]) * (high - low):.3f}"),
             )
         return table
 

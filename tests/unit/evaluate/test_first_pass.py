@@ -1,18 +1,21 @@
 """Looks inside the first pass: when there are any, the order of samples, which models are dropped, what is saved."""
 
+import io
 import json
 import random
+import re
 from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.scores import stored_scores
 from bbedge.board.verify import verify
-from bbedge.cli.evaluate_screen import first_pass_lines, line
+from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.order import run_order
 from bbedge.errors import BbedgeError
@@ -126,7 +129,8 @@ def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
             running = list(event.left)
         elif isinstance(event, PartLooked):
             assert event.models == tuple(running)
-            assert f"checkpoint {event.checkpoint.number} of 8" in line(event)
+            share = f"{100 * event.checkpoint.fraction:.3g} % of blocks, {len(running)} models running"
+            assert f"checkpoint {event.checkpoint.number} of 8 ({share})" in line(event)
             written = json.loads(json.dumps(plain(event), allow_nan=False))
             assert written["event"] == "part-looked"
             assert (written["checkpoint"], written["models"]) == (event.checkpoint.number, running)
@@ -137,6 +141,27 @@ def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
     assert not any(isinstance(event, SampleDone) for event in seen)
     with opened(study) as board:
         verify(board.store)
+
+
+def test_the_screen_leaves_out_what_was_dropped_inside_the_pass(tmp_path):
+    study = fake_study(tmp_path, WIDE, question="best", drop="unneeded")
+    console = Console(width=160, file=io.StringIO())
+    screen, frames = Screen(console, study), []
+
+    def watch(event):
+        screen(event)
+        if isinstance(event, SampleDone | PartLooked):
+            with console.capture() as frame:
+                console.print(screen.render())
+            frames.append(frame.get())
+
+    evaluate(study, FakeEngine(WIDE), watch=watch, sleep=lambda _: None)
+    assert not any("nan" in frame for frame in frames)
+    bars = [set(re.findall(r"^(\S+)  [█·]{24}", frame, re.MULTILINE)) for frame in frames]
+    assert bars[0] == set(WIDE.models)
+    assert len(bars[-1]) < 4
+    assert "decided, not run: " in frames[-1]
+    assert f"the best is {WIDE.models[0]}" in frames[-1]
 
 
 def test_what_was_saved_is_stated_beside_the_complete_pass(tmp_path):
@@ -290,3 +315,20 @@ def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
     study = fake_study(tmp_path, WIDE)
     assert study.design.checkpoints is None
     assert frozen_design(study, FakeEngine(WIDE).benchmark()).checkpoints == CheckpointRule()
+
+
+def test_a_score_that_is_missing_inside_the_pass_is_final(tmp_path):
+    study = fake_study(tmp_path, TIED, budget=1, on_error="worst-case", run={"pause": 0.0, "retries": 0})
+    lost = TIED.models[1]
+    engine = FakeEngine(TIED, fails=lambda _, model, sample, __: model == lost and hash_of(sample) % 10 == 0)
+    run(study, engine, at_most=1)
+    count = sum(hash_of(sample) % 10 == 0 for sample in TIED.blocks)
+    with opened(study) as board:
+        verify(board.store)
+        found = board.leaderboard()
+    assert found.replicates == 1
+    assert found.gaps.of_models == tuple(count if model == lost else 0 for model in found.design.models)
+
+
+def hash_of(text):
+    return sum(text.encode())
