@@ -25,14 +25,6 @@ ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demo" / "scores.csv"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _fixed_time():
-    """Commands state when they write a certificate; two of them may run in different seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOURCE_DATE_EPOCH", "1769860800")
-        yield
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "certificate.json"

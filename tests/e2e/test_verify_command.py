@@ -26,7 +26,6 @@ TIME = "2026-01-31T12:00:00Z"
 @pytest.fixture
 def place(bbedge, tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1769860800")
     (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
     assert bbedge("certify", "scores.csv", "--json", "c.json").code == 0
     return tmp_path

@@ -15,13 +15,7 @@ from e2e.conftest import bbedge  # noqa: F401 - a fixture
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
 
 
-TIME = "2026-01-31T12:00:00Z"
-
-
-@pytest.fixture(autouse=True)
-def _fixed_time(monkeypatch):
-    """The commands state the time that they write at; this is what it is fixed to."""
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1769860800")
+TIME = "2026-01-31T12:00:00Z"  # what conftest.py fixes the time to
 
 
 @pytest.fixture(scope="module")
