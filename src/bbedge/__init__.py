@@ -32,6 +32,7 @@ from bbedge._version import __version__
 if TYPE_CHECKING:
     from bbedge.board import Board, BoardDesign
     from bbedge.certificate.certificate import Certificate
+    from bbedge.core.checkpoints import Checkpoints
     from bbedge.core.design import Design
     from bbedge.core.eholm import e_holm
     from bbedge.core.evidence import Evidence
@@ -59,6 +60,7 @@ _HOMES = {
     "BoardError": "bbedge.errors",
     "Certificate": "bbedge.certificate.certificate",
     "Certifier": "bbedge.core.leaderboard",
+    "Checkpoints": "bbedge.core.checkpoints",
     "Choices": "bbedge.readers",
     "CopiedReplicateError": "bbedge.errors",
     "DataError": "bbedge.errors",
@@ -88,6 +90,7 @@ __all__ = [
     "BoardError",
     "Certificate",
     "Certifier",
+    "Checkpoints",
     "Choices",
     "CopiedReplicateError",
     "DataError",

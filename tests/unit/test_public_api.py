@@ -19,6 +19,7 @@ def test_the_public_names_are_pinned():
         "BoardError",
         "Certificate",
         "Certifier",
+        "Checkpoints",
         "Choices",
         "CopiedReplicateError",
         "DataError",

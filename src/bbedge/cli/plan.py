@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bbedge.core.design import Design
-    from bbedge.core.growth import Outlook
+    from bbedge.core.growth import Forecast, Outlook
     from bbedge.display.plan import Way
 
 
@@ -130,13 +130,15 @@ def plan(
         design = assumptions.design(claim)
         ways, assumed = assumptions.ways(design)
     n_models, layout = len(design.models), design.layout
+    inside = _inside(ways[0].forecast)
     if figure is not None:
         from bbedge.display.plotting import save_figure
 
         save_figure(plan_figure(ways, power=power, most=max([20, *looks])), figure)
     show_plan(
-        write_json(json_out, lambda: plan_document(ways, replicates=looks, gaps=gaps, power=power)),
+        write_json(json_out, lambda: plan_document(ways, inside=inside, replicates=looks, gaps=gaps, power=power)),
         ways,
+        inside=inside,
         title=f"{n_models} models · {len(design.items):,} items in {layout.count:,} blocks · "
         f"alpha {claim.alpha:g} · tau {claim.tau:g}",
         assumed=assumed,
@@ -145,6 +147,16 @@ def plan(
         power=power,
         prices=Prices(tokens_per_query=tokens, per_million=price),
     )
+
+
+def _inside(forecast: Forecast) -> Forecast | None:
+    """The forecast with the looks inside the first pass that an evaluation has by default; ``None`` if it has none."""
+    from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoints
+
+    if forecast.design.layout.count < LEAST_BLOCKS:
+        return None
+    # Which blocks come first makes no difference to a forecast.
+    return replace(forecast, design=replace(forecast.design, checkpoints=Checkpoints(order_seed=0)))
 
 
 def _numbers(option: str, text: str) -> list[float]:

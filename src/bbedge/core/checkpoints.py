@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FRACTIONS = (0.01, 0.02, 0.04, 0.07, 0.12, 0.20, 0.35, 0.60)
 """The checkpoints unless others are given: fractions of the blocks of the first pass."""
 
+LEAST_BLOCKS = 200
+"""Evaluations look inside the first pass from so many blocks on; fewer decide little before the pass is complete."""
+
 COMPLETE = 0.5
 """The weight of complete passes unless another is given."""
 

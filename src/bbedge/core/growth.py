@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
+from bbedge.core.checkpoints import Checkpoint, pass_plan
 from bbedge.core.design import Design
+from bbedge.core.early import part_kind, part_stakes
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import bernstein_psi, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX
+from bbedge.core.stakes import CENTRED_MAX, given_stakes
 from bbedge.errors import DomainError
 
 Array = NDArray[np.float64]
@@ -125,6 +127,36 @@ class Forecast:
             low, high = (low, middle) if self.power(gap, middle) >= power else (middle, high)
         return high
 
+    def checkpoint_for(self, gap: float, *, power: float = 0.8) -> Checkpoint | None:
+        """The first checkpoint of the first pass at which this difference is certified with this power.
+
+        ``None`` if it is certified at none, or if the design has no checkpoints.
+        """
+        plan = pass_plan(self.design)
+        if plan is None or gap <= self.design.tau:
+            return None
+        return next((each for each in plan.checkpoints if self.part_power(gap, each) >= power), None)
+
+    def part_power(self, gap: float, checkpoint: Checkpoint) -> float:
+        """Probability that a direction with this true difference is certified at a checkpoint by that look alone.
+
+        Blocks are drawn at random, so that their unevenness is noise too, as far as some are still to come. There is
+        no prediction.
+        """
+        design, share = self.design, checkpoint.fraction
+        stakes = part_stakes(design, design.layout, checkpoint)
+        given = given_stakes(stakes.values, stakes.weights)
+        part = replace(self, design=replace(design, stakes=given, evidence=part_kind(design), holm="direct"))
+        offset = (gap - design.tau) / 2.0
+        square = self.outlook.noise + self.outlook.unevenness + offset**2
+        relative, counts = np.unique(design.layout.relative_weights, return_counts=True)
+        paid = [float(counts @ bet_penalty(stake * relative, offset, square)) for stake in stakes.values]
+        needed = part._reached(math.log(checkpoint.weight) - share * np.array(paid))
+        mean = share * offset
+        drawn = self.outlook.noise + self.outlook.unevenness * (1.0 - share)
+        spread = math.sqrt(share * float(np.square(design.layout.weights).sum()) * drawn)
+        return float(mean >= needed) if spread == 0.0 else float(ndtr((mean - needed) / spread))
+
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
         whole = Design.make(
@@ -144,11 +176,15 @@ class Forecast:
         return float(np.square(weights).sum() * self.outlook.noise)
 
     def _needed(self, gap: float, replicates: int) -> float:
-        """The ``T`` at which the mixture reaches the threshold."""
+        """The ``T`` at which the mixture reaches the threshold after some replicates."""
+        return self._reached(-self._penalties(gap, replicates))
+
+    def _reached(self, gains: Array) -> float:
+        """The ``T`` at which the mixture reaches the threshold, from what every stake has besides it."""
         weights = self.design.layout.weights
         rates = np.array(self.design.stakes.values) / weights.max()
         with np.errstate(divide="ignore"):
-            constants = np.log(self.design.stakes.weights) - self._penalties(gap, replicates)
+            constants = np.log(self.design.stakes.weights) + gains
 
         def short(total: float) -> float:
             return float(logsumexp(constants + rates * total)) - self.log_threshold
@@ -190,6 +226,19 @@ def penalty(kind: EvidenceKind, u: float, squares: Array, *, reach: float = 1.0)
     if kind == "sharp":
         return z2 / 2.0 + float(sharp_tail(np.array(u * reach))) * z2**2
     return -0.5 * np.log1p(-np.minimum(z2, 1.0 - 1e-12))
+
+
+def bet_penalty(u: Array, mean: float, square: float) -> Array:
+    """What bets without prediction pay: by how much the mean of their logarithm is below ``u`` times ``mean``.
+
+    The distance from the null value is taken as one of two values of the same size, with this mean and mean square.
+    Without a mean it is the ``betting`` of :func:`penalty`.
+    """
+    far = math.sqrt(max(square, mean**2, 1e-12))
+    ahead = (1.0 + mean / far) / 2.0
+    growth = ahead * np.log1p(u * far) + (1.0 - ahead) * np.log1p(-np.minimum(u * far, 1.0 - 1e-12))
+    paid: Array = u * mean - growth
+    return paid
 
 
 def pilot_outlooks(panels: Array, design: Design) -> tuple[Outlook, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,10 +39,16 @@ class Prices:
 
 
 def plan_document(
-    ways: Sequence[Way], *, replicates: Sequence[int], gaps: Sequence[float], power: float
+    ways: Sequence[Way],
+    *,
+    inside: Forecast | None,
+    replicates: Sequence[int],
+    gaps: Sequence[float],
+    power: float,
 ) -> dict[str, object]:
-    """Everything that the tables show, for programs."""
+    """Everything that the tables show, for programs; ``inside`` is the forecast with looks inside the first pass."""
     first = ways[0].forecast
+    parts = {} if inside is None else {"first_pass": list(_parts(inside, gaps, power))}
     return {
         "models": len(first.design.models),
         "items": len(first.design.items),
@@ -64,13 +70,21 @@ def plan_document(
             }
             for way in ways
         ],
+        **parts,
     }
+
+
+def _parts(inside: Forecast, gaps: Sequence[float], power: float) -> Iterator[dict[str, float | None]]:
+    for gap in gaps:
+        found = inside.checkpoint_for(gap, power=power)
+        yield {"difference": gap, "fraction": None if found is None else found.fraction}
 
 
 def show_plan(
     console: Console,
     ways: Sequence[Way],
     *,
+    inside: Forecast | None,
     title: str,
     assumed: str,
     replicates: Sequence[int],
@@ -99,6 +113,9 @@ def show_plan(
     console.print()
     console.print(_costs(ways, gaps, power, prices), highlight=False)
     console.print()
+    if inside is not None and any(part["fraction"] is not None for part in _parts(inside, gaps, power)):
+        console.print(_savings(inside, gaps, power, prices), highlight=False)
+        console.print()
     console.print(
         Text(
             "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
@@ -136,6 +153,36 @@ def _costs(ways: Sequence[Way], gaps: Sequence[float], power: float, prices: Pri
             row.append("" if tokens is None else f"{tokens:,.0f}")
             if prices.per_million is not None:
                 row.append("" if tokens is None else f"{tokens / 1e6 * prices.per_million:,.2f}")
+        table.add_row(f"{gap:g}", *row)
+    return table
+
+
+def _savings(inside: Forecast, gaps: Sequence[float], power: float, prices: Prices) -> Table:
+    """What looks inside the first pass save of one complete pass of two models."""
+    table = Table(
+        title=Text(f"Looks inside the first pass: when two models are decided with {100 * power:g} % power"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for column in ("difference", "part of the pass", "queries", "queries saved"):
+        table.add_column(column, justify="right")
+    if prices.tokens_per_query is not None:
+        table.add_column("tokens saved", justify="right")
+        if prices.per_million is not None:
+            table.add_column("cost saved", justify="right")
+    for gap in gaps:
+        found = inside.checkpoint_for(gap, power=power)
+        if found is None:
+            table.add_row(f"{gap:g}", "none")
+            continue
+        saved = 2 * (len(inside.design.items) - found.items)
+        row = [f"{found.fraction:.0%}", f"{2 * found.items:,}", f"{saved:,}"]
+        if prices.tokens_per_query is not None:
+            tokens = saved * prices.tokens_per_query
+            row.append(f"{tokens:,.0f}")
+            if prices.per_million is not None:
+                row.append(f"{tokens / 1e6 * prices.per_million:,.2f}")
         table.add_row(f"{gap:g}", *row)
     return table
 

@@ -12,14 +12,11 @@ from dataclasses import dataclass, replace
 from bbedge.board import Board, BoardDesign
 from bbedge.board.epoch import Epoch
 from bbedge.board.passes import CheckpointRule
-from bbedge.core.checkpoints import Checkpoint
+from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint
 from bbedge.errors import DesignError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Job, Sample
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.text import shown_path
-
-LEAST_BLOCKS = 200
-"""A first pass of fewer blocks has no checkpoints unless the study states them: they would save little."""
 
 
 def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:

@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 
 from bbedge.baselines.bb_edge import edges_at_looks
+from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
-from bbedge.core.growth import Forecast, Outlook, penalty, pilot_outlooks, typical_outlook
+from bbedge.core.growth import Forecast, Outlook, bet_penalty, penalty, pilot_outlooks, typical_outlook
+from bbedge.core.leaderboard import Certifier
 from bbedge.errors import DomainError
 from bbedge.study.contenders import difference_variances
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -39,6 +41,49 @@ def test_the_forecast_is_what_simulation_shows(method, most, size, effect):
         shown = edges_at_looks(stated, panels[:replicates])[-1].mean(axis=0)
         seen = np.mean([shown[a, b] for a, b in true])
         assert -0.03 < seen - planned < most, (replicates, planned, seen)
+
+
+@pytest.mark.parametrize("uneven", [0.0, 0.08])
+def test_the_forecast_of_a_part_is_what_simulation_shows(uneven):
+    items, repetitions = 600, 120
+    checkpoints = Checkpoints(order_seed=3, fractions=(0.05, 0.2, 0.5))
+    design = Design.make(["a", "b"], [f"q{i}" for i in range(items)], checkpoints=checkpoints, planned=1)
+    rng = np.random.default_rng(4)
+    for gap, number in ((0.55, 1), (0.3, 2), (0.2, 3)):
+        shift = np.where(np.arange(items) % 2 == 0, 1.0, -1.0) * uneven  # half of the items favour each model
+        better, worse = 0.5 + gap / 2 + shift, 0.5 - gap / 2 - shift
+        noise = float(np.mean(better * (1 - better) + worse * (1 - worse))) / 4.0
+        forecast = Forecast(design=design, outlook=Outlook(noise=noise, unevenness=uneven**2))
+        checkpoint = pass_plan(design).checkpoints[number - 1]
+        planned = forecast.part_power(gap, checkpoint)
+        places = pass_plan(design).order[: checkpoint.items]
+        seen = 0
+        for _ in range(repetitions):
+            drawn = rng.permutation(items)  # a random order is the same as random items in a fixed one
+            scores = np.stack([rng.random(items) < better[drawn], rng.random(items) < worse[drawn]]).astype(float)
+            certifier, done = Certifier(design), 0
+            for _ in range(number):
+                upcoming = certifier.next_checkpoint.items
+                look = certifier.update_part(scores[:, places[done:upcoming]])
+                done = upcoming
+            seen += bool(look.edges[0, 1])
+        # Three standard errors. Earlier checkpoints, which the forecast leaves out, add little evidence.
+        assert 0.2 < planned < 0.99, (gap, planned)
+        assert abs(seen / repetitions - planned) < 0.12, (gap, planned, seen / repetitions)
+
+
+def test_a_smaller_difference_needs_a_larger_part_or_the_whole_pass():
+    checkpoints = Checkpoints(order_seed=3)
+    design = Design.make(["a", "b"], [f"q{i}" for i in range(1300)], checkpoints=checkpoints)
+    forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
+    found = [forecast.checkpoint_for(gap) for gap in (0.6, 0.3, 0.15, 0.02)]
+    assert found[-1] is None
+    fractions = [each.fraction for each in found[:-1]]
+    assert fractions == sorted(fractions)
+    assert len(set(fractions)) == 3
+    assert forecast.checkpoint_for(0.0) is None
+    without = Forecast(design=Design.make(["a", "b"], ["q1", "q2"]), outlook=Outlook.of_scores(mean=0.5))
+    assert without.checkpoint_for(0.9) is None
 
 
 @pytest.mark.parametrize("n_models", [2, 10, 50])
@@ -146,3 +191,10 @@ def test_penalties_are_ordered_as_the_kinds_are():
         betting, sharp, bernstein = (penalty(kind, u, squares) for kind in ("betting", "sharp", "bernstein"))
         assert (betting <= sharp).all()
         assert (sharp <= bernstein).all()
+
+
+def test_bets_without_a_mean_pay_what_betting_pays():
+    u = np.array([0.1, 0.5, 0.9])
+    assert np.allclose(bet_penalty(u, 0.0, 0.1), [float(penalty("betting", each, np.array([0.1]))[0]) for each in u])
+    # With a mean, more of the square is the mean itself, which is no noise.
+    assert (bet_penalty(u, 0.2, 0.1) < bet_penalty(u, 0.0, 0.1)).all()
