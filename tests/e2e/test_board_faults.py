@@ -99,7 +99,7 @@ def run_kills(*args: object) -> dict[str, int]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_the_board_holds_whole_replicates(tmp_path, seed, record_property):
     counts = run_kills("moments", tmp_path, seed, 125, 60)
     record_property("kills", counts)
