@@ -98,7 +98,9 @@ def test_the_worked_example_of_the_board_runs_as_it_stands(bbedge, monkeypatch, 
     for block in PYTHON_BLOCK.findall(page)[1:]:
         exec(block, names)
     assert names["board"].state.retired == ["c"]
-    assert names["board"].verify().certificates == 3
+    # The board draws the order of the blocks, and how soon b is ahead or behind depends on it. Of a and c it does not.
+    assert names["board"].leaderboard().certified("a", "c")
+    assert names["board"].verify().certificates >= 1
 
 
 def test_the_readme_s_picture_is_of_this_version(bbedge):
