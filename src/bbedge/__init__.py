@@ -31,7 +31,7 @@ from bbedge._version import __version__
 
 if TYPE_CHECKING:
     from bbedge.board import Board, BoardDesign
-    from bbedge.certificate.certificate import Certificate
+    from bbedge.certificate.certificate import Certificate, read_certificate
     from bbedge.core.checkpoints import Checkpoints
     from bbedge.core.design import Design
     from bbedge.core.eholm import e_holm
@@ -77,6 +77,7 @@ _HOMES = {
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
     "e_holm": "bbedge.core.eholm",
+    "read_certificate": "bbedge.certificate.certificate",
     "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
     "suite_options": "bbedge.core.suite",
@@ -108,6 +109,7 @@ __all__ = [
     "certify",
     "certify_pilot_top_k",
     "e_holm",
+    "read_certificate",
     "read_items",
     "read_scores",
     "suite_options",

@@ -259,6 +259,10 @@ class Certificate:
         """A table for a paper; it needs the LaTeX package booktabs."""
         return cast("str", import_module("bbedge.display.latex").to_latex(self))
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows; :meth:`to_html` makes the whole page."""
+        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self))
+
     def by_pair(self, *, known: bool = False) -> Pairs:
         """What it says of pairs, or all that is ``known`` of them, for what cannot do without."""
         pairs = self.known if known else self.pairs
@@ -386,6 +390,9 @@ def _at_most(parts: Parts, log_thresholds: Matrix) -> Matrix:
     return np.where(np.isnan(log_thresholds), np.nan, largest)
 
 
-def read_certificate(path: Path, *, shown: Shown = "standing") -> Certificate:
-    """Read a certificate file, as ``bbedge certify --json`` writes it."""
-    return Certificate.of(read_content(path), shown=shown, source=shown_path(path))
+def read_certificate(path: str | Path, *, shown: Shown = "standing") -> Certificate:
+    """Read a certificate file, as ``bbedge certify --json`` writes it.
+
+    It shows what stands; ``shown="current"`` shows the last look. :func:`bbedge.verify_certificate` checks its numbers.
+    """
+    return Certificate.of(read_content(Path(path)), shown=shown, source=shown_path(path))

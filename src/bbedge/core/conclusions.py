@@ -215,7 +215,7 @@ class Leaderboard:
 
     def _repr_html_(self) -> str:
         """What a notebook shows; :meth:`to_html` makes the whole page."""
-        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self._made()))
+        return cast("str", self._made()._repr_html_())
 
     def _made(self) -> Any:  # noqa: ANN401 - bbedge.Certificate
         """The certificate without what a board adds, which may have changed since."""

@@ -1,4 +1,4 @@
-"""Every number in the terminal, on the page and in Markdown is the one that the JSON of the same certificate has."""
+"""Every number in the terminal, on the page, in Markdown and in a notebook is that of the JSON of the certificate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import bbedge as bbedge_package
-from bbedge.certificate.certificate import read_certificate
 
 ROOT = Path(__file__).parents[2]
 ROW = ("could be", "rank", "model", "mean", "mean interval", "to leader", "to leader, interval", "beats", "loses to")
@@ -157,8 +156,17 @@ def of_page(text: str) -> list[dict[str, str]]:
     return rows
 
 
+def of_notebook(text: str) -> tuple[list[str], list[list[str]]]:
+    def cells(row: str, tag: str) -> list[str]:
+        found = re.findall(rf"<{tag}[ >].*?</{tag}>", row, re.DOTALL)
+        return [html.unescape(re.sub("<.*?>", "", cell)).strip() for cell in found]
+
+    head, body = text.split("<thead>")[1].split("</thead><tbody>")
+    return cells(head, "th"), [cells(row, "td") for row in re.findall(r"<tr>.*?</tr>", body, re.DOTALL)]
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_all_four_say_the_same(bbedge, tmp_path, monkeypatch, case):
+def test_all_say_the_same(bbedge, tmp_path, monkeypatch, case):
     shape, options = CASES[case]
     table = ROOT / "demo" / "scores.csv" if shape is None else noisy(tmp_path / "scores.csv", **shape)
     page, markdown, out = (tmp_path / name for name in ("p.html", "s.md", "c.json"))
@@ -184,9 +192,13 @@ def test_all_four_say_the_same(bbedge, tmp_path, monkeypatch, case):
         assert on_page["could be"] == ordinal(int(row["rank"].split("-")[0]))
         assert {head: on_page[head] for head in ROW[1:]} == {head: row[head] for head in ROW[1:]}
 
-    answer = read_certificate(out).answer
+    notebook = bbedge_package.read_certificate(out)._repr_html_()
+    assert of_notebook(notebook) == (heads, [[row[head] for head in heads] for row in rows])
+
+    answer = bbedge_package.read_certificate(out).answer
     for said in (
         done.out,
+        html.unescape(re.sub("<.*?>", " ", notebook)),
         markdown.read_text(encoding="utf-8").replace("*", ""),
         html.unescape(re.sub("<.*?>", " ", text)),
     ):
@@ -194,10 +206,11 @@ def test_all_four_say_the_same(bbedge, tmp_path, monkeypatch, case):
     pairs = f"{document['counts']['standing_resolved_pairs']} of {document['counts']['pairs']} pair"
     assert pairs in done.out
     assert pairs in text
+    assert pairs in notebook
 
 
 def test_an_answer_from_a_file_is_the_answer_of_the_scores(bbedge, tmp_path):
     out = tmp_path / "c.json"
     assert bbedge("certify", ROOT / "demo" / "scores.csv", "--json", out).code == 0
     made = bbedge_package.certify(bbedge_package.read_scores(ROOT / "demo" / "scores.csv"))
-    assert read_certificate(out).answer == made.answer
+    assert bbedge_package.read_certificate(out).answer == made.answer
