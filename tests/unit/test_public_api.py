@@ -37,6 +37,7 @@ def test_the_public_names_are_pinned():
         "certify",
         "certify_pilot_top_k",
         "e_holm",
+        "read_certificate",
         "read_items",
         "read_scores",
         "suite_options",
