@@ -282,6 +282,15 @@ def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):
     assert it.said == []
 
 
+def test_heads_are_no_buttons_on_paper(opened):
+    """Chromium repeats the heads of a table on every sheet, but not the buttons in them."""
+    page = opened(render_page(Certificate.of(certificate(many(60))))).scripted()
+    head = page.locator(".ranking thead .sorter")
+    assert set(head.evaluate_all("found => found.map((each) => getComputedStyle(each).display)")) == {"inline-block"}
+    page.emulate_media(media="print")
+    assert set(head.evaluate_all("found => found.map((each) => getComputedStyle(each).display)")) == {"contents"}
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_very_many_models_fit_a_phone(opened, width):
     document = json.loads(to_json(certificate(many(120), most_models=2)))
