@@ -19,11 +19,12 @@ LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board
 	tests/unit/display/test_layout.py tests/unit/display/test_page.py tests/e2e/test_command_line.py
 
 # $(call environment,FOLDER,PYTHON,ARGUMENTS OF PIP)
+# Compiling every module takes a third of the time, and few of them are ever imported.
 define environment
 	@test -n "$(2)" || { echo "bbedge needs Python 3.11 or newer; say where it is with make PYTHON=/path/to/python3"; exit 1; }
 	@echo "setting up $(1) with $(2)"
 	@$(2) -m venv --clear $(1)
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(3)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(3)
 	@touch $@
 endef
 
@@ -38,16 +39,15 @@ setup: $(READY)  ## Make the virtual environment
 $(READY): pyproject.toml constraints.txt
 	$(call environment,.venv,$(PYTHON),-c constraints.txt -e '.[dev]')
 
-# Compiling every module of SciPy takes a third of the time, and the demo imports few of them.
 $(DEMO_READY): pyproject.toml constraints.txt
-	$(call environment,.venv-demo,$(PYTHON),--no-compile -c constraints.txt -e .)
+	$(call environment,.venv-demo,$(PYTHON),-c constraints.txt -e .)
 
 $(LOWEST_READY): pyproject.toml constraints-lowest.txt
 	@test -n "$(LOWEST_PYTHON)" || { echo "the oldest versions need Python 3.11 or 3.12; say where it is with make LOWEST_PYTHON=/path/to/python3.11"; exit 1; }
 	$(call environment,.venv-lowest,$(LOWEST_PYTHON),-c constraints-lowest.txt -e . $(LOWEST_TOOLS))
 
 $(DOCS_READY): pyproject.toml constraints.txt constraints-docs.txt
-	$(call environment,.venv-docs,$(PYTHON),--no-compile -c constraints.txt -c constraints-docs.txt -e . $(DOCS_TOOLS))
+	$(call environment,.venv-docs,$(PYTHON),-c constraints.txt -c constraints-docs.txt -e . $(DOCS_TOOLS))
 
 demo: $(DEMO_READY)  ## Certify the leaderboard of the demo data
 	@.venv-demo/bin/bbedge certify demo/scores.csv
