@@ -9,7 +9,20 @@ from dataclasses import dataclass, field, replace
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Backoff, Benchmark, Done, Engine, Failed, Job, Sample, Seeds, Sent, Trouble
+from bbedge.evaluate.engine import (
+    Backoff,
+    Benchmark,
+    Done,
+    Engine,
+    Failed,
+    Job,
+    Judged,
+    Judging,
+    Sample,
+    Seeds,
+    Sent,
+    Trouble,
+)
 from bbedge.evaluate.events import (
     ErrorSeen,
     RequestsRepeated,
@@ -89,7 +102,7 @@ class Completion:
                 reached = self.reached(page)
                 if reached is not None:
                     return reached
-                self.engine.run(self.place, batch, self._seed, report)
+                self.engine.run(self.place, [self._informed(job) for job in batch], self._seed, report)
                 if self.interrupted():
                     raise KeyboardInterrupt
         left = self._left(jobs)
@@ -105,8 +118,14 @@ class Completion:
     def _left(self, jobs: list[Job]) -> list[Job]:
         return [job for job in jobs if (job.model.name, job.sample.name) not in self.page.done]
 
-    def _seed(self, job: Job, call: int) -> int:
-        return self.seeds.seed(model=job.model.name, sample=job.sample.name, replicate=self.place, call=call)
+    def _informed(self, job: Job) -> Job:
+        """The job with the judgements that earlier attempts at it have left."""
+        return replace(job, judged=self.page.judged.get((job.model.name, job.sample.name), ()))
+
+    def _seed(self, job: Job, call: int, judging: Judging | None = None) -> int:
+        return self.seeds.seed(
+            model=job.model.name, sample=job.sample.name, replicate=self.place, call=call, judging=judging
+        )
 
     def _batches(self, left: list[Job]) -> list[list[Job]]:
         """All at once, unless there are limits to check in between."""
@@ -155,7 +174,7 @@ class _Reporter:
     _troubled: set[tuple[str, str]] = field(default_factory=set)
     """Samples in progress whose trouble was reported before they ended."""
 
-    def __call__(self, what: Done | Failed | Sent | Trouble | Backoff) -> None:
+    def __call__(self, what: Done | Failed | Sent | Judged | Trouble | Backoff) -> None:
         watch, place = self.of.watch, self.of.place
         if isinstance(what, Backoff):
             watch(RequestWaits(model=what.model, seconds=what.seconds))
@@ -167,8 +186,10 @@ class _Reporter:
         else:
             self.of.page.add(what)
             if isinstance(what, Done):
-                self._troubled.discard((what.model, what.sample))
-                watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=what.usage))
+                key = what.model, what.sample
+                self._troubled.discard(key)
+                usage = self.of.page.done[key].usage  # with its judgements
+                watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=usage))
 
     def _fail(self, what: Failed) -> None:
         failed = replace(what, error=redacted(what.error[:_LONGEST_ERROR], self.secrets))

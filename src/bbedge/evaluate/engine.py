@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from bbedge.errors import DataError
 from bbedge.evaluate.problem import Problem
@@ -86,6 +86,38 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """One judgement of an answer: requests that are made for it belong to it and not to the answer."""
+
+    scorer: str
+    """The scorer that judges."""
+    number: int
+    """The number of the judgement, of this scorer and sample, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judgement of an answer that is finished, while the sample may not be."""
+
+    model: str
+    """The name on the board of the model that was judged."""
+    sample: str
+    """The sample."""
+    judging: Judging
+    """Which judgement."""
+    answer: str
+    """A hash of what was judged: everything that the model answered."""
+    score: Mapping[str, Any]
+    """The score as the scorer gave it, as plain values."""
+    replies: tuple[str, ...]
+    """What the judge replied, request by request."""
+    usage: Usage
+    """What the judge's requests cost."""
+    unseeded: tuple[str, ...] = ()
+    """Judges that were asked without a seed, although one was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One model on one sample in one replicate."""
 
@@ -93,6 +125,8 @@ class Job:
     """The model."""
     sample: Sample
     """The sample."""
+    judged: tuple[Judged, ...] = ()
+    """Judgements of earlier attempts at it. They hold for the same answer, which need not be judged again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +140,7 @@ class Done:
     scores: Mapping[str, float]
     """The score of every item, mapped to [0, 1]; NaN if it is missing for good."""
     usage: Usage = field(default_factory=Usage)
-    """What it cost."""
+    """What it cost, without the judgements that were reported as :class:`Judged`."""
     trace: str | None = None
     """A hash of the answers, or ``None`` if the engine does not see them."""
     length: int = 0
@@ -115,6 +149,8 @@ class Done:
     """Models that were asked without a seed, although one was given: their provider takes none."""
     judgements: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Every judgement of each item, where answers are judged several times; their mean is the score."""
+    judged: tuple[str, ...] = ()
+    """The hashes of the answers whose :class:`Judged` judgements have made this score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +164,7 @@ class Failed:
     error: str
     """What went wrong, in a few lines at most."""
     usage: Usage = field(default_factory=Usage)
-    """What the attempt cost all the same."""
+    """What the attempt cost all the same, without the judgements that were reported as :class:`Judged`."""
     problem: Problem | None = None
     """The cause, if the engine knows it and has not reported it as :class:`Trouble`."""
 
@@ -167,7 +203,14 @@ class Backoff:
     """How long it waits."""
 
 
-Report = Callable[[Done | Failed | Sent | Trouble | Backoff], None]
+Report = Callable[[Done | Failed | Sent | Judged | Trouble | Backoff], None]
+
+
+class CallSeeds(Protocol):
+    """Gives every call of a job its seed."""
+
+    def __call__(self, job: Job, call: int, /, judging: Judging | None = None) -> int:
+        """The seed of a job's n-th call, from 0; with ``judging``, of the n-th call of that judgement."""
 
 
 class Engine(Protocol):
@@ -179,10 +222,10 @@ class Engine(Protocol):
     def caveats(self) -> Sequence[str]:
         """What this engine cannot guarantee about independence, to be written on the board."""
 
-    def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
+    def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run the jobs, in their order as far as order goes, and report each as soon as it has ended.
 
-        ``seeds`` gives the seed of a job's n-th call, from 0. A job that is not reported as done counts as failed.
+        ``seeds`` gives the seed of every call. A job that is not reported as done counts as failed.
         All reports come from the thread that called.
         """
 
@@ -242,9 +285,17 @@ class Seeds:
         """Seeds that depend on every part."""
         return cls(root=_digest(parts).hex())
 
-    def seed(self, *, model: str, sample: str, replicate: int, call: int = 0) -> int:
-        """The seed of one call to a model; ``call`` counts the calls of a sample from 0."""
-        digest = _digest(("seed", self.root, model, sample, replicate, call))
+    def seed(self, *, model: str, sample: str, replicate: int, call: int = 0, judging: Judging | None = None) -> int:
+        """The seed of one call to a model; ``call`` counts the calls of a sample from 0.
+
+        The calls of each judgement are counted by themselves, so that their seeds do not depend on how many calls the
+        answer or another judgement took.
+        """
+        if judging is None:
+            digest = _digest(("seed", self.root, model, sample, replicate, call))
+        else:
+            place = (judging.scorer, judging.number, call)
+            digest = _digest(("judge", self.root, model, sample, replicate, *place))
         return int.from_bytes(digest[:8], "big") >> (64 - _BITS)
 
     def shuffled(self, blocks: Sequence[str], *, model: str, replicate: int) -> list[str]:

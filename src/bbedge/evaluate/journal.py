@@ -1,7 +1,8 @@
 """The memory of a run: every finished sample on disk before it counts, so that a crash loses only what was in flight.
 
-A replicate in progress has a file of lines: a finished sample, a failed attempt, a request that was sent. When the
-board has taken the replicate, what it cost goes into ``usage.jsonl`` as one line and its file is removed.
+A replicate in progress has a file of lines: a finished sample, a finished judgement of an answer, a failed attempt, a
+request that was sent. A judgement is kept even if its sample fails later, so that the same answer is not judged again.
+When the board has taken the replicate, what it cost goes into ``usage.jsonl`` as one line and its file is removed.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from bbedge.chain import append, damaged, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Sent
+from bbedge.evaluate.engine import Done, Failed, Judged, Judging, Sent
 from bbedge.evaluate.judgements import write_judgements
 from bbedge.evaluate.usage import Replicate, Usage
 from bbedge.files import LockedError, lock
@@ -159,6 +160,9 @@ class Page:
     def __init__(self, path: Path, *, study: Mapping[str, str], replicate: int, unchained: bool) -> None:
         self.path, self.replicate = path, replicate
         self.done: dict[tuple[str, str], Done] = {}
+        """Finished samples; their usage includes that of their judgements."""
+        self.judged: dict[tuple[str, str], tuple[Judged, ...]] = {}
+        """Finished judgements of samples that are not finished."""
         self.wasted: dict[str, Usage] = {}
         """What failed attempts and requests that were lost have used, by model."""
         self.lost: Counter[str] = Counter()
@@ -181,13 +185,15 @@ class Page:
         if not chain.lines:
             self._write({**study, "replicate": replicate})
 
-    def add(self, what: Done | Failed | Sent) -> None:
-        """Write what happened. When this returns, a finished sample or failed attempt is on the disk."""
+    def add(self, what: Done | Failed | Judged | Sent) -> None:
+        """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
         line: dict[str, Any] = {"model": what.model, "sample": what.sample}
         if isinstance(what, Sent):
             line |= {"sent": what.calls}
         elif isinstance(what, Failed):
             line |= {"error": what.error[:2000], "usage": what.usage.content}
+        elif isinstance(what, Judged):
+            line |= _judgement(what)
         else:
             line |= {
                 "scores": {item: None if math.isnan(score) else score for item, score in what.scores.items()},
@@ -198,6 +204,8 @@ class Page:
             }
             if what.judgements:
                 line |= {"judgements": {item: list(given) for item, given in what.judgements.items()}}
+            if what.judged:
+                line |= {"judged": list(what.judged)}
         self._take(line)
         self._write(line, durable=not isinstance(what, Sent))
 
@@ -214,8 +222,10 @@ class Page:
     def usage(self) -> dict[str, Usage]:
         """What each model has used so far, failed and lost attempts included."""
         total = dict(self.wasted)
-        for (model, _), done in self.done.items():
-            total[model] = total.get(model, Usage()) + done.usage
+        samples = [(model, done.usage) for (model, _), done in self.done.items()]
+        judged = [(model, each.usage) for (model, _), found in self.judged.items() for each in found]
+        for model, usage in samples + judged:
+            total[model] = total.get(model, Usage()) + usage
         return total
 
     def shares(self, items: int) -> dict[str, float]:
@@ -246,11 +256,31 @@ class Page:
         if "sent" in line:
             self._sent[key] += _whole(line["sent"])
             return
+        if "judgement" in line:
+            self._take_judged(key, _judged(line))
+            return
         if "error" in line:
             self._waste(key[0], Usage.from_content(line["usage"]))
         else:
-            self.done[key] = _done(line)
+            self._take_done(key, _done(line))
         self._sent.pop(key, None)
+
+    def _take_judged(self, key: tuple[str, str], judged: Judged) -> None:
+        """Keep a judgement; its requests have ended with it, whatever becomes of the sample."""
+        self.judged[key] = (*self.judged.get(key, ()), judged)
+        self._sent[key] -= judged.usage.calls
+        if self._sent[key] <= 0:
+            del self._sent[key]
+
+    def _take_done(self, key: tuple[str, str], done: Done) -> None:
+        """Keep a finished sample; judgements of another answer than the one that is scored were in vain."""
+        usage = done.usage
+        for judged in self.judged.pop(key, ()):
+            if judged.answer in done.judged:
+                usage += judged.usage
+            else:
+                self._waste(key[0], judged.usage)
+        self.done[key] = replace(done, usage=usage)
 
     def _waste(self, model: str, usage: Usage) -> None:
         self.wasted[model] = self.wasted.get(model, Usage()) + usage
@@ -285,6 +315,32 @@ def _done(line: Mapping[str, Any]) -> Done:
         length=_whole(line["length"]),
         unseeded=tuple(_text(model) for model in line["unseeded"]),
         judgements={item: tuple(map(_score, given)) for item, given in line.get("judgements", {}).items()},
+        judged=tuple(_text(answer) for answer in line.get("judged", ())),
+    )
+
+
+def _judgement(judged: Judged) -> dict[str, Any]:
+    return {
+        "judgement": judged.judging.number,
+        "scorer": judged.judging.scorer,
+        "answer": judged.answer,
+        "score": dict(judged.score),
+        "replies": list(judged.replies),
+        "unseeded": list(judged.unseeded),
+        "usage": judged.usage.content,
+    }
+
+
+def _judged(line: Mapping[str, Any]) -> Judged:
+    return Judged(
+        model=_text(line["model"]),
+        sample=_text(line["sample"]),
+        judging=Judging(scorer=_text(line["scorer"]), number=_whole(line["judgement"])),
+        answer=_text(line["answer"]),
+        score=dict(line["score"].items()),
+        replies=tuple(_text(reply) for reply in line["replies"]),
+        unseeded=tuple(_text(model) for model in line["unseeded"]),
+        usage=Usage.from_content(line["usage"]),
     )
 
 

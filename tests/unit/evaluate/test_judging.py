@@ -10,7 +10,7 @@ from inspect_ai.scorer import Score, mean, scorer
 from bbedge.errors import DataError, FormatError
 from bbedge.evaluate.engine import Done
 from bbedge.evaluate.engines.inspect_hook import _judgements, item_scores
-from bbedge.evaluate.engines.inspect_judging import combined, judged_repeatedly
+from bbedge.evaluate.engines.inspect_judging import combined, judging_scorers
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.spec import EvaluationSpec
 
@@ -57,7 +57,7 @@ def scripted(given):
 
 
 def judge(*given):
-    (repeated,) = judged_repeatedly([scripted(list(given))], len(given))
+    (repeated,) = judging_scorers([scripted(list(given))], len(given))
     return repeated, asyncio.run(repeated(SimpleNamespace(sample_id="s"), None))
 
 

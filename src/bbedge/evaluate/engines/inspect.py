@@ -1,7 +1,8 @@
 """Inspect AI as the engine: its providers, concurrency, retries and logs; our seeds, order and memory.
 
 Inspect calls a hook on everything that happens. Ours gives every request of a sample its seed before it is sent, by
-the task, a judge or a simulated user, and hands over every sample the moment it has ended.
+the task, a judge or a simulated user, and hands over every sample the moment it has ended. Scorers are wrapped, so that
+the requests of a judge have seeds of their own and every judgement is handed over the moment it is finished.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Benchmark, CheckReport, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Failed, Job, Report, Sample
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
@@ -75,7 +76,7 @@ class InspectEngine:
         with contextlib.redirect_stdout(io.StringIO()):
             ask_all(questions, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
 
-    def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
+    def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
         from inspect_ai import eval as inspect_eval
         from inspect_ai import task_with
@@ -180,10 +181,10 @@ class InspectEngine:
             ) from error
         if not isinstance(task, Task):
             raise EvaluationError(f"{where}: is not an Inspect task")
-        if self._study.judge_repeats > 1:
-            from bbedge.evaluate.engines.inspect_judging import judged_repeatedly
+        if task.scorer:
+            from bbedge.evaluate.engines.inspect_judging import judging_scorers
 
-            task.scorer = judged_repeatedly(task.scorer or [], self._study.judge_repeats)
+            task.scorer = judging_scorers(task.scorer, self._study.judge_repeats)
         return task
 
     def _samples(self, task: Task) -> dict[str, InspectSample]:

@@ -9,19 +9,20 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspect_ai.event import ModelEvent
+from inspect_ai.event import Event, ModelEvent
 from inspect_ai.hooks import BeforeModelGenerate, Hooks, ModelRetry, SampleAttemptStart, SampleEnd, TaskStart, hooks
 from inspect_ai.log import EvalSample
 from inspect_ai.model import GenerateConfig
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import Backoff, Done, Failed, Job, Report, Sent, Trouble
+from bbedge.evaluate.engine import Backoff, CallSeeds, Done, Failed, Job, Judged, Judging, Report, Sent, Trouble
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.usage import Usage
@@ -34,11 +35,68 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 @dataclass(slots=True)
-class _Attempt:
-    """One attempt at a sample: which one, and the requests that have their seed."""
+class Asked:
+    """Requests that have their seed: those of an answer, or of one judgement of it."""
+
+    judging: Judging | None = None
+    seen: list[GenerateConfig] = field(default_factory=list)
+
+    @property
+    def seeds(self) -> set[int | None]:
+        """Their seeds, by which they are found among the events of the sample."""
+        return {config.seed for config in self.seen}
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt at a sample: which one, its requests, and the judgements of its answer."""
 
     job: Job
-    seen: list[GenerateConfig] = field(default_factory=list)
+    known: tuple[Judged, ...]
+    """Judgements of earlier attempts."""
+    answer: Asked = field(default_factory=Asked)
+    judged: list[Judged] = field(default_factory=list)
+    """Judgements of this attempt, made or known, in their order."""
+    made: list[Judged] = field(default_factory=list)
+    """Those that were made in this attempt and reported."""
+    _made_seeds: set[int | None] = field(default_factory=set)
+    _begun: Counter[str] = field(default_factory=Counter)
+    """Judgements that have begun, by scorer."""
+
+    def next_judging(self, scorer: str) -> Judging:
+        """The next judgement of a scorer. A task may also score an answer that is not finished, so they are counted."""
+        self._begun[scorer] += 1
+        return Judging(scorer=scorer, number=self._begun[scorer])
+
+    def known_judgement(self, judging: Judging, answer: str) -> Judged | None:
+        """What an earlier attempt has recorded of this judgement, if its answer was the same."""
+        return next((each for each in self.known if (each.judging, each.answer) == (judging, answer)), None)
+
+    @contextmanager
+    def asking(self, judging: Judging) -> Iterator[Asked]:
+        """What is asked inside this context belongs to the judgement."""
+        asked = Asked(judging=judging)
+        before = _asked.set(asked)
+        try:
+            yield asked
+        finally:
+            _asked.reset(before)
+
+    def hand_in(self, judged: Judged, asked: Asked) -> None:
+        """Report a judgement that is finished: it is in the journal when this returns."""
+        if _heard is not None:
+            try:
+                _heard.report(judged)
+            except Exception as error:
+                _heard.failure = _heard.failure or error
+                raise
+        self.judged.append(judged)
+        self.made.append(judged)
+        self._made_seeds |= asked.seeds
+
+    def others(self, events: Sequence[ModelEvent]) -> list[ModelEvent]:
+        """The requests that belong to no judgement that was reported."""
+        return [event for event in events if event.config.seed not in self._made_seeds]
 
 
 @dataclass(slots=True)
@@ -46,11 +104,13 @@ class Heard:
     """What an evaluation has reported so far."""
 
     jobs: dict[tuple[str, str], Job]
-    seeds: Callable[[Job, int], int]
+    seeds: CallSeeds
     report: Report
     scorer: str | None
     models: dict[str, str] = field(default_factory=dict)
     """From Inspect's number of a task to the model that it runs."""
+    attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
+    """Samples in progress."""
     reported: set[tuple[str, str]] = field(default_factory=set)
     cancelled: bool = False
     """Whether samples were cancelled: the user has pressed Ctrl-C, which Inspect does not pass on."""
@@ -60,13 +120,13 @@ class Heard:
 
 _heard: Heard | None = None
 # Set in the context of the sample's own task, which everything that the sample starts inherits.
-_attempt: ContextVar[_Attempt | None] = ContextVar("bbedge_attempt", default=None)
+_attempt: ContextVar[Attempt | None] = ContextVar("bbedge_attempt", default=None)
+# Set while a scorer runs, likewise.
+_asked: ContextVar[Asked | None] = ContextVar("bbedge_asked", default=None)
 
 
 @contextmanager
-def listening(
-    jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report, *, scorer: str | None
-) -> Iterator[Heard]:
+def listening(jobs: Sequence[Job], seeds: CallSeeds, report: Report, *, scorer: str | None) -> Iterator[Heard]:
     """Listen to what is evaluated inside this context."""
     global _heard
     named = {(job.model.name, job.sample.name): job for job in jobs}
@@ -75,6 +135,11 @@ def listening(
         yield _heard
     finally:
         _heard = None
+
+
+def attempt_now() -> Attempt | None:
+    """The attempt in whose context this is called; ``None`` if no evaluation listens."""
+    return _attempt.get() if _heard is not None else None
 
 
 def trouble(problem: Problem) -> None:
@@ -108,8 +173,14 @@ class BbedgeHook(Hooks):
     async def on_sample_attempt_start(self, data: SampleAttemptStart) -> None:
         """Count the sample's requests from 0, so that a second attempt has the seeds of the first."""
         if _heard is not None:
-            job = _heard.jobs.get((_heard.models.get(data.eval_id, ""), str(data.summary.id)))
-            _attempt.set(None if job is None else _Attempt(job=job))
+            key = _heard.models.get(data.eval_id, ""), str(data.summary.id)
+            job, before = _heard.jobs.get(key), _heard.attempts.pop(key, None)
+            if job is None:
+                _attempt.set(None)
+                return
+            known = job.judged if before is None else (*before.known, *before.made)
+            _heard.attempts[key] = attempt = Attempt(job=job, known=known)
+            _attempt.set(attempt)
 
     async def on_before_model_generate(self, data: BeforeModelGenerate) -> None:
         """Give the request its seed; when it is sent again after a failure it keeps it."""
@@ -121,10 +192,11 @@ class BbedgeHook(Hooks):
                 f"the task asked {data.model_name} outside of any sample, so the request has no seed"
             )
             return
-        if any(config is data.config for config in attempt.seen):
+        asked = _asked.get() or attempt.answer
+        if any(config is data.config for config in asked.seen):
             return
-        data.config.seed = _heard.seeds(attempt.job, len(attempt.seen))
-        attempt.seen.append(data.config)
+        data.config.seed = _heard.seeds(attempt.job, len(asked.seen), asked.judging)
+        asked.seen.append(data.config)
         try:
             _heard.report(Sent(model=attempt.job.model.name, sample=attempt.job.sample.name))
         except Exception as error:
@@ -150,25 +222,27 @@ class BbedgeHook(Hooks):
 
 def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     name = str(sample.id)
-    job = heard.jobs.get((model, name))
-    if job is None:
+    attempt = heard.attempts.pop((model, name), None)
+    if attempt is None:
         return
     if sample.error is not None and sample.error.message.startswith("CancelledError"):
         heard.cancelled = True
         return
     heard.reported.add((model, name))
-    calls = [event for event in sample.events if isinstance(event, ModelEvent) and event.error is None]
-    tokens = {key: (read_tokens(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
-    usage = Usage(calls=len(calls), tokens=tokens, seconds=sample.total_time or 0.0)
+    items = attempt.job.sample.items
+    calls = attempt.others(answered(sample.events))
+    usage = _usage(sample, len(calls), attempt)
     if sample.error is not None:
         heard.report(Failed(model=model, sample=name, error=_short(sample.error.message), usage=usage))
         return
     try:
-        scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
+        scores = item_scores(name, items, sample.scores, scorer=heard.scorer)
     except DataError as error:
         heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
         return
-    answers = [event.output.completion for event in calls]
+    judged = attempt.judged
+    # As they come without an interruption, whether a judgement was made now or earlier.
+    answers = [event.output.completion for event in calls] + [text for each in judged for text in each.replies]
     heard.report(
         Done(
             model=model,
@@ -177,10 +251,32 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             usage=usage,
             trace=hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:32],
             length=sum(map(len, answers)),
-            unseeded=tuple(dict.fromkeys(event.model for event in calls if _without_seed(event))),
-            judgements=_judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
+            unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
+            judgements=_judgements(name, items, sample.scores, scorer=heard.scorer),
+            judged=tuple(dict.fromkeys(each.answer for each in judged)),
         )
     )
+
+
+def answered(events: Sequence[Event]) -> list[ModelEvent]:
+    """The requests among events that have an answer."""
+    return [event for event in events if isinstance(event, ModelEvent) and event.error is None]
+
+
+def _usage(sample: EvalSample, calls: int, attempt: Attempt) -> Usage:
+    """What a sample has used, without the judgements that were reported with what they used."""
+    tokens = {key: (read_tokens(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
+    whole = Usage(tokens=tokens, seconds=sample.total_time or 0.0)
+    if not attempt.made:
+        return replace(whole, calls=calls)
+    left = whole - sum((judged.usage for judged in attempt.made), Usage())
+    rest = {model: spent for model, spent in left.tokens.items() if spent != (0, 0)}
+    return Usage(calls=calls, tokens=rest, seconds=max(0.0, left.seconds))
+
+
+def unseeded(events: Sequence[ModelEvent]) -> tuple[str, ...]:
+    """The models that were asked without the seed that the request was given."""
+    return tuple(dict.fromkeys(event.model for event in events if _without_seed(event)))
 
 
 def _without_seed(event: ModelEvent) -> bool:

@@ -1,32 +1,71 @@
-"""Judging an answer several times: a scorer is called again on the same answer, so that only the judge can differ.
+"""Judging answers: requests of a scorer belong to a judgement, which has seeds and a journal line of its own.
 
-Every request of a sample has a seed of its own, a judge's too, so that no two judgements of an answer share one.
+A scorer may judge an answer several times: it is called again on the same answer, so that only the judge can differ. A
+judgement for which requests were made is recorded as soon as it is finished. If the sample has to be run again and its
+answer is the same, the recorded judgement is taken and the judge is not asked. Whether it is taken depends on the
+answer alone, never on the score.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 from collections.abc import Mapping, Sequence
 from functools import wraps
+from itertools import chain, count
 from typing import Any
 
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import transcript
+from inspect_ai.model import ChatMessage, ChatMessageAssistant
 from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engines.inspect_hook import JUDGEMENTS, item_number
+from bbedge.evaluate.engine import Judged, Sample
+from bbedge.evaluate.engines.inspect_hook import (
+    JUDGEMENTS,
+    Attempt,
+    answered,
+    attempt_now,
+    item_number,
+    item_scores,
+    unseeded,
+)
+from bbedge.evaluate.engines.inspect_models import read_tokens
+from bbedge.evaluate.usage import Usage
 from bbedge.text import quoted
 
 
-def judged_repeatedly(scorers: Sequence[Scorer], times: int) -> list[Scorer]:
+def judging_scorers(scorers: Sequence[Scorer], times: int) -> list[Scorer]:
     """The scorers, each of which scores every answer so many times; the score is the mean."""
-    return [_repeated(scorer, times) for scorer in scorers]
+    return [_judging(scorer, name, times) for scorer, name in zip(scorers, _names(scorers), strict=True)]
 
 
-def _repeated(scorer: Scorer, times: int) -> Scorer:
+def _names(scorers: Sequence[Scorer]) -> list[str]:
+    """A name for each scorer; those that share one are numbered, or their judgements would share seeds."""
+    names: list[str] = []
+    for scorer in scorers:
+        # The package is left out: whether Inspect adds it depends on how the package is installed.
+        base = str(getattr(getattr(scorer, "__registry_info__", None), "name", "scorer")).rpartition("/")[2]
+        numbered = (f"{base}{number}" for number in count(1))
+        names.append(next(name for name in chain([base], numbered) if name not in names))
+    return names
+
+
+def _judging(scorer: Scorer, name: str, times: int) -> Scorer:
     # With the name and the metrics of the scorer, which Inspect keeps as attributes of the function.
     @wraps(scorer)
     async def score(state: TaskState, target: Target) -> Score | None:
-        found = [await scorer(state, target) for _ in range(times)]
+        attempt = attempt_now()
+        if attempt is None:
+            found = [await scorer(state, target) for _ in range(times)]
+        else:
+            answer = answer_hash(state, attempt)  # once, because a scorer may change the state
+            found = [await _judgement(scorer, name, state, target, attempt, answer) for _ in range(times)]
+        if times == 1:
+            return found[0]
         scores = [each for each in found if each is not None]
         if not scores:
             return None
@@ -35,6 +74,76 @@ def _repeated(scorer: Scorer, times: int) -> Scorer:
         return combined(str(state.sample_id), scores)
 
     return score
+
+
+async def _judgement(
+    scorer: Scorer, name: str, state: TaskState, target: Target, attempt: Attempt, answer: str
+) -> Score | None:
+    """One judgement: as it is recorded, if this answer was judged in an earlier attempt, or else from the scorer."""
+    judging = attempt.next_judging(name)
+    known = attempt.known_judgement(judging, answer)
+    if known is not None:
+        attempt.judged.append(known)
+        return Score.model_validate(known.score)
+    began = time.monotonic()
+    with attempt.asking(judging) as asked:
+        score = await scorer(state, target)
+    content = None if score is None or not asked.seen else _recordable(score, attempt.job.sample)
+    if content is not None:
+        events = [event for event in answered(transcript().events) if event.config.seed in asked.seeds]
+        attempt.hand_in(
+            Judged(
+                model=attempt.job.model.name,
+                sample=attempt.job.sample.name,
+                judging=judging,
+                answer=answer,
+                score=content,
+                replies=tuple(event.output.completion for event in events),
+                usage=_usage(events, seconds=time.monotonic() - began),
+                unseeded=unseeded(events),
+            ),
+            asked,
+        )
+    return score
+
+
+def _recordable(score: Score, sample: Sample) -> dict[str, Any] | None:
+    """A score as plain values; ``None`` if it fails its sample, which is then judged again, or cannot be written."""
+    try:
+        item_scores(sample.name, sample.items, {"": score}, scorer=None)
+        content: dict[str, Any] = score.model_dump(mode="json", fallback=repr)
+        json.dumps(content, allow_nan=False)
+    except (DataError, ValueError):
+        return None
+    return content
+
+
+def _usage(events: Sequence[ModelEvent], *, seconds: float) -> Usage:
+    spent = [
+        Usage(tokens={event.model: (read_tokens(event.output.usage), event.output.usage.output_tokens)})
+        for event in events
+        if event.output.usage is not None and event.cache != "read"
+    ]
+    return sum(spent, Usage(calls=len(events), seconds=seconds))
+
+
+def answer_hash(state: TaskState, attempt: Attempt) -> str:
+    """A hash of everything that is judged: all that was answered up to now, and the messages.
+
+    Ids are left out, because they are drawn at random. The replies of a judge to an answer that was not yet finished
+    are in it as far as they are in the messages.
+    """
+    events = [event for event in answered(transcript().events) if event.config.seed in attempt.answer.seeds]
+    outputs = [[event.model, [_said(choice.message) for choice in event.output.choices]] for event in events]
+    content = [outputs, [_said(message) for message in state.messages], state.output.completion]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()[:32]
+
+
+def _said(message: ChatMessage) -> list[Any]:
+    calls = message.tool_calls or [] if isinstance(message, ChatMessageAssistant) else []
+    content = message.content
+    parts = content if isinstance(content, str) else [part.model_dump(mode="json", fallback=repr) for part in content]
+    return [message.role, parts, [[call.function, call.arguments] for call in calls]]
 
 
 def combined(sample: str, scores: Sequence[Score]) -> Score:
