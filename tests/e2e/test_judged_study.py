@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections import Counter
 from pathlib import Path
@@ -15,7 +18,9 @@ import pytest
 from bbedge.board import Board
 from bbedge.board.scores import stored_scores
 
-SERVERS = Path(__file__).parents[1] / "servers"
+TESTS = Path(__file__).parents[1]
+SERVERS = TESTS / "servers"
+MEMORY = Path("/dev/shm")
 MODELS = ("m90", "m60")
 
 
@@ -89,3 +94,21 @@ def test_a_study_that_judges_once_keeps_no_table(tmp_path, port):
     changed = evaluate(study(tmp_path, "judge_repeats = 2"))
     assert changed.returncode == 2
     assert "judge_repeats" in changed.stderr
+
+
+def test_a_kill_between_judgements_changes_nothing_and_asks_for_none_again():
+    """In memory if possible, as every judgement is flushed to the disk."""
+    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+    paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, TESTS / "e2e" / "judged_kills.py", folder],
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    shutil.rmtree(folder)
+    assert done.returncode == 0, done.stderr
+    again = json.loads(done.stdout)
+    assert again["before 2"]["judge"] >= 1  # it was asked, and not yet in the journal
+    assert sum(again["after 3"].values()) >= 1  # the kill came in the middle of a sample

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from bbedge.evaluate.engine import Seeds
+from bbedge.evaluate.engine import Judging, Seeds
 
 
 def test_seeds_are_those_of_their_study_model_sample_replicate_and_call():
@@ -22,6 +22,22 @@ def test_seeds_do_not_change_between_versions():
     seeds = Seeds.of("design", 1)
     assert seeds.seed(model="a", sample="q1", replicate=1) == 1248122115
     assert seeds.shuffled(["b1", "b2", "b3", "b4"], model="a", replicate=1) == ["b4", "b1", "b2", "b3"]
+
+
+def test_a_judgement_has_seeds_of_its_own():
+    seeds = Seeds.of("design", 1)
+    judgings = [None, *(Judging(scorer=scorer, number=number) for scorer in ("s", "t") for number in (1, 2, 3))]
+    given = {
+        seeds.seed(model=model, sample="q1", replicate=replicate, call=call, judging=judging)
+        for model in ("a", "b")
+        for replicate in (1, 2)
+        for judging in judgings
+        for call in range(3)
+    }
+    assert len(given) == 2 * 2 * 7 * 3
+    # Written down once, from SHA-256 of the parts as JSON: a study goes on with the next version.
+    judging = Judging(scorer="s", number=1)
+    assert seeds.seed(model="a", sample="q1", replicate=1, judging=judging) == 1172374747
 
 
 def test_names_that_run_together_have_different_seeds():

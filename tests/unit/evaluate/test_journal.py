@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
+from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed
+from bbedge.evaluate.engine import Done, Failed, Judged, Judging, Sent
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.usage import Usage
 
@@ -81,3 +84,81 @@ def test_finishing_twice_counts_once(tmp_path):
         again.add(done(calls=1))
         journal.finish(again, traces={})
         assert [each.usage["a"].calls for each in journal.finished()] == [1]
+
+
+def judged(number=1, answer="x", **usage):
+    return Judged(
+        model="a",
+        sample="s1",
+        judging=Judging(scorer="judge", number=number),
+        answer=answer,
+        score={"value": {"s1": 0.1 + 0.2}, "answer": None, "metadata": {"deep": [1, True, None]}},
+        replies=("because",),
+        usage=Usage(**usage),
+        unseeded=("m",),
+    )
+
+
+def opened_twice(folder):
+    """The page as it is, and as it is read again after a crash."""
+    with Journal(folder, root="r") as journal:
+        for _ in range(2):
+            page = journal.page(1)
+            try:
+                yield page
+            finally:
+                page.close()
+
+
+def test_a_judgement_is_there_again_although_its_sample_failed(tmp_path):
+    for place, page in enumerate(opened_twice(tmp_path)):
+        if place == 0:
+            page.add(judged(1, calls=2, tokens={"j": (7, 3)}))
+            page.add(Failed(model="a", sample="s1", error="no", usage=Usage(calls=1, tokens={"m": (10, 5)})))
+            page.add(judged(2, calls=1, tokens={"j": (4, 1)}))
+        first, second = judged(1, calls=2, tokens={"j": (7, 3)}), judged(2, calls=1, tokens={"j": (4, 1)})
+        assert page.judged == {("a", "s1"): (first, second)}
+        assert page.usage() == {"a": Usage(calls=4, tokens={"m": (10, 5), "j": (11, 4)})}
+        assert page.wasted == {"a": Usage(calls=1, tokens={"m": (10, 5)})}
+
+
+def test_judgements_of_the_answer_that_is_scored_are_part_of_its_usage_and_others_are_wasted(tmp_path):
+    for place, page in enumerate(opened_twice(tmp_path)):
+        if place == 0:
+            page.add(judged(1, "old", calls=5))
+            page.add(judged(1, "new", calls=2, tokens={"j": (7, 3)}))
+            page.add(replace(done(calls=1, tokens={"m": (10, 5)}), judged=("new",)))
+        assert page.done["a", "s1"].usage == Usage(calls=3, tokens={"m": (10, 5), "j": (7, 3)})
+        assert (page.wasted, page.judged) == ({"a": Usage(calls=5)}, {})
+        assert page.usage()["a"].calls == 8
+
+
+def test_requests_of_a_finished_judgement_are_not_lost(tmp_path):
+    pages = opened_twice(tmp_path)
+    page = next(pages)
+    page.add(Sent(model="a", sample="s1", calls=3))
+    page.add(judged(1, calls=2))
+    page = next(pages)
+    assert page.settle() == 1
+    assert page.usage() == {"a": Usage(calls=3)}
+    assert page.wasted == {"a": Usage(calls=1)}
+    page.add(Sent(model="a", sample="s1"))
+    page.add(judged(2, calls=1))
+    assert page.settle() == 0
+    pages.close()
+
+
+@pytest.mark.parametrize(
+    "change", [{"answer": 3}, {"score": 0.5}, {"judgement": "1"}, {"replies": [1]}, {"usage": {}}, {"scorer": None}]
+)
+def test_a_judgement_of_another_shape_is_damage(tmp_path, change):
+    with Journal(tmp_path, root="r") as journal:
+        page = journal.page(1)
+        page.add(judged())
+        page.close()
+        chain = read_chain(page.path, remedy="")
+        with page.path.open("wb") as file:
+            head = append(file, read_chain(tmp_path / "none", remedy="").head, chain.lines[0], durable=False)
+            append(file, head, chain.lines[1] | change, durable=False)
+        with pytest.raises(EvaluationError, match=r"replicate-00001\.jsonl:2: the line is damaged"):
+            journal.page(1)
