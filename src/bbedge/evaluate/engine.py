@@ -149,7 +149,7 @@ class Done:
     """Models that were asked without a seed, although one was given: their provider takes none."""
     judgements: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Every judgement of each item, where answers are judged several times; their mean is the score."""
-    judged: tuple[str, ...] = ()
+    judged_answers: tuple[str, ...] = ()
     """The hashes of the answers whose :class:`Judged` judgements have made this score."""
 
 

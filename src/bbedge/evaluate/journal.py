@@ -163,10 +163,9 @@ class Page:
         """Finished samples; their usage includes that of their judgements."""
         self.judged: dict[tuple[str, str], tuple[Judged, ...]] = {}
         """Finished judgements of samples that are not finished."""
-        self.wasted: dict[str, Usage] = {}
-        """What failed attempts and requests that were lost have used, by model."""
         self.lost: Counter[str] = Counter()
         """Requests in flight at an interruption, by model."""
+        self._wasted: dict[str, Usage] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
         chain = read_chain(path, unchained=unchained, remedy=_RUN_AGAIN)
         self.unchained, self._head = chain.unchained, chain.head
@@ -204,8 +203,8 @@ class Page:
             }
             if what.judgements:
                 line |= {"judgements": {item: list(given) for item, given in what.judgements.items()}}
-            if what.judged:
-                line |= {"judged": list(what.judged)}
+            if what.judged_answers:
+                line |= {"judged": list(what.judged_answers)}
         self._take(line)
         self._write(line, durable=not isinstance(what, Sent))
 
@@ -221,11 +220,20 @@ class Page:
 
     def usage(self) -> dict[str, Usage]:
         """What each model has used so far, failed and lost attempts included."""
-        total = dict(self.wasted)
-        samples = [(model, done.usage) for (model, _), done in self.done.items()]
-        judged = [(model, each.usage) for (model, _), found in self.judged.items() for each in found]
-        for model, usage in samples + judged:
-            total[model] = total.get(model, Usage()) + usage
+        total = self.wasted
+        for (model, _), done in self.done.items():
+            total[model] = total.get(model, Usage()) + done.usage
+        return total
+
+    @property
+    def wasted(self) -> dict[str, Usage]:
+        """What failed attempts and requests that were lost have used, by model.
+
+        The judgements that a failed attempt has left are part of it until their sample is finished.
+        """
+        total = dict(self._wasted)
+        for (model, _), found in self.judged.items():
+            total[model] = sum((each.usage for each in found), total.get(model, Usage()))
         return total
 
     def shares(self, items: int) -> dict[str, float]:
@@ -276,14 +284,14 @@ class Page:
         """Keep a finished sample; judgements of another answer than the one that is scored were in vain."""
         usage = done.usage
         for judged in self.judged.pop(key, ()):
-            if judged.answer in done.judged:
+            if judged.answer in done.judged_answers:
                 usage += judged.usage
             else:
                 self._waste(key[0], judged.usage)
         self.done[key] = replace(done, usage=usage)
 
     def _waste(self, model: str, usage: Usage) -> None:
-        self.wasted[model] = self.wasted.get(model, Usage()) + usage
+        self._wasted[model] = self._wasted.get(model, Usage()) + usage
 
     def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
         self._head = append(self._file, self._head, line, durable=durable)
@@ -315,7 +323,7 @@ def _done(line: Mapping[str, Any]) -> Done:
         length=_whole(line["length"]),
         unseeded=tuple(_text(model) for model in line["unseeded"]),
         judgements={item: tuple(map(_score, given)) for item, given in line.get("judgements", {}).items()},
-        judged=tuple(_text(answer) for answer in line.get("judged", ())),
+        judged_answers=tuple(_text(answer) for answer in line.get("judged", ())),
     )
 
 

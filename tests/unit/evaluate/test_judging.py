@@ -2,15 +2,17 @@
 
 import asyncio
 import csv
+import json
 from types import SimpleNamespace
 
 import pytest
+from inspect_ai.model import ChatMessageAssistant
 from inspect_ai.scorer import Score, mean, scorer
 
 from bbedge.errors import DataError, FormatError
-from bbedge.evaluate.engine import Done
-from bbedge.evaluate.engines.inspect_hook import _judgements, item_scores
-from bbedge.evaluate.engines.inspect_judging import combined, judging_scorers
+from bbedge.evaluate.engine import Done, Sample
+from bbedge.evaluate.engines.inspect_judging import _recordable, combined, judging_scorers
+from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.spec import EvaluationSpec
 
@@ -23,18 +25,18 @@ def test_the_mean_is_the_score_and_every_judgement_is_kept():
     score = combined("s", scores_of({"one": 0.2, "two": 1.0}, {"one": 0.4, "two": 0.0}))
     named = {"judge": score}
     assert item_scores("s", ("s/one", "s/two"), named, scorer=None) == {"s/one": pytest.approx(0.3), "s/two": 0.5}
-    assert _judgements("s", ("s/one", "s/two"), named, scorer=None) == {"s/one": (0.2, 0.4), "s/two": (1.0, 0.0)}
+    assert judgements("s", ("s/one", "s/two"), named, scorer=None) == {"s/one": (0.2, 0.4), "s/two": (1.0, 0.0)}
     assert score.explanation.count("because") == 2
 
 
 def test_grades_are_numbers_before_they_are_averaged():
     score = combined("s", scores_of("C", "I", "P"))
     assert score.value == 0.5
-    assert _judgements("s", ("s",), {"judge": score}, scorer="judge") == {"s": (1.0, 0.0, 0.5)}
+    assert judgements("s", ("s",), {"judge": score}, scorer="judge") == {"s": (1.0, 0.0, 0.5)}
 
 
 def test_one_judgement_leaves_no_trace():
-    assert _judgements("s", ("s",), {"judge": Score(value=1.0, metadata={"judgements": 3})}, scorer=None) == {}
+    assert judgements("s", ("s",), {"judge": Score(value=1.0, metadata={"judgements": 3})}, scorer=None) == {}
 
 
 def test_judgements_of_different_parts_are_refused():
@@ -44,6 +46,31 @@ def test_judgements_of_different_parts_are_refused():
         combined("s", scores_of({"one": 0.2}, 0.4))
     with pytest.raises(DataError, match="expected a number"):
         combined("s", scores_of(0.2, "good"))
+
+
+@pytest.mark.parametrize("value", [0.1 + 0.2, "P", True, {"one": 0.7, "two": "C"}])
+def test_a_recorded_score_is_the_same_again(value):
+    items = ("s/one", "s/two") if isinstance(value, dict) else ("s",)
+    message = ChatMessageAssistant(content="a \ud800 grade")
+    metadata = {"grading": [message], "pair": (1, 2), "other": object}
+    score = Score(value=value, answer="x", explanation="y", reason="z", metadata=metadata)
+    line = json.loads(json.dumps(_recordable(score, Sample(name="s", items=items, blocks=items))))
+    again = Score.model_validate(line)
+    assert (again.value, type(again.value)) == (value, type(value))
+    assert again.model_dump(mode="json") == score.model_dump(mode="json", fallback=repr)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        Score.unscored(reason="grader_failed"),
+        Score(value=7.0),
+        Score(value={"one": 0.5}),
+        Score(value=0.5, metadata={"margin": float("nan")}),
+    ],
+)
+def test_a_score_that_fails_its_sample_or_cannot_be_written_is_not_recorded(score):
+    assert _recordable(score, Sample(name="s", items=("s",), blocks=("s",))) is None
 
 
 @scorer(metrics=[mean()])

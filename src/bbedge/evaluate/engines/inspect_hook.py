@@ -1,4 +1,4 @@
-"""The hook through which Inspect reports what happens, and the scores of items from the scores of its samples.
+"""The hook through which Inspect reports what happens, and which gives every request its seed.
 
 Imported only when an evaluation begins.
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from inspect_ai.event import Event, ModelEvent
 from inspect_ai.hooks import BeforeModelGenerate, Hooks, ModelRetry, SampleAttemptStart, SampleEnd, TaskStart, hooks
@@ -24,14 +22,11 @@ from inspect_ai.model import GenerateConfig
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Backoff, CallSeeds, Done, Failed, Job, Judged, Judging, Report, Sent, Trouble
 from bbedge.evaluate.engines.inspect_models import read_tokens
+from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.usage import Usage
-from bbedge.text import listed, quoted, shown
 
 _GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
-JUDGEMENTS = "bbedge_judgements"
-"""The key in the metadata of a score under which every judgement is."""
-_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 @dataclass(slots=True)
@@ -222,21 +217,21 @@ class BbedgeHook(Hooks):
 
 def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     name = str(sample.id)
-    attempt = heard.attempts.pop((model, name), None)
-    if attempt is None:
+    job, attempt = heard.jobs.get((model, name)), heard.attempts.pop((model, name), None)
+    if job is None:
         return
+    attempt = attempt or Attempt(job=job, known=())  # it may fail before its first attempt
     if sample.error is not None and sample.error.message.startswith("CancelledError"):
         heard.cancelled = True
         return
     heard.reported.add((model, name))
-    items = attempt.job.sample.items
     calls = attempt.others(answered(sample.events))
     usage = _usage(sample, len(calls), attempt)
     if sample.error is not None:
         heard.report(Failed(model=model, sample=name, error=_short(sample.error.message), usage=usage))
         return
     try:
-        scores = item_scores(name, items, sample.scores, scorer=heard.scorer)
+        scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
     except DataError as error:
         heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
         return
@@ -252,8 +247,8 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             trace=hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:32],
             length=sum(map(len, answers)),
             unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
-            judgements=_judgements(name, items, sample.scores, scorer=heard.scorer),
-            judged=tuple(dict.fromkeys(each.answer for each in judged)),
+            judgements=judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
+            judged_answers=tuple(dict.fromkeys(each.answer for each in judged)),
         )
     )
 
@@ -293,72 +288,3 @@ def _short(message: str) -> str:
         return "failed without a message"
     given_up = _GIVEN_UP.search(lines[-1])
     return f"the request went on failing: {given_up[1]}" if given_up else lines[-1]
-
-
-def item_scores(
-    sample: str, items: tuple[str, ...], scores: Mapping[str, Any] | None, *, scorer: str | None
-) -> dict[str, float]:
-    """The score of every item, in [0, 1].
-
-    A single value scores the sample, a table of values its parts, each named ``sample/part``. Letters are Inspect's
-    grades: C correct, P partly, I incorrect, N no answer.
-    """
-    value = _chosen(sample, scores, scorer).value
-    if isinstance(value, Mapping):
-        named = {f"{sample}/{part}": item_number(f"{sample}/{part}", each) for part, each in value.items()}
-    else:
-        named = {sample: item_number(sample, value)}
-    missing = [item for item in items if item not in named]
-    if missing:
-        raise DataError(
-            f"sample {quoted(sample)} was not scored on {listed(missing)}; a sample that scores several items names "
-            "them in metadata items"
-        )
-    extra = sorted(set(named) - set(items))
-    if extra:
-        raise DataError(
-            f"sample {quoted(sample)} was scored on {listed(extra)}, which it did not announce in metadata items"
-        )
-    return {item: named[item] for item in items}
-
-
-def _judgements(
-    sample: str, items: tuple[str, ...], scores: Mapping[str, Any] | None, *, scorer: str | None
-) -> dict[str, tuple[float, ...]]:
-    """Every judgement of each item, where the sample was judged several times."""
-    judgements = (_chosen(sample, scores, scorer).metadata or {}).get(JUDGEMENTS, [])
-    tables = [each if isinstance(each, Mapping) else {sample: each} for each in judgements]
-    parts = {item: item if item == sample else item.removeprefix(f"{sample}/") for item in items}
-    return {item: tuple(float(table[part]) for table in tables) for item, part in parts.items()} if tables else {}
-
-
-def _chosen(sample: str, scores: Mapping[str, Any] | None, scorer: str | None) -> Any:  # noqa: ANN401 - any score
-    if not scores:
-        raise DataError(f"sample {quoted(sample)} has no score; the task needs a scorer")
-    if scorer is None:
-        if len(scores) > 1:
-            raise DataError(
-                f"sample {quoted(sample)} has several scores: {listed(scores)}; choose one with "
-                "scorer under [benchmark]"
-            )
-        (score,) = scores.values()
-    elif scorer in scores:
-        score = scores[scorer]
-    else:
-        raise DataError(f"sample {quoted(sample)} has no score {quoted(scorer)}; it has {listed(scores)}")
-    return score
-
-
-def item_number(item: str, value: object) -> float:
-    """A score in [0, 1] from what a scorer gave."""
-    if isinstance(value, str) and value in _GRADES:
-        return _GRADES[value]
-    if isinstance(value, bool | int | float):
-        number = float(value)
-        if math.isnan(number):
-            raise DataError(f"item {quoted(item)} was left without a score")
-        if 0.0 <= number <= 1.0:
-            return number
-    raise DataError(
-        f"item {quoted(item)}: score {shown(repr(value))}; expected a number from 0 to 1, or one of C, P, I, N"
-    )

@@ -24,16 +24,9 @@ from inspect_ai.solver import TaskState
 
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Judged, Sample
-from bbedge.evaluate.engines.inspect_hook import (
-    JUDGEMENTS,
-    Attempt,
-    answered,
-    attempt_now,
-    item_number,
-    item_scores,
-    unseeded,
-)
+from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, unseeded
 from bbedge.evaluate.engines.inspect_models import read_tokens
+from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
 from bbedge.evaluate.usage import Usage
 from bbedge.text import quoted
 
