@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -85,6 +84,19 @@ class Checkpoints:
             "order_seed": self.order_seed,
         }
 
+    def planned(self, n_blocks: int) -> dict[int, float]:
+        """The blocks that are complete at each checkpoint of a pass over so many, rising, and what each weighs.
+
+        >>> Checkpoints(order_seed=7, fractions=(0.1, 0.5)).planned(15)
+        {2: 0.25, 8: 0.25}
+        """
+        weight_of: dict[int, float] = {}
+        for fraction, weight in zip(self.fractions, self.weights, strict=True):
+            blocks = math.ceil(fraction * n_blocks - _CLOSE)
+            # Of few blocks two fractions may be the same number, which is then one checkpoint with both weights.
+            weight_of[blocks] = _below(weight_of[blocks] + weight) if blocks in weight_of else weight
+        return weight_of
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
@@ -129,19 +141,18 @@ class PassPlan:
 
 def pass_plan(design: Design) -> PassPlan | None:
     """How the first pass of a design is run; ``None`` if it has no checkpoints."""
-    given = design.checkpoints
-    if given is None:
+    if design.checkpoints is None:
         return None
-    order, counts = item_order(design.items, design.blocks, given.order_seed)
+    return planned_pass(design.items, design.blocks, design.checkpoints)
+
+
+def planned_pass(items: tuple[str, ...], blocks: tuple[str, ...], given: Checkpoints) -> PassPlan:
+    """How the first pass over these items and their blocks is run."""
+    order, counts = item_order(items, blocks, given.order_seed)
     n_blocks = len(counts) - 1
-    weight_of: dict[int, float] = {}
-    for fraction, weight in zip(given.fractions, given.weights, strict=True):
-        blocks = math.ceil(fraction * n_blocks - _CLOSE)
-        # Of few blocks two fractions may be the same number, which is then one checkpoint with both weights.
-        weight_of[blocks] = _below(weight_of[blocks] + weight) if blocks in weight_of else weight
     checkpoints = tuple(
-        Checkpoint(number=number, blocks=blocks, of_blocks=n_blocks, items=int(counts[blocks]), weight=weight)
-        for number, (blocks, weight) in enumerate(sorted(weight_of.items(), key=operator.itemgetter(0)), 1)
+        Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
+        for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
     )
     return PassPlan(order=order, checkpoints=checkpoints, complete=given.complete)
 
