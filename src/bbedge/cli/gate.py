@@ -21,6 +21,7 @@ from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
+    from bbedge.evaluate.spec import EvaluationSpec
     from bbedge.gate import GateReport, Policy
     from bbedge.gate.first_run import FirstRun
     from bbedge.gate.ledger import Recorded
@@ -165,29 +166,31 @@ class _Use:
         from bbedge.evaluate.gate_parts import first_run_of
         from bbedge.evaluate.spec import EvaluationSpec
 
-        # A ledger compares complete runs with those of earlier uses, and has no parts of them.
-        spec = replace(EvaluationSpec.read(study), may_look_inside=self.ledger is None)
-        rules, number = self.rules, None
-        once = replace(rules, spending="each-run", shares=None)
-        chosen = spec.gated(once)
+        spec = EvaluationSpec.read(study)
         again = f"bbedge gate {shown_path(self.policy)} --until-decided {shown_path(study)}"
-        if self.ledger is not None:
-            from bbedge.evaluate.engines import engine_for
-            from bbedge.evaluate.frozen import open_board
-            from bbedge.evaluate.preflight import preflight_unwatched
-            from bbedge.gate.ledger import reserve
-
-            engine = engine_for(spec)
-            check = partial(preflight_unwatched, spec, engine)
-            with open_board(spec, engine.benchmark(), before_freezing=check) as board:
-                use = reserve(self.ledger, rules, board.events[0].hash, label=self.label)
-            chosen, number = spec.gated(replace(once, alpha=use.level)), use.number
+        if self.ledger is None:
+            chosen, number = spec.gated(self.rules), None
+        else:
+            chosen, number = self._reserved(spec, self.ledger)
             again += f" --ledger {shown_path(self.ledger)}"
         run_study(chosen, again=again)
         with Board.open(chosen.board) as board:
             systems = chosen.question.systems
-            first = first_run_of(board, systems) if self.ledger is None else None
+            first = first_run_of(board, systems) if chosen.may_look_inside else None
             return self._decide(stored_scores(board, systems), number=number, of_study=True, first_run=first)
+
+    def _reserved(self, spec: EvaluationSpec, ledger: Path) -> tuple[EvaluationSpec, int]:
+        """The study at the level that is reserved for it before its first look, and the number of its use."""
+        from bbedge.evaluate.engines import engine_for
+        from bbedge.evaluate.frozen import open_board
+        from bbedge.evaluate.gate_parts import reserved_study
+        from bbedge.evaluate.preflight import preflight_unwatched
+
+        spec.gated(self.rules.at_level(self.rules.alpha))  # what is wrong is found before there is a board
+        engine = engine_for(spec)
+        check = partial(preflight_unwatched, spec, engine)
+        with open_board(spec, engine.benchmark(), before_freezing=check) as board:
+            return reserved_study(spec, self.rules, board, ledger, label=self.label)
 
     def _decide(
         self,
@@ -204,7 +207,7 @@ class _Use:
             # The board of a study has checked its runs itself.
             rules = self.rules if not of_study else replace(self.rules, copies="allow")
             return decide(rules, scores, first_run=first_run), None
-        recorded = record(self.ledger, self.rules, scores, label=self.label, use=number)
+        recorded = record(self.ledger, self.rules, scores, label=self.label, use=number, first_run=first_run)
         return recorded.report, recorded
 
 

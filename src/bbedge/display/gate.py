@@ -25,7 +25,7 @@ def sentence(report: GateReport) -> str:
     """The answer in one sentence, for instance what failed, or what holds at which risk."""
     blocks = [each for each in report.results if each.claim.tier == "block"]
     failed = [each for each in blocks if each.verdict == "FAIL"]
-    runs = counted(report.replicates, "run") if report.part is None else f"{_percent(report.part)} of the first run"
+    runs = counted(report.replicates, "run") if report.part is None else f"{percent(report.part)} of the first run"
     risk = f"at most {100 * report.policy.alpha:g} % risk"
     head = _HEADS[report.release]
     if failed:
@@ -47,10 +47,11 @@ def since(result: ClaimResult) -> str:
     """The run after which a claim was decided, and the part of it if that was inside the first one."""
     if result.since is None:
         return ""
-    return str(result.since) if result.since_part is None else f"{result.since} ({_percent(result.since_part)})"
+    return str(result.since) if result.since_part is None else f"{result.since} ({percent(result.since_part)})"
 
 
-def _percent(part: float) -> str:
+def percent(part: float) -> str:
+    """A part of a run."""
     return f"{100 * part:.2g} %"
 
 

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from bbedge.display.gate import percent
 from bbedge.gate.ledger import Ledger, Recorded
 from bbedge.gate.policy import Policy
 from bbedge.gate.report import GateReport
@@ -56,7 +57,7 @@ def render_history(ledger: Ledger) -> RenderableType:
             Text("" if use.label is None else shown(use.label)),
             Text(release, style=_STYLES.get(release, "")),
             "" if report is None else _counts(report),
-            "" if report is None else str(report.replicates),
+            "" if report is None else _runs(report),
             f"{100 * use.level:.3g} %",
         )
     heading = f"{counted(len(ledger.uses), 'use')} of the gate"
@@ -70,6 +71,11 @@ def render_history(ledger: Ledger) -> RenderableType:
         Text(over_a_year(ledger.policy)),
         Text(f"Checksum of the ledger: {ledger.head}"),
     )
+
+
+def _runs(report: GateReport) -> str:
+    """The number of runs, or the part of the first one that there is."""
+    return str(report.replicates) if report.part is None else percent(report.part)
 
 
 def _counts(report: GateReport) -> str:

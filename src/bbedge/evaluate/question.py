@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from bbedge.errors import DesignError, FormatError
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import applied, candidates_of
 from bbedge.gate.policy import Policy
+from bbedge.gate.report import GateReport
 from bbedge.text import counted, listed, quoted, shown
 
 Kind = Literal["all-pairs", "top-k", "pair", "ranks", "gate"]
@@ -76,6 +77,9 @@ class Question:
     """The policy of ``gate``."""
     systems: tuple[str, ...] = ()
     """The models that the policy names."""
+    keep: Callable[[Scores, FirstRun], GateReport] | None = field(default=None, compare=False, repr=False)
+    """Of ``gate``: records a look inside the first run in a ledger, and returns what is recorded. It is called before
+    anyone hears the answer, so that the ledger knows of every look."""
 
     def seen_in(self, leaderboard: Leaderboard) -> Leaderboard:
         """The part of a leaderboard that the question is about."""
@@ -89,7 +93,7 @@ class Question:
     ) -> Answer:
         """How the question stands; that of a gate needs the scores of its models, and parts of the first run."""
         if self.policy is not None and scores is not None:
-            return _gated(self.policy, scores(), first_run())
+            return _gated(self.policy, scores(), first_run(), self.keep)
         leaderboard = self.seen_in(leaderboard)
         if self.kind == "pair":
             return self._pair(leaderboard)
@@ -196,12 +200,22 @@ def gate_question(policy: Policy, models: Sequence[str]) -> Question:
     return Question(kind="gate", text=f"the gate of {policy.source}", policy=policy, systems=systems)
 
 
-def _gated(policy: Policy, scores: Scores, first_run: FirstRun | None) -> Answer:
+def _gated(
+    policy: Policy,
+    scores: Scores,
+    first_run: FirstRun | None,
+    keep: Callable[[Scores, FirstRun], GateReport] | None,
+) -> Answer:
     """How the blocking claims stand."""
     gate = applied(policy, scores, first_run)
-    if not len(scores.values) and (first_run is None or not first_run.parts):
+    is_complete = len(scores.values) > 0
+    if not is_complete and (first_run is None or not first_run.parts):
         return Answer(answered=False, text="no runs yet", open_pairs=())
-    verdicts = [(each, each.verdict) for each in gate.results() if each.claim.tier == "block"]
+    if keep is not None and first_run is not None and not is_complete:
+        results = keep(scores, first_run).results
+    else:
+        results = gate.results()
+    verdicts = [(each, each.verdict) for each in results if each.claim.tier == "block"]
     counts = [f"{n} {word}" for word in ("PASS", "FAIL", "OPEN") if (n := sum(found == word for _, found in verdicts))]
     waiting = tuple((each.candidate, str(each.claim)) for each, found in verdicts if found == "OPEN")
     return Answer(

@@ -122,7 +122,7 @@ class EvaluationSpec:
     left_out: tuple[str, ...] = ()
     """The keys of the design that a board decides if the study does not state them."""
     may_look_inside: bool = True
-    """Whether looks inside the first pass are of use to whoever runs the study; a ledger of gates has complete runs."""
+    """Whether looks inside the first pass are of use to whoever runs the study; a gate may have begun without them."""
 
     @classmethod
     def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:

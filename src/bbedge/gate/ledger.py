@@ -2,13 +2,13 @@
 
 A file of JSON lines, each chained to the one before by SHA-256 (:mod:`bbedge.chain`): first the policy, then for every
 use its level and its report. A line is on the disk before its verdict is shown, so that a crash loses nothing that
-was reported.
+was reported. :mod:`bbedge.gate.use` has the lines.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,40 +17,23 @@ from pathlib import Path
 from typing import IO, Any
 
 from bbedge.chain import Chain, append, damaged, read_chain
+from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError, DesignError, DomainError, FormatError
 from bbedge.files import LockedError, lock, sync_folder
 from bbedge.gate.content import policy_content
 from bbedge.gate.fingerprint import Fingerprint
-from bbedge.gate.gate import Gate, candidates_of, checked
+from bbedge.gate.first_run import FirstRun
+from bbedge.gate.gate import Gate, applied, candidates_of, checked
 from bbedge.gate.policy import Policy
-from bbedge.gate.recorded import policy_from, report_from
+from bbedge.gate.recorded import policy_from
 from bbedge.gate.report import GateReport
+from bbedge.gate.use import Found, Use, keeps, use_from
 from bbedge.text import shown_path
 
 _FORM = 1
 _WAIT_SECONDS = 30.0  # for another process that records a use
 _REMEDY = "restore the file from a copy, or begin a new ledger"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """One use of the gate: a merge, or whatever it decides about."""
-
-    number: int
-    """From 1."""
-    level: float
-    """Its part of alpha."""
-    at: str
-    """When it was last recorded, as ISO 8601 in UTC; for people, the statistics do not use it."""
-    label: str | None = None
-    """What it is called, for instance a commit."""
-    study: str | None = None
-    """The board of the study that is run for it, by a hash; ``None`` if the scores came from files."""
-    scores: Fingerprint | None = None
-    """The scores; ``None`` while the study is running."""
-    report: GateReport | None = None
-    """What the gate found; ``None`` while the study is running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +80,7 @@ class Ledger:
                     "label": use.label,
                     "release": None if use.report is None else use.report.release,
                     "report": None if use.report is None else use.report.to_values(),
+                    **({} if use.checkpoints is None else {"checkpoints": use.checkpoints.content}),
                 }
                 for use in self.uses
             ],
@@ -138,57 +122,122 @@ def read_ledger(path: Path) -> Ledger:
     return ledger
 
 
-def record(path: Path, policy: Policy, scores: Scores, *, label: str | None = None, use: int | None = None) -> Recorded:
+def record(
+    path: Path,
+    policy: Policy,
+    scores: Scores,
+    *,
+    label: str | None = None,
+    use: int | None = None,
+    first_run: FirstRun | None = None,
+) -> Recorded:
     """Apply a policy to scores at the level of the next use, and record what was found.
 
     The same scores again, or fewer of their runs, return what is recorded. The same scores with further runs are
     another look at the same use, and need no level of their own. ``use`` is one that :func:`reserve` made,
-    for a study whose board has checked its runs.
+    for a study whose board has checked its runs. ``first_run`` is what the study has looked at inside the first run, if
+    :func:`reserve` was given its checkpoints.
     """
     scores = checked(policy if use is None else replace(policy, copies="allow"), scores)
-    if not len(scores.values):
+    if not len(scores.values) and (first_run is None or not first_run.parts):
         raise DataError("the gate has no runs yet; add at least one")
     Gate(policy, scores)  # what is wrong with the policy or the scores is found before there is a ledger
+    systems = _systems(policy, scores)
     with _locked(path, policy) as file:
-        baseline = () if policy.baseline is None else (policy.baseline,)
-        prints = Fingerprint.of(scores, (*candidates_of(policy, scores.models), *baseline))
-        found = file.ledger.uses[use - 1] if use is not None else _same(file.ledger, prints)
-        if found is not None and found.report is not None and found.scores is not None and found.scores.extends(prints):
-            return Recorded(ledger=file.ledger, use=found, report=found.report, is_known=True)
-        if found is None:
-            found = Use(number=len(file.ledger.uses) + 1, level=_next_level(file.ledger, path), at="")
-        gate = Gate(replace(policy, alpha=found.level), scores)
-        for panel in scores.values:
-            gate.update(panel)
-        report = gate.report()
-        made = replace(found, at=_now(), label=label or found.label)
-        file.add({**_line("gated", made), "scores": prints.content, "report": report.to_values()})
-        return Recorded(ledger=file.ledger, use=file.ledger.uses[made.number - 1], report=report, is_known=False)
+        use_of = _same(file.ledger, scores, systems) if use is None else file.ledger.uses[use - 1]
+        if use_of is None:
+            use_of = Use(number=len(file.ledger.uses) + 1, level=_next_level(file.ledger, path), at="")
+        found = _applied(use_of, policy, scores, first_run, path)
+        if found is use_of.last:
+            return Recorded(ledger=file.ledger, use=use_of, report=found.report, is_known=True)
+        made = replace(use_of, at=_now(), label=label or use_of.label)
+        file.add(made.gated(found))
+        return Recorded(ledger=file.ledger, use=file.ledger.uses[made.number - 1], report=found.report, is_known=False)
 
 
-def reserve(path: Path, policy: Policy, study: str, *, label: str | None = None) -> Use:
+def record_look(path: Path, policy: Policy, scores: Scores, first_run: FirstRun, *, use: int) -> GateReport:
+    """Record a look inside the first run of a study that is running, and return what stands.
+
+    The study ends with :func:`record`. Until then the ledger has no verdict of the use to show, but it knows which
+    scores it has seen, and what they have decided.
+    """
+    scores = checked(replace(policy, copies="allow"), scores)
+    with _locked(path, policy) as file:
+        use_of = file.ledger.uses[use - 1]
+        found = _applied(use_of, policy, scores, first_run, path)
+        if found is not use_of.newest:
+            file.add(replace(use_of, at=_now()).look(found))
+        return found.report
+
+
+def reserve(
+    path: Path, policy: Policy, study: str, *, label: str | None = None, checkpoints: Checkpoints | None = None
+) -> Use:
     """The use of a study that is about to run, by the hash of its board: the same one when the study continues.
 
-    It has its level before the first look, so that uses that end meanwhile cannot take it.
+    It has its level before the first look, so that uses that end meanwhile cannot take it. ``checkpoints`` are the
+    looks that its board plans inside the first run. A use that began without them goes on without them.
     """
     with _locked(path, policy) as file:
         for each in file.ledger.uses:
             if each.study == study:
+                if each.checkpoints not in (None, checkpoints):
+                    raise DesignError(
+                        f"{shown_path(path)}: use {each.number} of this study began with other checkpoints, or another "
+                        "order of blocks; begin a new study, with a new board"
+                    )
                 return each
         number = len(file.ledger.uses) + 1
-        made = Use(number=number, level=_next_level(file.ledger, path), at=_now(), label=label, study=study)
-        file.add(_line("begun", made) | {"study": study})
+        level = _next_level(file.ledger, path)
+        made = Use(number=number, level=level, at=_now(), label=label, study=study, checkpoints=checkpoints)
+        file.add(made.begun)
         return made
 
 
-def _line(kind: str, use: Use) -> dict[str, Any]:
-    return {"kind": kind, "use": use.number, "level": use.level, "at": use.at, "label": use.label}
+def _systems(policy: Policy, scores: Scores) -> tuple[str, ...]:
+    baseline = () if policy.baseline is None else (policy.baseline,)
+    return (*candidates_of(policy, scores.models), *baseline)
 
 
-def _same(ledger: Ledger, prints: Fingerprint) -> Use | None:
+def _applied(use: Use, policy: Policy, scores: Scores, first_run: FirstRun | None, path: Path) -> Found:
+    """What the gate finds at the level of a use; what is recorded if that is of these scores, and maybe more."""
+    if first_run is not None and first_run.checkpoints != use.checkpoints:
+        raise DesignError(
+            f"{shown_path(path)}: use {use.number} has not reserved its level for these looks inside the first run"
+        )
+    inside = None
+    if use.checkpoints is not None:
+        inside = (first_run or FirstRun(checkpoints=use.checkpoints, parts=())).completed(scores)
+    prints, newest = Fingerprint.of(scores, _systems(policy, scores), inside), use.newest
+    if newest is not None and newest.scores.extends(prints):
+        return newest
+    if newest is not None and not prints.extends(newest.scores):
+        raise DataError(
+            f"{shown_path(path)}: use {use.number} has seen other scores than these, and a use keeps the runs that it "
+            "began with; restore them, or begin a new study, with a new board"
+        )
+    report = applied(replace(policy, alpha=use.level), scores, inside).report()
+    if newest is not None and inside is not None and not keeps(report, newest.report):
+        raise DataError(
+            f"{shown_path(path)}: use {use.number} has given a verdict on the first of these runs that this version of "
+            "bbedge does not repeat; the recorded one stands"
+        )
+    return Found(scores=prints, report=report)
+
+
+def _same(ledger: Ledger, scores: Scores, systems: Sequence[str]) -> Use | None:
     """The use that saw these runs, or some of them, or more of them."""
+    prints = Fingerprint.of(scores, systems)
     for use in ledger.uses:
-        if use.scores is not None and (use.scores.extends(prints) or prints.extends(use.scores)):
+        if use.newest is None:
+            continue
+        seen = replace(use.newest.scores, parts=None)
+        if not (seen.extends(prints) or prints.extends(seen)):
+            continue
+        if use.checkpoints is None or seen.runs:
+            return use
+        whole = FirstRun.of_complete(use.checkpoints, scores)
+        if Fingerprint.of(scores, systems, whole).extends(use.newest.scores):
             return use
     return None
 
@@ -301,30 +350,10 @@ def _fold(lines: tuple[dict[str, Any], ...], path: Path) -> Ledger:
                     raise ValueError
                 policy = policy_from(line["policy"], source=shown_path(path))
             else:
-                use = _use(line, policy, uses)
+                use = use_from(line, policy, uses)
                 uses[use.number - 1 :] = [use, *uses[use.number :]]
         except (KeyError, TypeError, ValueError, IndexError, DomainError, DesignError) as error:
             raise damaged(path, place, _REMEDY, FormatError) from error
     if policy is None:
         raise damaged(path, 1, _REMEDY, FormatError)
     return Ledger(policy=policy, uses=tuple(uses))
-
-
-def _use(line: Mapping[str, Any], policy: Policy, uses: list[Use]) -> Use:
-    """The use that a line begins, or says more of."""
-    number, level = line["use"], line["level"]
-    if not 1 <= number <= len(uses) + 1 or level != policy.level(number - 1):
-        raise ValueError
-    before = uses[number - 1] if number <= len(uses) else None
-    made = Use(number=number, level=level, at=line["at"], label=line["label"])
-    if line["kind"] == "begun" and before is None:
-        return replace(made, study=line["study"])
-    prints = Fingerprint(about=line["scores"]["about"], runs=tuple(line["scores"]["runs"]))
-    if line["kind"] != "gated" or (before and before.scores and not prints.extends(before.scores)):
-        raise ValueError
-    return replace(
-        made,
-        study=None if before is None else before.study,
-        scores=prints,
-        report=report_from(line["report"], policy),
-    )

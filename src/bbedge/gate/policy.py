@@ -6,7 +6,7 @@ import difflib
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from bbedge.core.checks import check_choice
@@ -200,6 +200,10 @@ class Policy:
         **Guarantee:** with ``spending = "ledger"`` the levels of any number of uses sum to at most ``alpha``.
         """
         return self.alpha if self.spending == "each-run" else self._spending.level(use, alpha=self.alpha)
+
+    def at_level(self, level: float) -> Policy:
+        """The same claims for one use alone, with all of a level for itself."""
+        return replace(self, alpha=level, spending="each-run", shares=None)
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "the policy") -> Policy:

@@ -22,20 +22,23 @@ def policy_from(content: Mapping[str, Any], *, source: str) -> Policy:
 
 def report_from(values: Mapping[str, Any], policy: Policy) -> GateReport:
     """The report of a use of the policy; ``KeyError``, ``TypeError`` or ``ValueError`` if the values are damaged."""
+    part = values.get("part")
     return GateReport(
         policy=replace(policy, alpha=float(values["alpha"])),
         replicates=values["replicates"],
         items=values["items"],
-        results=tuple(_result(each) for each in values["claims"]),
+        results=tuple(_result(each, has_outlook=part is None) for each in values["claims"]),
         notes=tuple(values["notes"]),
-        part=values.get("part"),
+        part=part,
     )
 
 
-def _result(values: Mapping[str, Any]) -> ClaimResult:
+def _result(values: Mapping[str, Any], *, has_outlook: bool) -> ClaimResult:
+    """A claim; an open one has an outlook unless the first run is not complete."""
     lower, upper = values["bounds"]
-    is_open = values["since"] is None
-    outlook = Outlook(resolvable=values["resolvable"], more_runs=values["more_runs"]) if is_open else None
+    outlook = None
+    if values["since"] is None and has_outlook:
+        outlook = Outlook(resolvable=values["resolvable"], more_runs=values["more_runs"])
     return ClaimResult(
         claim=Claim(kind=values["kind"], amount=values["amount"], view=values["view"], tier=values["tier"]),
         outlook=outlook,

@@ -1,0 +1,165 @@
+"""A use of a gate, and the lines of a ledger that record it.
+
+A line has one of two forms. The first has complete runs only, as every version writes it. The second is for uses whose
+level is shared with looks inside the first run: its kinds are names of their own, so that a version that does not know
+such looks refuses the file instead of reading a part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bbedge.core.checkpoints import Checkpoints
+from bbedge.gate.fingerprint import Fingerprint
+from bbedge.gate.policy import Policy
+from bbedge.gate.recorded import report_from
+from bbedge.gate.report import ClaimResult, GateReport
+
+_IN_PARTS = 2
+"""The form of lines about uses with looks inside the first run."""
+_BEGUN, _GATED = "begun", "gated"
+_BEGUN_IN_PARTS, _LOOKED_IN_PARTS, _GATED_IN_PARTS = "begun-in-parts", "looked-in-parts", "gated-in-parts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a gate found, and in which scores."""
+
+    scores: Fingerprint
+    """The scores."""
+    report: GateReport
+    """The verdicts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of the gate: a merge, or whatever it decides about."""
+
+    number: int
+    """From 1."""
+    level: float
+    """Its part of alpha."""
+    at: str
+    """When it was last recorded, as ISO 8601 in UTC; for people, the statistics do not use it."""
+    label: str | None = None
+    """What it is called, for instance a commit."""
+    study: str | None = None
+    """The board of the study that is run for it, by a hash; ``None`` if the scores came from files."""
+    checkpoints: Checkpoints | None = None
+    """The looks inside the first run that the study plans, and the order of its blocks; ``None`` if there are none."""
+    last: Found | None = None
+    """What the gate found when it was last applied; ``None`` while the study is running."""
+    looked: Found | None = None
+    """What it found since then inside the first run of the study, which is still running."""
+
+    @property
+    def report(self) -> GateReport | None:
+        """The verdicts; ``None`` while the study is running."""
+        return None if self.last is None else self.last.report
+
+    @property
+    def newest(self) -> Found | None:
+        """What was found at the newest look."""
+        return self.last if self.looked is None else self.looked
+
+    @property
+    def begun(self) -> dict[str, Any]:
+        """The line that begins the use of a study."""
+        if self.checkpoints is None:
+            return self._line(_BEGUN) | {"study": self.study}
+        planned = {"study": self.study, "checkpoints": self.checkpoints.content}
+        return self._line(_BEGUN_IN_PARTS) | {"form": _IN_PARTS} | planned
+
+    def look(self, found: Found) -> dict[str, Any]:
+        """The line that says what a look inside the first run found, while the study is running."""
+        return self._line(_LOOKED_IN_PARTS) | {"form": _IN_PARTS} | _content(found)
+
+    def gated(self, found: Found) -> dict[str, Any]:
+        """The line that says what the gate found."""
+        if self.checkpoints is None:
+            return self._line(_GATED) | _content(found)
+        return self._line(_GATED_IN_PARTS) | {"form": _IN_PARTS} | _content(found)
+
+    def _line(self, kind: str) -> dict[str, Any]:
+        return {"kind": kind, "use": self.number, "level": self.level, "at": self.at, "label": self.label}
+
+
+def _content(found: Found) -> dict[str, Any]:
+    return {"scores": found.scores.content, "report": found.report.to_values()}
+
+
+def use_from(line: Mapping[str, Any], policy: Policy, uses: Sequence[Use]) -> Use:
+    """The use that a line begins or says more of, after the uses of the lines before it.
+
+    ``KeyError``, ``TypeError``, ``ValueError`` or an error of a domain if no version writes such a line.
+    """
+    number, level, kind = line["use"], line["level"], line["kind"]
+    _require(1 <= number <= len(uses) + 1 and level == policy.level(number - 1))
+    _require(kind in (_BEGUN, _GATED) or line["form"] == _IN_PARTS)
+    use = Use(number=number, level=level, at=line["at"], label=line["label"])
+    if number > len(uses):
+        if kind == _BEGUN:
+            return replace(use, study=line["study"])
+        if kind == _BEGUN_IN_PARTS:
+            return replace(use, study=line["study"], checkpoints=_checkpoints_from(line["checkpoints"]))
+    else:
+        use = replace(uses[number - 1], at=use.at, label=use.label)
+    _require(kind in ((_GATED,) if use.checkpoints is None else (_LOOKED_IN_PARTS, _GATED_IN_PARTS)))
+    found = Found(scores=Fingerprint.from_content(line["scores"]), report=report_from(line["report"], policy))
+    _require(use.newest is None or found.scores.extends(use.newest.scores))
+    if use.checkpoints is None:
+        _require(found.scores.parts is None)
+    else:
+        _check_parts(found, use, use.checkpoints)
+    return replace(use, looked=found) if kind == _LOOKED_IN_PARTS else replace(use, last=found, looked=None)
+
+
+def keeps(now: GateReport, before: GateReport) -> bool:
+    """Whether every claim that was decided before still has its verdict, since the same look."""
+    return len(now.results) == len(before.results) and all(
+        (new.claim, new.candidate) == (old.claim, old.candidate)
+        and (old.since is None or _decided(new) == _decided(old))
+        for new, old in zip(now.results, before.results, strict=True)
+    )
+
+
+def _decided(result: ClaimResult) -> tuple[object, ...]:
+    return result.verdict, result.since, result.since_part
+
+
+def _checkpoints_from(content: Mapping[str, Any]) -> Checkpoints:
+    found = Checkpoints(
+        order_seed=content["order_seed"],
+        fractions=tuple(content["fractions"]),
+        weights=tuple(content["weights"]),
+        complete=content["complete"],
+    )
+    _require(found.content == dict(content))
+    return found
+
+
+def _check_parts(found: Found, use: Use, checkpoints: Checkpoints) -> None:
+    """Refuse hashes and a report that are not of the looks that the use has planned."""
+    parts, runs, report = found.scores.parts, len(found.scores.runs), found.report
+    if parts is None:
+        raise ValueError
+    planned, passed = tuple(checkpoints.planned(parts.of_blocks)), len(parts.blocks)
+    _require(parts.order_seed == checkpoints.order_seed and parts.blocks == planned[:passed])
+    _require(len(parts.hashes) == passed and (passed == len(planned) if runs else passed > 0))
+    inside = [(1, blocks / parts.of_blocks) for blocks in parts.blocks]
+    looks: list[tuple[int, float | None]] = [*inside, *((run, None) for run in range(1, runs + 1))]
+    _require((report.replicates, report.part) == (runs, None if runs else inside[-1][1]))
+    _require(report.policy.alpha == use.level)
+    for result in report.results:
+        _require([(look.replicate, look.part) for look in result.looks] == looks)
+        decided = next((look for look in result.looks if look.verdict != "OPEN"), None)
+        stands = ("OPEN", None, None) if decided is None else (decided.verdict, decided.replicate, decided.part)
+        _require(_decided(result) == stands)
+    _require(use.newest is None or keeps(report, use.newest.report))
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError
