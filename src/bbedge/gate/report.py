@@ -82,8 +82,13 @@ class ClaimResult:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether a later look certified the opposite of what stands: an assumption fails, or this is an error."""
-        return any(look.verdict not in ("OPEN", self.verdict) for look in self.looks)
+        """Whether a later look certified the opposite of what stands: an assumption fails, or this is an error.
+
+        Bounds that were found inside the first run are kept at later looks, whose verdict they then repeat.
+        """
+        return self.upper < self.bar < self.lower or any(
+            look.verdict not in ("OPEN", self.verdict) for look in self.looks
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
