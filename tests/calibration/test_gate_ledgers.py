@@ -1,0 +1,69 @@
+"""Ledgers of gates whose studies are looked at inside their first run: equal systems, one alpha for all uses."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.scores import Scores
+from bbedge.gate import Claim, Gate, Policy
+from bbedge.gate.first_run import FirstRun
+from bbedge.gate.ledger import record, record_look, reserve
+from bbedge.gate.report import Outlook
+from calibration.binomial_rule import breaks
+from calibration.repetitions import ALPHA, show
+
+N_ITEMS, USES = 200, 2
+CHANCES = np.repeat([[0.9, 0.1], [0.1, 0.9]], N_ITEMS // 2, axis=1)  # listed by category: each system is good at one
+POLICY = Policy(
+    candidates=("new",),
+    baseline="old",
+    claims=(Claim(kind="better_by", amount=0.0),),
+    alpha=ALPHA,
+    spending="ledger",
+    shares=USES,
+)
+ITEMS = tuple(f"q{i}" for i in range(N_ITEMS))
+
+
+@pytest.fixture(autouse=True)
+def no_forecasts(monkeypatch):
+    """Forecasts change no verdict and take most of the time."""
+    monkeypatch.setattr(Gate, "_outlook", lambda *_: Outlook(resolvable=None, more_runs=None))
+
+
+def wrong_ledgers(folder, *, n: int, seed: int, file_order: bool = False) -> int:
+    """Ledgers with a PASS or a FAIL at any look of any use, inside the first run or after it."""
+    wrong = 0
+    for place, rng in enumerate(np.random.default_rng(seed).spawn(n)):
+        path, found = folder / f"{place}.bbedge", []
+        for use in range(1, USES + 1):
+            panels = (rng.random((1, 2, N_ITEMS)) < CHANCES).astype(float)
+            whole = Scores.of(panels, models=["new", "old"], items=ITEMS)
+            none = Scores.of(panels[:0], models=["new", "old"], items=ITEMS)
+            checkpoints = Checkpoints(order_seed=int(rng.integers(2**53)), fractions=(0.04, 0.2, 0.6))
+            first = FirstRun.of_complete(checkpoints, whole)
+            reserve(path, POLICY, str(use), checkpoints=checkpoints)
+            if file_order:
+                ends = np.cumsum([0, *(part.shape[1] for part in first.parts)])
+                parts = tuple(panels[0][:, begin:end] for begin, end in pairwise(ends))
+                first = FirstRun(checkpoints=checkpoints, parts=parts)
+                found.append(record_look(path, POLICY, none, first, use=use))
+            else:
+                found.append(record(path, POLICY, whole, use=use, first_run=first).report)
+        wrong += any(look.verdict != "OPEN" for report in found for look in report.results[0].looks)
+    return wrong
+
+
+@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_verdicts_of_equal_systems_are_rare_in_all_uses_together(tmp_path, n):
+    wrong = wrong_ledgers(tmp_path, n=n, seed=n)
+    show(f"any verdict about equal systems in a ledger of {USES} uses, looks inside the first run: {wrong}/{n}")
+    assert not breaks(wrong, n, alpha=ALPHA)
+
+
+def test_the_order_of_the_file_is_caught(tmp_path):
+    planted = wrong_ledgers(tmp_path, n=10, seed=3, file_order=True)
+    show(f"looks in the order of the file: {planted}/10")
+    assert breaks(planted, 10, alpha=ALPHA)
