@@ -105,14 +105,14 @@ def test_bad_calls_are_refused(bbedge, policy, tmp_path):
         assert "not worse by more than 0.1" in outcome.err
 
 
-def command_study(folder: Path) -> Path:
-    (folder / "items.csv").write_text("item,block\n" + "".join(f"q{i},b{i}\n" for i in range(30)))
+def command_study(folder: Path, items: int = 30, baseline: str = "h50") -> Path:
+    (folder / "items.csv").write_text("item,block\n" + "".join(f"q{i},b{i}\n" for i in range(items)))
     (folder / "policy.toml").write_text(
-        'candidate = "h85"\nbaseline = "h50"\nspending = "ledger"\n[[claims]]\nbetter_by = 0.15\n'
+        f'candidate = "h85"\nbaseline = "{baseline}"\nspending = "ledger"\n[[claims]]\nbetter_by = 0.15\n'
     )
     path = folder / "study.toml"
     path.write_text(
-        'engine = "command"\nbudget = 25\nmodels = ["h85", "h50"]\n'
+        f'engine = "command"\nbudget = 25\nmodels = ["h85", "{baseline}"]\n'
         f'command = ["{sys.executable}", "{SERVERS / "harness.py"}", "{{model}}", "{{seed}}", "{{items}}", "{{out}}"]\n'
         '[benchmark]\nitems = "items.csv"\n[run]\npause = 0.1\nworkers = 2\n',
         encoding="utf-8",
@@ -140,6 +140,37 @@ def test_a_study_that_is_killed_continues_under_the_level_that_it_reserved(bbedg
     again = bbedge(*words)
     assert (again.code, again.out.splitlines()[0]) == (done.code, done.out.splitlines()[0])
     assert "Recorded before, as use 1" in again.out
+
+
+def test_a_study_that_is_killed_inside_its_first_run_continues_its_use(bbedge, tmp_path):
+    study, ledger, rules = command_study(tmp_path, 260, "h05"), tmp_path / "gate.bbedge", tmp_path / "policy.toml"
+    words = ["gate", str(rules), "--until-decided", str(study), "--ledger", str(ledger), "--label", "first"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bbedge", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    while process.poll() is None and b"looked-in-parts" not in (ledger.read_bytes() if ledger.exists() else b""):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    seen = ledger.read_bytes()
+    (use,) = read_ledger(ledger).uses
+    assert use.report is None
+    assert use.looked.report.part < 1.0
+    assert "running" in bbedge("gate", "--ledger", ledger).out
+    done = bbedge(*words)
+    assert done.code in (0, 1), done.err
+    assert "of the first run." in done.out.splitlines()[0]
+    assert "Recorded as use 1 (first)." in done.out
+    assert ledger.read_bytes().startswith(seen[: seen.rfind(b"\n") + 1])
+    (use,) = read_ledger(ledger).uses
+    assert (use.report.replicates, len(use.last.scores.parts.blocks)) == (0, len(use.report.results[0].looks))
+    before = ledger.read_bytes()
+    again = bbedge(*words)
+    assert (again.code, again.out.splitlines()[0]) == (done.code, done.out.splitlines()[0])
+    assert "Recorded before, as use 1" in again.out
+    assert ledger.read_bytes() == before
+    verified = bbedge("board", "verify", tmp_path / "study.bbedge")
+    assert verified.code == 0, verified.err
 
 
 def test_a_verdict_that_was_printed_survives_a_kill_at_any_moment(tmp_path, policy):

@@ -40,7 +40,8 @@ def gate(
         typer.Option(
             metavar="STUDY.toml",
             help="Run this study as bbedge evaluate does, until every blocking claim is decided or the budget of the "
-            "policy (else of the study) is spent. Instead of SCORES.",
+            "policy (else of the study) is spent. From 200 blocks on it also looks inside the first run. Instead of "
+            "SCORES.",
             show_default=False,
         ),
     ] = None,
@@ -48,8 +49,9 @@ def gate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Record this use of the gate, under one error budget for all uses if the policy says so. Without "
-            "SCORES: show the recorded uses.",
+            help="Record this use of the gate, under one error budget for all uses if the policy says so. Of a study: "
+            "reserve its level before the first look, and record every look inside the first run. Without SCORES: show "
+            "the recorded uses.",
             show_default=False,
         ),
     ] = None,

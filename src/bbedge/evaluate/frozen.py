@@ -75,8 +75,11 @@ def _note_policy(study: EvaluationSpec, board: Board) -> None:
     found = policy_hash(policy)
     if any(note.about == "gate" and note.particulars.get("policy") == found for note in board.noted):
         return
-    seen = board.state.epoch.replicates
-    when = f"when {counted(seen, 'replicate')} had been seen" if seen else "before the first replicate"
+    seen, parts = board.state.epoch.replicates, len(board.state.epoch.parts)
+    when = "before the first replicate"
+    if seen or parts:
+        what = counted(seen, "replicate") if seen else f"{counted(parts, 'part')} of the first replicate"
+        when = f"when {what} had been seen"
     text = f"A gate with the policy {found[:16]} was applied, stated {when}."
     board.note("gate", text, policy=found, content=policy_content(policy))
 

@@ -43,7 +43,7 @@ def reserved_study(
 ) -> tuple[EvaluationSpec, int]:
     """The study of a gate at the level of its use in a ledger, and the number of that use.
 
-    Every look inside the first pass is recorded there before its answer is known to anyone.
+    Every look inside the first pass is recorded there before it is reported.
     """
     use = reserve(ledger, policy, board.events[0].hash, label=label, checkpoints=checkpoints_of(board))
 

@@ -79,7 +79,7 @@ class Question:
     """The models that the policy names."""
     keep: Callable[[Scores, FirstRun], GateReport] | None = field(default=None, compare=False, repr=False)
     """Of ``gate``: records a look inside the first run in a ledger, and returns what is recorded. It is called before
-    anyone hears the answer, so that the ledger knows of every look."""
+    the answer is reported, so that the ledger has every look."""
 
     def seen_in(self, leaderboard: Leaderboard) -> Leaderboard:
         """The part of a leaderboard that the question is about."""

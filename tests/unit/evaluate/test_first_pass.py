@@ -257,6 +257,20 @@ def test_a_gate_is_decided_inside_the_pass_and_does_not_run_other_models(tmp_pat
     assert found.results[0].since_part == parts[-1].checkpoint.fraction
 
 
+def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp_path):
+    new, old, *_ = WIDE.models
+    rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
+    study = gated(tmp_path, rules)
+    run(study, FakeEngine(WIDE))
+    later = gated(tmp_path, replace(rules, alpha=0.01))
+    run(later, FakeEngine(WIDE), at_most=0)
+    with opened(study) as board:
+        parts = len(board.state.epoch.parts)
+        first, second = (note.text for note in board.noted if note.about == "gate")
+    assert first.endswith("stated before the first replicate.")
+    assert second.endswith(f"stated when {parts} parts of the first replicate had been seen.")
+
+
 def test_a_gate_that_may_not_look_inside_has_complete_runs(tmp_path):
     new, old, *_ = WIDE.models
     rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
