@@ -162,6 +162,8 @@ def record_look(path: Path, policy: Policy, scores: Scores, first_run: FirstRun,
     scores it has seen, and what they have decided.
     """
     scores = checked(replace(policy, copies="allow"), scores)
+    if len(scores.values) or not first_run.parts:
+        raise DataError("this is not a look inside the first run: it is complete, or has not reached a checkpoint")
     with _locked(path, policy) as file:
         use_of = file.ledger.uses[use - 1]
         found = _applied(use_of, policy, scores, first_run, path)

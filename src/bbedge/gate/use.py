@@ -19,6 +19,7 @@ from bbedge.gate.report import ClaimResult, GateReport
 
 _IN_PARTS = 2
 """The form of lines about uses with looks inside the first run."""
+_MOST_BLOCKS = 2**53
 _BEGUN, _GATED = "begun", "gated"
 _BEGUN_IN_PARTS, _LOOKED_IN_PARTS, _GATED_IN_PARTS = "begun-in-parts", "looked-in-parts", "gated-in-parts"
 
@@ -113,6 +114,7 @@ def use_from(line: Mapping[str, Any], policy: Policy, uses: Sequence[Use]) -> Us
         _require(found.scores.parts is None)
     else:
         _check_parts(found, use, use.checkpoints)
+        _require(kind == _GATED_IN_PARTS or not found.scores.runs)
     return replace(use, looked=found) if kind == _LOOKED_IN_PARTS else replace(use, last=found, looked=None)
 
 
@@ -143,7 +145,7 @@ def _checkpoints_from(content: Mapping[str, Any]) -> Checkpoints:
 def _check_parts(found: Found, use: Use, checkpoints: Checkpoints) -> None:
     """Refuse hashes and a report that are not of the looks that the use has planned."""
     parts, runs, report = found.scores.parts, len(found.scores.runs), found.report
-    if parts is None:
+    if parts is None or not 0 < parts.of_blocks < _MOST_BLOCKS:
         raise ValueError
     planned, passed = tuple(checkpoints.planned(parts.of_blocks)), len(parts.blocks)
     _require(parts.order_seed == checkpoints.order_seed and parts.blocks == planned[:passed])

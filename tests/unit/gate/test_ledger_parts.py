@@ -204,6 +204,9 @@ def test_only_planned_looks_are_taken(begun):
         reserve(begun, SHARED, "board")
     with pytest.raises(DataError, match="no runs yet"):
         end(begun, EQUAL, 0)
+    for scores, passed in ((EQUAL, 3), (some(EQUAL, 0), 0)):
+        with pytest.raises(DataError, match="not a look inside the first run"):
+            record_look(begun, SHARED, scores, first(EQUAL, passed), use=1)
     cut = replace(first(EQUAL, 1), parts=(first(EQUAL, 1).parts[0][:, :-1],))
     with pytest.raises(DataError, match="do not fit"):
         record_look(begun, SHARED, some(EQUAL, 0), cut, use=1)
@@ -247,6 +250,8 @@ FORGERIES = {
     "blocks": lambda line: parts(line, blocks=[12, 47]),
     "a block that is a fraction": lambda line: parts(line, blocks=[12.0, 48.0]),
     "all blocks": lambda line: parts(line, of_blocks=241),
+    "no blocks": lambda line: parts(line, of_blocks=0, blocks=[0], hashes=line["scores"]["parts"]["hashes"][:1]),
+    "too many blocks": lambda line: parts(line, of_blocks=10**400),
     "no part": lambda line: parts(line, blocks=[], hashes=[]),
     "a part without scores": lambda line: parts(line, hashes=line["scores"]["parts"]["hashes"][:1]),
     "other scores": lambda line: parts(line, hashes=["0" * 64, line["scores"]["parts"]["hashes"][1]]),
@@ -321,6 +326,13 @@ def test_parts_in_a_record_of_complete_runs_are_refused(begun):
         forged(begun, line, **changes)
         with pytest.raises(FormatError, match=":4: the line is damaged"):
             read_ledger(begun)
+
+
+def test_a_look_at_complete_runs_is_refused(begun):
+    end(begun, EQUAL, count=1)
+    forged(begun, lines(begun)[-1], kind="looked-in-parts")
+    with pytest.raises(FormatError, match=":3: the line is damaged"):
+        read_ledger(begun)
 
 
 def test_lines_that_were_changed_or_removed_are_noticed(begun):
