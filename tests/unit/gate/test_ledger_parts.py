@@ -250,8 +250,6 @@ FORGERIES = {
     "blocks": lambda line: parts(line, blocks=[12, 47]),
     "a block that is a fraction": lambda line: parts(line, blocks=[12.0, 48.0]),
     "all blocks": lambda line: parts(line, of_blocks=241),
-    "no blocks": lambda line: parts(line, of_blocks=0, blocks=[0], hashes=line["scores"]["parts"]["hashes"][:1]),
-    "too many blocks": lambda line: parts(line, of_blocks=10**400),
     "no part": lambda line: parts(line, blocks=[], hashes=[]),
     "a part without scores": lambda line: parts(line, hashes=line["scores"]["parts"]["hashes"][:1]),
     "other scores": lambda line: parts(line, hashes=["0" * 64, line["scores"]["parts"]["hashes"][1]]),
@@ -326,6 +324,15 @@ def test_parts_in_a_record_of_complete_runs_are_refused(begun):
         forged(begun, line, **changes)
         with pytest.raises(FormatError, match=":4: the line is damaged"):
             read_ledger(begun)
+
+
+@pytest.mark.parametrize(("of_blocks", "blocks"), [(0, [0]), (10**400, [12]), (-240, [-12])])
+def test_impossible_numbers_of_blocks_are_refused(begun, of_blocks, blocks):
+    look(begun, EQUAL, 1)
+    line = lines(begun)[-1]
+    forged(begun, line, **parts(line, of_blocks=of_blocks, blocks=blocks))
+    with pytest.raises(FormatError, match=":3: the line is damaged"):
+        read_ledger(begun)
 
 
 def test_a_look_at_complete_runs_is_refused(begun):
