@@ -326,7 +326,9 @@ def test_parts_in_a_record_of_complete_runs_are_refused(begun):
             read_ledger(begun)
 
 
-@pytest.mark.parametrize(("of_blocks", "blocks"), [(0, [0]), (10**400, [12]), (-240, [-12])])
+@pytest.mark.parametrize(
+    ("of_blocks", "blocks"), [(0, [0]), (10**400, [12]), (-240, [-12])], ids=["none", "huge", "below"]
+)
 def test_impossible_numbers_of_blocks_are_refused(begun, of_blocks, blocks):
     look(begun, EQUAL, 1)
     line = lines(begun)[-1]
