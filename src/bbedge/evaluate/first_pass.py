@@ -93,10 +93,12 @@ class FirstPass:
         return self.parts[len(epoch.parts)] if self.parts and not epoch.replicates else None
 
     def samples_of(self, place: int) -> tuple[Sample, ...]:
-        """The samples of a replicate."""
+        """The samples of a replicate, in the order of the benchmark: answers of two replicates are compared in it."""
         if place != self.place:
             return self._benchmark.samples
-        return tuple(sample for part in self.parts for sample in part.samples)
+        number = {item: row for row, sample in enumerate(self._benchmark.samples) for item in sample.items}
+        samples = (sample for part in self.parts for sample in part.samples)
+        return tuple(sorted(samples, key=lambda sample: number[sample.items[0]]))
 
 
 def parts_of(benchmark: Benchmark, epoch: Epoch) -> tuple[Part, ...]:

@@ -19,7 +19,7 @@ from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.order import run_order
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Benchmark, Sample
+from bbedge.evaluate.engine import Benchmark, Done, Sample
 from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone
 from bbedge.evaluate.first_pass import frozen_design
 from bbedge.evaluate.gate_parts import first_run_of
@@ -323,6 +323,34 @@ def test_a_sample_of_many_blocks_is_run_in_parts(tmp_path):
     assert first == [f"all, part {number} of 9" for number in range(1, 10)]
     assert [sample for replicate, _, sample in engine.ran if replicate == 2] == ["all"] * 3
     assert (ended.spent.samples, ended.spent.full_samples) == (3 * 10, 3 * 10)
+
+
+class Greedy(FakeEngine):
+    """Gives the same answers and scores in every replicate."""
+
+    def run(self, replicate, jobs, seeds, report):
+        def same(what):
+            report(replace(what, trace=what.sample, length=100) if isinstance(what, Done) else what)
+
+        super().run(1, jobs, seeds, same)
+
+
+class GreedyInOneCall(Greedy, Divisible):
+    """The same for an engine that sees no answers of a part."""
+
+    def run(self, replicate, jobs, seeds, report):
+        def blind_in_parts(what):
+            report(replace(what, trace=None) if "part" in what.sample else what)
+
+        super().run(replicate, jobs, seeds, blind_in_parts)
+
+
+@pytest.mark.parametrize("engine", [Greedy, GreedyInOneCall])
+def test_a_replicate_that_repeats_the_parts_of_the_first_is_refused(tmp_path, engine):
+    """The first pass has another order, and where a run is the unit other samples: neither makes a copy look fresh."""
+    study = fake_study(tmp_path, TIED, budget=2, drop="never")
+    with pytest.raises(BbedgeError, match="replicate 2 repeats an earlier one"):
+        run(study, engine(TIED))
 
 
 def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
