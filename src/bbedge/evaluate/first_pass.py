@@ -18,6 +18,11 @@ from bbedge.evaluate.engine import Benchmark, Job, Sample
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.text import shown_path
 
+_REMEDIES = {
+    "command": ", or let the command read the items to run from {items}",
+    "lm_eval": ", or install a newer version of lm_eval, which can be run on chosen documents",
+}
+
 
 def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
     """Whether a new board of the study has checkpoints, as far as the engine can stop at them."""
@@ -45,8 +50,7 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
         return design
     raise DesignError(
         f"{shown_path(study.path)}: checkpoints: the engine {study.engine} runs the whole benchmark in one call here, "
-        "so that there is nothing to look at inside a pass; leave out checkpoints"
-        + (", or let the command read the items to run from {items}" if study.engine == "command" else "")
+        "so that there is nothing to look at inside a pass; leave out checkpoints" + _REMEDIES.get(study.engine, "")
     )
 
 

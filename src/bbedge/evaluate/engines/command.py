@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Seeds
-from bbedge.evaluate.engines.calls import new_attempt, side_by_side
+from bbedge.evaluate.engines.calls import Calls, checked_scores
 from bbedge.evaluate.engines.output import last_lines
 from bbedge.evaluate.engines.process import (
     Stopped,
     TimeUp,
     call,
-    end_leftovers,
     hashes,
     program_file,
     program_files,
@@ -46,8 +43,7 @@ class CommandEngine:
         self._home = study.path.resolve().parent
         self._files = program_files(study.command, self._home)
         self._stamps = stamps(self._files)
-        self._cleaned = False
-        self._stop = threading.Event()
+        self._calls = Calls(study)
 
     def benchmark(self) -> Benchmark:
         """The listed items, as one sample: a call runs them all."""
@@ -104,17 +100,7 @@ class CommandEngine:
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Call the program for every job, a few at a time."""
         self._check_programs()
-        if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
-            end_leftovers(self._study.folder)
-            self._cleaned = True
-        self._stop.clear()
-        side_by_side(
-            jobs,
-            lambda job: self._call(replicate, job, seeds(job, 0)),
-            report,
-            workers=self._study.running.workers,
-            stop=self._stop,
-        )
+        self._calls.run(jobs, lambda job: self._call(replicate, job, seeds(job, 0)), report)
 
     def _check_programs(self) -> None:
         """Refuse to go on with a program that was changed while the study ran."""
@@ -132,14 +118,12 @@ class CommandEngine:
 
     def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
         model = job.model
-        number = self._study.names.index(model.name) + 1
-        parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
+        folder = self._calls.new_folder(replicate, model.name)
+        out, log = folder / self._study.out, folder / "log.txt"
         try:
-            folder = new_attempt(parent)
-            out, log = folder / self._study.out, folder / "log.txt"
             items = self._write_items(folder, self._order(job, seed))
         except OSError as error:
-            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
+            raise EvaluationError(f"{shown_path(folder)}: cannot be written ({error.strerror})") from error
         filled = {
             "{model}": model.model,
             "{name}": model.name,
@@ -192,7 +176,7 @@ class CommandEngine:
         timeout = self._study.running.timeout
         with log.open("wb") as file:
             try:
-                code = call(words, home=self._home, folder=folder, log=file, timeout=timeout, stop=self._stop)
+                code = call(words, home=self._home, folder=folder, log=file, timeout=timeout, stop=self._calls.stop)
             except OSError as error:
                 return f"{shown(words[0], None)} cannot be run ({error.strerror})"
             except TimeUp:
@@ -221,15 +205,7 @@ class CommandEngine:
                 "for one of each"
             )
         scores = {item: float(score) for item, score in zip(read.items, read.values[0, 0], strict=True)}
-        missing = [item for item in sample.items if item not in scores]
-        if missing and rule == "refuse":
-            raise EvaluationError(f"{shown_path(out)} lacks {len(missing)} items: {listed(missing)}")
-        extra = sorted(set(scores) - set(sample.items))
-        if extra:
-            raise EvaluationError(f"{shown_path(out)} has {len(extra)} items that are not listed: {listed(extra)}")
-        if all(map(math.isnan, scores.values())):
-            raise EvaluationError(f"{shown_path(out)} has no score at all")
-        return {item: scores.get(item, math.nan) for item in sample.items}
+        return checked_scores(scores, sample, out, may_be_missing=rule == "worst-case")
 
 
 def _filled(word: str, filled: dict[str, str]) -> str:

@@ -4,6 +4,10 @@ Started as a file, because that Python need not have bbedge: nothing of bbedge i
 with all requests of a run. Its models of APIs make every request in a method that gets the seed as an argument, and
 this gives it one for each request, hashed from the run's seed and what is asked, so that a request that is sent again
 keeps its seed. What was really sent is counted and written to the report, also when the run fails.
+
+A run may be of some documents only. The tool has an option for that, but with it the few-shot examples of a document
+depend on which others are run, because they are drawn one document after the other. Here all requests are made, and
+those of the chosen documents are sent.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ _BITS = 31
 def main(order_file: str) -> None:
     """Do what the order says: describe types of models, run the tool, write the report."""
     order = json.loads(Path(order_file).read_text(encoding="utf-8"))
-    report: dict[str, Any] = {"requests": 0, "seeded": 0, "tokens": [0, 0], "types": {}}
+    report: dict[str, Any] = {"requests": 0, "seeded": 0, "tokens": [0, 0], "types": {}, "chooses": False}
     try:
         importlib.import_module("lm_eval.models")
         for name in order.get("types", []):
@@ -31,6 +35,7 @@ def main(order_file: str) -> None:
         words = list(order["words"])
         if "model" in order:
             words += ["--model", order["model"], "--model_args", json.dumps(prepared(order, report))]
+        choose_documents(order.get("documents"), report)
         sys.argv = ["lm_eval", *words]
         importlib.import_module("lm_eval.__main__").cli_evaluate()
     except Exception as error:
@@ -112,6 +117,47 @@ def watch_answers(kind: Any, report: dict[str, Any]) -> None:  # noqa: ANN401 - 
             return _read.__get__(self, type(self))(outputs, *args, **kwargs)
 
         setattr(kind, name, parse)
+
+
+def choose_documents(chosen: dict[str, list[int]] | None, report: dict[str, Any]) -> None:
+    """Run only the chosen documents of each task; without a choice, find out whether the tool could."""
+    evaluator: Any = importlib.import_module("lm_eval.evaluator")
+    run: Callable[..., Any] = evaluator.evaluate
+
+    def evaluate(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
+        loaded = kwargs.get("task_dict")
+        tasks = loaded.get("tasks") if isinstance(loaded, dict) else None
+        report["chooses"] = isinstance(tasks, dict) and all(map(is_narrowable, tasks.values()))
+        if chosen is None:
+            return run(*args, **kwargs)
+        if not isinstance(loaded, dict) or not isinstance(tasks, dict) or not report["chooses"]:
+            raise RuntimeError("this version of lm_eval cannot be run on chosen documents")
+        kept = {name: narrowed(task, frozenset(chosen[name])) for name, task in tasks.items() if name in chosen}
+        # Without groups: a mean over some documents of some of their tasks says nothing.
+        return run(*args, **{**kwargs, "task_dict": {**loaded, "tasks": kept, "groups": {}}})
+
+    evaluator.evaluate = evaluate
+
+
+def is_narrowable(task: object) -> bool:
+    """Whether a task makes its requests and hands out its documents in the way that :func:`narrowed` changes."""
+    return callable(getattr(task, "build_all_requests", None)) and callable(getattr(task, "doc_iterator", None))
+
+
+def narrowed(task: Any, numbers: frozenset[int]) -> Any:  # noqa: ANN401 - a task of the tool
+    """The task with only these documents, by their numbers from 0."""
+    build, documents = task.build_all_requests, task.doc_iterator
+
+    def build_chosen(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as the tool has it
+        build(*args, **kwargs)
+        task._instances = [each for each in task._instances if each.doc_id in numbers]
+        task.doc_iterator = chosen_documents
+
+    def chosen_documents(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
+        return (each for each in documents(*args, **kwargs) if each[0] in numbers)
+
+    task.build_all_requests = build_chosen
+    return task
 
 
 def count(answer: dict[str, Any], report: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -113,11 +113,19 @@ class Stopped(Exception):  # noqa: N818 - an outcome
 
 
 def call(
-    words: Sequence[str], *, home: Path, folder: Path, log: BinaryIO, timeout: float | None, stop: threading.Event
+    words: Sequence[str],
+    *,
+    home: Path,
+    folder: Path,
+    log: BinaryIO,
+    timeout: float | None,
+    stop: threading.Event,
+    look: Callable[[], None] = lambda: None,
 ) -> int:
     """Run a program to its end and return its exit code; unless it succeeds, its whole group is ended.
 
-    ``folder`` belongs to this call alone. While the program runs, it holds a record of the process group.
+    ``folder`` belongs to this call alone. While the program runs, it holds a record of the process group. ``look`` is
+    called now and then meanwhile.
     """
     mark = str(folder)
     child = subprocess.Popen(
@@ -133,7 +141,7 @@ def call(
     try:
         # No flush to the disk: what ends the machine ends the program, too.
         record.write_text(json.dumps(_identity(child.pid) | {"mark": mark}), encoding="utf-8")
-        succeeded = _wait(child, timeout, stop)
+        succeeded = _wait(child, timeout, stop, look)
     finally:
         if not succeeded and child.returncode is None:
             _signal_group(child, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
@@ -157,7 +165,9 @@ def end_leftovers(folder: Path) -> int:
     return ended
 
 
-def _wait(child: subprocess.Popen[bytes], timeout: float | None, stop: threading.Event) -> bool:
+def _wait(
+    child: subprocess.Popen[bytes], timeout: float | None, stop: threading.Event, look: Callable[[], None]
+) -> bool:
     """Wait until the program has ended and say whether it succeeded.
 
     It stays a zombie until the caller has signalled its group, so that its number names no other one.
@@ -170,6 +180,7 @@ def _wait(child: subprocess.Popen[bytes], timeout: float | None, stop: threading
             raise Stopped
         if deadline is not None and time.monotonic() > deadline:
             raise TimeUp
+        look()
         pause = min(2 * pause, _SLOWEST)
     return code == 0
 

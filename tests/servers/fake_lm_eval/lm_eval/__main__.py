@@ -1,21 +1,19 @@
 """The command line, with the options and the files of version 0.4.13."""
 
 import argparse
-import hashlib
 import json
 import random
 from pathlib import Path
 
+from lm_eval import evaluator
 from lm_eval.api.registry import get_model
 from lm_eval.models import api_models
 
-WORDS = [{"word": f"w{place}", "topic": f"t{place // 3}"} for place in range(12)]
-FILTERS = {"words": ("none",), "gsm8k": ("strict-match", "flexible-extract")}
 TIME = "2026-11-16T05-27-24.754651"
 
 
 def cli_evaluate() -> None:
-    """Run a task and write results and samples."""
+    """Run tasks and write results and samples."""
     parser = argparse.ArgumentParser()
     for name in ("model", "tasks", "output_path", "seed", "include_path", "system_instruction", "batch_size"):
         parser.add_argument(f"--{name}")
@@ -26,53 +24,37 @@ def cli_evaluate() -> None:
     parser.add_argument("--log_samples", action="store_true")
     parser.add_argument("--apply_chat_template", nargs="?", const=True)
     given = parser.parse_args()
-    if given.tasks not in FILTERS:
-        raise ValueError(f"Tasks not found: {given.tasks}")
     seeds = given.seed.split(",")
+    loaded = evaluator.load(given.tasks.split(","), given.num_fewshot, int(seeds[3]))
     api_models.Local.torch_seed = int(seeds[2])
     # As some tasks do: documents are made with Python's random numbers.
-    WORDS[0]["shuffled"] = random.Random(int(seeds[0])).random()
+    evaluator.WORDS[0]["shuffled"] = random.Random(int(seeds[0])).random()
     lm = get_model(given.model)(**given.model_args)
-    asked = [row(place, document, lm, given, seeds[3]) for place, document in enumerate(WORDS[: given.limit])]
-    rows = [{**each, "filter": name} for name in FILTERS[given.tasks] for each in asked]
+    rows, groups = evaluator.evaluate(lm=lm, task_dict=loaded, limit=given.limit, gen_kwargs=given.gen_kwargs)
     folder = Path(given.output_path) / (lm.model or "none")
     folder.mkdir(parents=True)
-    (folder / f"samples_{given.tasks}_{TIME}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
-    (folder / f"results_{TIME}.json").write_text(json.dumps(results(rows, given, seeds)))
+    for task, of_task in rows.items():
+        lines = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in of_task)
+        (folder / f"samples_{task}_{TIME}.jsonl").write_text(lines, encoding="utf-8")
+    (folder / f"results_{TIME}.json").write_text(json.dumps(results(rows, groups, given, seeds)))
 
 
-def row(place, document, lm, given, fewshot_seed):
-    """One document, asked and scored."""
-    text = f"{fewshot_seed if given.num_fewshot else ''} Say one word. answer: {document['word']}"
-    answer = lm.answer(text, document["word"], given.gen_kwargs)
-    return {
-        "doc_id": place,
-        "doc": document,
-        "target": document["word"],
-        "arguments": {"gen_args_0": {"arg_0": text, "arg_1": {"until": ["\n"], **given.gen_kwargs}}},
-        "resps": [[answer]],
-        "filtered_resps": [answer],
-        "filter": "none",
-        "metrics": ["exact_match"],
-        "doc_hash": hashlib.sha256(json.dumps(document).encode()).hexdigest(),
-        "prompt_hash": hashlib.sha256(text.encode()).hexdigest(),
-        "target_hash": hashlib.sha256(document["word"].encode()).hexdigest(),
-        "exact_match": float(answer == document["word"]),
-    }
-
-
-def results(rows, given, seeds):
+def results(rows, groups, given, seeds):
     """What the tool states about a run."""
-    task, filters = given.tasks, FILTERS[given.tasks]
-    mean = sum(each["exact_match"] for each in rows) / len(rows)
     metric = {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}
+    stated, counts = {name: {"alias": name} for name in groups}, {}
+    for task, of_task in rows.items():
+        filters = sorted({each["filter"] for each in of_task})
+        mean = sum(each["exact_match"] for each in of_task) / len(of_task)
+        stated[task] = {"alias": task, **{f"exact_match,{name}": mean for name in filters}}
+        counts[task] = {"original": 12, "effective": len(of_task) // len(filters)}
     return {
-        "results": {task: {"alias": task, **{f"exact_match,{name}": mean for name in filters}}},
-        "configs": {task: {"task": task, "metric_list": [metric], "repeats": 1}},
-        "versions": {task: 1.0},
-        "n-shot": {task: given.num_fewshot},
-        "higher_is_better": {task: {"exact_match": True}},
-        "n-samples": {task: {"original": 12, "effective": len(rows) // len(filters)}},
+        "results": stated,
+        "configs": {task: {"task": task, "metric_list": [metric], "repeats": 1} for task in rows},
+        "versions": dict.fromkeys(rows, 1.0),
+        "n-shot": dict.fromkeys(rows, given.num_fewshot),
+        "higher_is_better": {task: {"exact_match": True} for task in rows},
+        "n-samples": counts,
         "config": {
             "model": given.model,
             "model_args": given.model_args,

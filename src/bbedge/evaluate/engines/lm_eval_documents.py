@@ -1,0 +1,101 @@
+"""What a run of lm-evaluation-harness wrote about its documents: their names, what was asked, and the answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bbedge.readers.logs.lm_eval import LmEval
+from bbedge.readers.logs.lm_eval_results import results_of
+
+# Of a task's configuration, what decides questions and scores.
+_OF_TASK = (
+    *("task", "dataset_path", "dataset_name", "test_split", "validation_split", "fewshot_split", "output_type"),
+    *("doc_to_text", "doc_to_target", "doc_to_choice", "process_results", "description", "num_fewshot", "repeats"),
+    *("metric_list", "filter_list", "generation_kwargs", "target_delimiter", "fewshot_delimiter"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document as the tool knows it."""
+
+    task: str
+    """Its task."""
+    number: int
+    """Its number in the task, from 0."""
+    content: str
+    """A hash of its content: a number alone could come to mean another document."""
+
+
+def documents_of(out: Path) -> dict[str, Document]:
+    """The documents of a run, by the names that the reader gives to items."""
+    found = {}
+    for file in sample_files(out):
+        task = results_of(str(file)).task
+        for sample, row in zip(LmEval().open(str(file)).samples(), _rows(file), strict=True):
+            found[sample.item] = Document(task=task, number=int(row["doc_id"]), content=str(sample.content))
+    return found
+
+
+def renamed(
+    scores: Mapping[str, float], found: Mapping[str, Document], listed: Mapping[str, Document]
+) -> dict[str, float]:
+    """Scores of a run by the names that its documents were listed under.
+
+    The second of two equal documents is named as such only where both are there, so that it has another name in a part.
+    """
+    names = {document: item for item, document in listed.items()}
+    return {names.get(found[item], item) if item in found else item: score for item, score in scores.items()}
+
+
+def chosen(items: Iterable[str], listed: Mapping[str, Document]) -> dict[str, list[int]]:
+    """The numbers of the documents of these items, by task."""
+    numbers: dict[str, list[int]] = {}
+    for document in (listed[item] for item in items):
+        numbers.setdefault(document.task, []).append(document.number)
+    return {task: sorted(each) for task, each in numbers.items()}
+
+
+def sample_files(out: Path) -> list[Path]:
+    """The files of samples that a run wrote."""
+    return sorted(out.rglob("samples_*.json*"), key=lambda each: each.name.rpartition("_")[0])
+
+
+def answers(out: Path) -> tuple[str, int]:
+    """A hash of all answers of a run, and their length in characters."""
+    digest, length = hashlib.sha256(), 0
+    for file in sample_files(out):
+        for row in _rows(file):
+            text = json.dumps(row.get("resps"))
+            digest.update(json.dumps([row.get("doc_id"), row.get("filter"), text]).encode())
+            length += len(text)
+    return digest.hexdigest()[:32], length
+
+
+def fingerprint(out: Path) -> str:
+    """A hash of what is asked and how it is scored: prompts, targets, and the configuration of the tasks."""
+    asked = []
+    for file in sample_files(out):
+        task = file.name.rpartition("_")[0]
+        keys = ("doc_hash", "prompt_hash", "target_hash", "filter")
+        asked += [[task, *(row.get(key) for key in keys)] for row in _rows(file)]
+    configs: dict[str, Any] = {}
+    for file in out.rglob("results_*.json"):
+        results = json.loads(file.read_text(encoding="utf-8"))
+        configs["version"] = results.get("lm_eval_version")
+        for task, config in results.get("configs", {}).items():
+            configs[task] = {key: config.get(key) for key in _OF_TASK}
+    # Where a function is not written as its source, its address in memory is in the text.
+    text = re.sub(r"0x[0-9a-f]+", "", json.dumps([sorted(asked, key=str), configs], sort_keys=True))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    # Not splitlines: the tool does not escape the other characters that end a line for it.
+    return (json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip())

@@ -1,0 +1,122 @@
+"""Asks models of lm-evaluation-harness a short question, in the Python that has it: ``lm_eval_question.py ORDER.json``.
+
+The classes of the tool say where a request goes, with which key and in which form, so that they are asked and nothing
+is guessed here. The request itself is sent without them: they would send one that fails again and again. Started as a
+file, because that Python need not have bbedge: nothing of bbedge is imported here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+_QUESTION = "Reply with the word ok."
+_AT_ONCE = 32
+_LOCK = Lock()
+
+failure = importlib.import_module("lm_eval_failure")
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+class Unusable(Exception):  # noqa: N818 - an outcome
+    """The server answered, but not as such a server does."""
+
+
+def main(order_file: str) -> None:
+    """Ask every model of the order, all at once, and write what is heard line by line."""
+    order = json.loads(Path(order_file).read_text(encoding="utf-8"))
+    importlib.import_module("lm_eval.models")
+    with Path(order["heard"]).open("a", encoding="utf-8") as file:
+
+        def tell(what: Mapping[str, Any]) -> None:
+            with _LOCK:
+                file.write(json.dumps(what) + "\n")
+                file.flush()
+
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            for future in [pool.submit(ask, question, tell) for question in order["questions"]]:
+                future.result()
+
+
+def ask(question: Mapping[str, Any], tell: Tell) -> None:
+    """Ask one model; its answer or its failure is one line."""
+    name, began = question["name"], time.monotonic()
+    endpoint, stage = question["model_args"].get("base_url"), "making"
+    try:
+        # Without a tokenizer, which may come from the server: a wrong address would show as a missing tokenizer.
+        model = made(question, {"tokenizer_backend": "none", "tokenized_requests": False})
+        endpoint, stage = model.base_url, "key"
+        headers = model.header
+        stage = "asking"
+        tell({"name": name, "asked": endpoint})
+        tokens = answered(model, posted(model, headers, question))
+        stage = "making"
+        made(question, {})
+    except Exception as error:  # whatever goes wrong is what the question is for
+        tell({"name": name, "stage": stage, "failed": failure.facts(error, endpoint)})
+    else:
+        tell({"name": name, "tokens": tokens, "seconds": time.monotonic() - began})
+
+
+def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool
+    """The model, as the tool makes it."""
+    kind = importlib.import_module("lm_eval.api.registry").get_model(question["model"])
+    return kind(**{**question["model_args"], **other})
+
+
+def posted(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    """Send the question once; the answer."""
+    requests = importlib.import_module("requests")
+    with requests.Session() as session:
+        # With several requests at a time the tool uses aiohttp, which knows nothing of proxies in the environment.
+        session.trust_env = getattr(model, "_concurrent", 1) <= 1
+        response = session.post(
+            model.base_url,
+            json=payload(model, question),
+            headers=headers,
+            verify=model.verify_certificate,
+            timeout=question["timeout"],
+        )
+    response.raise_for_status()
+    try:
+        return response.json()
+    except ValueError:
+        raise Unusable(f"the answer is not JSON: {response.text[:200]}") from None
+
+
+def payload(model: Any, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a model of the tool
+    """The request as the type of model writes it: with messages where it writes them, otherwise with a prompt."""
+    for asked in ([{"role": "user", "content": _QUESTION}], _QUESTION):
+        settings = {"until": ["\n\n"], **question["generation"]}
+        written: dict[str, Any] = model._create_payload(
+            asked, generate=True, gen_kwargs=settings, seed=question["seed"]
+        )
+        if "messages" in written:
+            break
+    return written
+
+
+def answered(model: Any, answer: Any) -> list[int]:  # noqa: ANN401 - a model of the tool, and JSON
+    """The tokens that an answer states, read and written; raise if it is none."""
+    if isinstance(answer, dict):
+        if answer.get("error"):
+            raise Unusable(failure.said(json.dumps(answer)))
+        if not any(answer.get(key) for key in ("choices", "content", "text")):
+            raise Unusable(f"the answer has no choices: {json.dumps(answer)[:200]}")
+    model.parse_generations(outputs=answer)
+    used = (answer.get("usage") if isinstance(answer, dict) else None) or {}
+    return [
+        next((used[key] for key in keys if isinstance(used.get(key), int)), 0)
+        for keys in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    ]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
