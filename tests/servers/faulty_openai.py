@@ -30,6 +30,8 @@ class Faulty:
         """Requests by way."""
         self.keys: list[str | None] = []
         """The keys that came with them."""
+        self.bodies: list[dict] = []
+        """What was asked."""
         self._gate = threading.Event()
         server = self
 
@@ -40,7 +42,7 @@ class Faulty:
                 pass
 
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
+                server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 way = self.path.split("/")[1]
                 server.asked[way] += 1
                 server.keys.append(self.headers.get("Authorization"))

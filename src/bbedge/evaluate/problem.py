@@ -133,13 +133,14 @@ _WORDS: dict[ProblemKind, str] = {
     "program": "the program failed",
     "other": "failed",
 }
+_PATH = "which usually ends in /v1 (with lm_eval in /v1/chat/completions or /v1/completions)"
 _ADVICE: dict[ProblemKind, str] = {
     "no-connection": "check the address and the port in base_url, and that the server runs",
     "credentials": "set the environment variable that the provider reads its key from",
-    "not-found": "check the name of the model and the path of base_url, which usually ends in /v1",
+    "not-found": f"check the name of the model and the path of base_url, {_PATH}",
     "refused": "check config and args of the model",
     "timeout": "raise timeout under [run] if the server needs longer",
-    "answer": "check the path of base_url, which usually ends in /v1",
+    "answer": f"check the path of base_url, {_PATH}",
 }
 
 

@@ -27,7 +27,7 @@ def study(tmp_path, *, models=None, benchmark=None, **more):
         "budget": 3,
         "models": models or [{**API, "name": name, "args": {"model": name}} for name in ("m90", "m20")],
         "benchmark": {"task": "words", **(benchmark or {})},
-        "run": {"pause": 0.0, "retries": 0},
+        "run": {"pause": 0.0, "retries": 0, "preflight": False},
         **more,
     }
     return EvaluationSpec.from_values(values, path=tmp_path / "study.toml")

@@ -12,15 +12,17 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Done, Failed, Job, Report, Sample
 from bbedge.evaluate.engines.calls import Calls, checked_scores
+from bbedge.evaluate.engines.lm_eval_check import Asked, Tell, side_by_side, understood
 from bbedge.evaluate.engines.lm_eval_documents import (
     Document,
     answers,
@@ -30,7 +32,9 @@ from bbedge.evaluate.engines.lm_eval_documents import (
     renamed,
     sample_files,
 )
-from bbedge.evaluate.engines.lm_eval_tool import Tool, python_of, report_of
+from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
+from bbedge.evaluate.engines.lm_eval_tool import QUESTION, Tool, python_of, report_of
+from bbedge.evaluate.engines.output import last_lines
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
@@ -38,6 +42,7 @@ from bbedge.readers import Choices, read_scores
 from bbedge.text import quoted, shown, shown_path
 
 _WHOLE = "all items"
+_PATIENCE = 60.0  # seconds for the answer to the short question, where the study has no limit
 _NAMES = ("model", "pretrained", "path", "engine")
 
 
@@ -120,6 +125,67 @@ class LmEvalEngine:
                 )
         return notes
 
+    def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
+        """Ask the models of APIs a question, in one process without retries; others answer one document."""
+        if not self._types:
+            self.benchmark()
+        asked = [model for model in models if self._seeds_requests(model)]
+        questions = [partial(self._try, model, seeds(model.name)) for model in models if model not in asked]
+        if asked:
+            questions.insert(0, partial(self._ask, asked, seeds))
+        side_by_side(questions, report, workers=self._study.running.workers, stop=self._calls.stop)
+
+    def _ask(self, models: Sequence[StudyModel], seeds: Callable[[str], int], tell: Tell) -> None:
+        """Ask the question itself."""
+        folder, answered = self._temporary("check"), set[str]()
+        priced = {model.name: _priced(model) for model in models}
+        questions = []
+        for model in models:
+            of_model = self._of_model(model)
+            questions.append(
+                {
+                    "name": model.name,
+                    "model": model.model,
+                    "model_args": {**of_model["requests"], **of_model["model_args"]},
+                    "generation": self._settings.generation(model.config),
+                    "seed": seeds(model.name),
+                    "timeout": self._study.running.timeout or _PATIENCE,
+                }
+            )
+
+        def heard(line: Mapping[str, Any]) -> None:
+            what = understood(line, priced=priced[line["name"]])
+            if not isinstance(what, Asked):
+                answered.add(what.model)
+            tell(what)
+
+        why = self._tool.run(folder, {"questions": questions}, file=QUESTION, heard=heard)
+        for model in models:
+            if model.name not in answered:
+                tell(self._problem(model, why or "lm_eval has not asked the model", folder))
+        if why is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _try(self, model: StudyModel, seed: int, tell: Tell) -> None:
+        """Run one document: a model that runs inside the tool has no server that could be asked."""
+        folder, began = self._temporary("check"), time.monotonic()
+        tell(Asked(model=model.name, endpoint=model.base_url))
+        whole = self._whole
+        items = whole.items[:1] if whole is not None and whole.is_divisible else ()
+        settings = self._settings if items else replace(self._settings, limit=1)
+        why = self._tool.run(folder, self._order(model, seed, folder / "out", items, settings))
+        if why is not None:
+            tell(self._problem(model, why, folder))
+            return
+        _, usage = _sent(folder, model, 1, time.monotonic() - began)
+        tell(Answered(model=model.name, usage=usage))
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _problem(self, model: StudyModel, why: str, folder: Path) -> Problem:
+        """A run that failed."""
+        output = last_lines(folder / "log.txt")
+        return Problem(kind="program", model=model.name, message=why, endpoint=model.base_url, output=output)
+
     def _seeds_requests(self, model: StudyModel) -> bool:
         kind = self._types.get(model.model)
         return kind is not None and kind.requests
@@ -142,7 +208,7 @@ class LmEvalEngine:
         model, sample = job.model, job.sample
         folder = self._calls.new_folder(replicate, model.name)
         began, is_whole = time.monotonic(), self._whole is None or len(sample.items) == len(self._whole.items)
-        order = self._order(model, seed, folder / "out", () if is_whole else sample.items)
+        order = self._order(model, seed, folder / "out", () if is_whole else sample.items, self._settings)
         problem = self._tool.run(folder, order)
         sent, usage = _sent(folder, model, len(sample.items), time.monotonic() - began)
         if problem is None:
@@ -167,12 +233,13 @@ class LmEvalEngine:
             sample=sample.name,
             error=problem,
             usage=usage,
-            problem=Problem(kind="program", model=model.name, message=problem, endpoint=model.base_url),
+            problem=self._problem(model, problem, folder),
         )
 
-    def _order(self, model: StudyModel, seed: int, out: Path, items: Sequence[str] = ()) -> dict[str, Any]:
-        """What the driver is asked to run: all documents, or those of some items."""
-        settings = self._settings
+    def _order(
+        self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalSettings
+    ) -> dict[str, Any]:
+        """What the driver is asked to run: the documents of some items, or all."""
         generation = settings.generation(model.config)
         words = [*settings.words(home=self._home, out=out, seed=seed), *settings.prompt_words(model.model)]
         if generation:
@@ -234,10 +301,13 @@ def _check_model(model: StudyModel, where: str) -> None:
             raise EvaluationError(f"{where}: {key} may not set seed; every run has a seed of its own")
 
 
+def _priced(model: StudyModel) -> str:
+    """The name under which prices are looked up: what the server calls the model, since all share a type."""
+    return next((str(model.args[name]) for name in _NAMES if name in model.args), model.name)
+
+
 def _sent(folder: Path, model: StudyModel, items: int, seconds: float) -> tuple[dict[str, Any], Usage]:
     """What the driver counted, and what that cost."""
     sent = report_of(folder)
-    # Prices are those of what the server calls the model, since all models share a type.
-    priced = next((str(model.args[name]) for name in _NAMES if name in model.args), model.name)
-    tokens = {priced: (sent["tokens"][0], sent["tokens"][1])} if any(sent["tokens"]) else {}
+    tokens = {_priced(model): (sent["tokens"][0], sent["tokens"][1])} if any(sent["tokens"]) else {}
     return sent, Usage(calls=sent["requests"] or items, tokens=tokens, seconds=seconds)

@@ -7,10 +7,14 @@ file, because that Python need not have bbedge: nothing of bbedge is imported he
 
 from __future__ import annotations
 
+import http.client
 import importlib
 import json
+import ssl
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,8 +25,17 @@ _QUESTION = "Reply with the word ok."
 _AT_ONCE = 32
 _LOCK = Lock()
 
-failure = importlib.import_module("lm_eval_failure")
+# Beside this file, also where it is copied to.
+failure = importlib.import_module(f"{__package__}.lm_eval_failure" if __package__ else "lm_eval_failure")
 Tell = Callable[[Mapping[str, Any]], None]
+
+
+class Refused(Exception):  # noqa: N818 - an outcome
+    """The server answered with an HTTP status that is an error."""
+
+    def __init__(self, status: int, text: str, reason: str) -> None:
+        super().__init__(failure.said(text) if text.strip() else reason)
+        self.status = status
 
 
 class Unusable(Exception):  # noqa: N818 - an outcome
@@ -73,22 +86,34 @@ def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa:
 
 def posted(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """Send the question once; the answer."""
-    requests = importlib.import_module("requests")
-    with requests.Session() as session:
-        # With several requests at a time the tool uses aiohttp, which knows nothing of proxies in the environment.
-        session.trust_env = getattr(model, "_concurrent", 1) <= 1
-        response = session.post(
-            model.base_url,
-            json=payload(model, question),
-            headers=headers,
-            verify=model.verify_certificate,
-            timeout=question["timeout"],
-        )
-    response.raise_for_status()
+    if not str(model.base_url).lower().startswith(("http://", "https://")):
+        raise http.client.InvalidURL(f"{model.base_url} does not begin with http:// or https://")
+    body = json.dumps(payload(model, question)).encode()
+    # Some providers turn away the client library by its name.
+    sent = {"Content-Type": "application/json", "User-Agent": "lm-evaluation-harness", **headers}
+    request = urllib.request.Request(model.base_url, data=body, headers=sent)
     try:
-        return response.json()
+        with opener(model).open(request, timeout=question["timeout"]) as response:
+            text = response.read().decode("utf-8", "replace")
+    except urllib.error.HTTPError as error:
+        with error:
+            raise Refused(error.code, error.read().decode("utf-8", "replace"), error.reason) from None
+    try:
+        return json.loads(text)
     except ValueError:
-        raise Unusable(f"the answer is not JSON: {response.text[:200]}") from None
+        raise Unusable(f"the answer is not JSON: {text[:200]}") from None
+
+
+def opener(model: Any) -> urllib.request.OpenerDirector:  # noqa: ANN401 - a model of the tool
+    """What opens connections as the tool does: with its certificates, and its proxies."""
+    context = ssl.create_default_context()
+    if not model.verify_certificate:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    # With several requests at a time the tool uses aiohttp, which knows nothing of proxies in the environment.
+    proxies = {} if getattr(model, "_concurrent", 1) > 1 else urllib.request.getproxies()
+    return urllib.request.build_opener(
+        urllib.request.ProxyHandler(proxies), urllib.request.HTTPSHandler(context=context)
+    )
 
 
 def payload(model: Any, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a model of the tool

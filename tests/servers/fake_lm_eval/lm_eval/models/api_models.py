@@ -1,6 +1,10 @@
-"""Three types: an API that takes seeds, one that takes none, and a model that lives in this process."""
+"""Types of models: an API that takes seeds, one that takes none, one that needs a key, a model in this process.
+
+An API answers documents without a server; only what it writes for one, and where it would send it, is as in the tool.
+"""
 
 import hashlib
+import os
 
 
 def chance(*parts: object) -> float:
@@ -11,8 +15,29 @@ def chance(*parts: object) -> float:
 class TemplateAPI:
     """As the tool has it: one seed for all requests."""
 
-    def __init__(self, model="", base_url=None, num_concurrent=1, max_retries=3, timeout=300, seed=1234, **kwargs):
+    def __init__(
+        self,
+        model="",
+        base_url=None,
+        num_concurrent=1,
+        max_retries=3,
+        timeout=300,
+        seed=1234,
+        tokenizer_backend=None,
+        **kwargs,
+    ):
         self.model, self.seed, self.url = model, int(seed), base_url
+        self.base_url, self._concurrent, self.verify_certificate = base_url, num_concurrent, True
+        if tokenizer_backend == "huggingface":
+            raise OSError(f"{model} is no tokenizer")
+
+    @property
+    def api_key(self):
+        return os.environ.get("OPENAI_API_KEY", "")
+
+    @property
+    def header(self):
+        return {"Authorization": f"Bearer {self.api_key}"}
 
     def _create_payload(self, messages, generate=True, gen_kwargs=None, seed=1234, **kwargs):
         return {"model": self.model, "messages": messages, "seed": seed, **(gen_kwargs or {})}
@@ -41,6 +66,23 @@ class Chat(TemplateAPI):
     """Takes seeds."""
 
 
+class Completions(TemplateAPI):
+    """Writes a prompt in place of messages."""
+
+    def _create_payload(self, messages, generate=True, gen_kwargs=None, seed=1234, **kwargs):
+        return {"model": self.model, "prompt": messages, "seed": seed, **(gen_kwargs or {})}
+
+
+class Keyed(Chat):
+    """Needs a key."""
+
+    @property
+    def api_key(self):
+        if "OPENAI_API_KEY" not in os.environ:
+            raise ValueError("API key not found. Please set the `OPENAI_API_KEY` environment variable.")
+        return os.environ["OPENAI_API_KEY"]
+
+
 class Seedless(TemplateAPI):
     """Takes none, as some providers do."""
 
@@ -57,6 +99,8 @@ class Local:
         if kwargs:
             raise TypeError(f"unexpected arguments {sorted(kwargs)}")
         self.model = pretrained
+        if pretrained == "m0":
+            raise OSError("m0 is not a local folder")
 
     def answer(self, text, word, gen_kwargs):
         return word if chance(self.model, text, self.torch_seed) < int(self.model[1:]) / 100 else "wrong"
@@ -72,4 +116,11 @@ class Dummy:
         return "lol"
 
 
-TYPES = {"local-chat-completions": Chat, "seedless": Seedless, "hf": Local, "dummy": Dummy}
+TYPES = {
+    "local-chat-completions": Chat,
+    "local-completions": Completions,
+    "openai-chat-completions": Keyed,
+    "seedless": Seedless,
+    "hf": Local,
+    "dummy": Dummy,
+}
