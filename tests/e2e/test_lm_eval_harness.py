@@ -60,24 +60,56 @@ def study(tmp_path, port, monkeypatch):
     return tmp_path / "study.toml"
 
 
+def asked_of(port):
+    """Requests for documents that the server has answered, as model, seed and prompt; and how many others."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+        asked = [request.split("|", 2) for request in json.load(answer)["answered"]]
+    documents = [request for request in asked if "answer:" in request[2]]
+    return documents, len(asked) - len(documents)
+
+
 def test_a_study_is_run_until_it_is_answered(bbedge, study, port):
     ended = bbedge("evaluate", study, "--quiet")
     assert ended.code == 0, ended.err
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
-        asked = json.load(answer)["answered"]
+    asked, questions = asked_of(port)
     replicates = len(list((study.parent / "study.run").glob("replicate-*/model-001")))
-    seeds = [request.split("|")[1] for request in asked]
-    assert len(seeds) == 24 * replicates
+    seeds = [seed for _, seed, _ in asked]
+    assert (len(seeds), questions) == (24 * replicates, 2)
     assert len(set(seeds)) == len(seeds)  # every request its own; the tool alone sends 1234 with all of them
-    prompts = {request.split("|", 2)[2] for request in asked}
+    prompts = {prompt for _, _, prompt in asked}
     assert len(prompts) == 12  # the same examples in every replicate
     shown = bbedge("board", "show", study.parent / "study.bbedge")
     assert "one seed per run" not in shown.out
 
 
-def test_a_server_that_is_not_there_is_named(bbedge, study, port):
+def test_a_document_has_its_examples_in_every_part_of_the_first_pass(bbedge, study, port):
+    """Three of four blocks are in parts; the tool's own option for documents would draw other examples for them."""
+    study.write_text(f"checkpoints = [0.25, 0.5]\ndrop = \"never\"\n{study.read_text()}")
+    ended = bbedge("evaluate", study, "--json", "--replicates", "2")
+    assert ended.code == 0, ended.err
+    looks = [event for event in map(json.loads, ended.out.splitlines()) if event["event"] == "part-looked"]
+    assert [look["blocks"] for look in looks] == [1, 2][: len(looks)]
+    asked, _ = asked_of(port)
+    prompts = {prompt for _, _, prompt in asked}
+    runs = list((study.parent / "study.run").glob("replicate-00001/model-001/attempt-*"))
+    assert len(runs) == 3
+    assert len(list((study.parent / "study.run").glob("replicate-00002/model-001/attempt-*"))) == 1
+    assert len(prompts) == 12  # as in the second pass, which is a run of all documents
+    assert len(asked) == 2 * 24
+
+
+def test_a_server_that_is_not_there_is_named_before_anything_is_frozen(bbedge, study, port):
+    study.write_text(study.read_text().replace(f"127.0.0.1:{port}", "127.0.0.1:9"))
+    ended = bbedge("evaluate", study)
+    assert ended.code == 2
+    assert "m95 at http://127.0.0.1:9/v1/chat/completions: no connection: Connection error" in ended.err
+    assert "check the address and the port in base_url" in ended.err
+    assert not (study.parent / "study.bbedge").exists()
+
+
+def test_a_server_that_goes_away_is_named(bbedge, study, port):
     elsewhere = study.read_text().replace(f"127.0.0.1:{port}", "127.0.0.1:9")
-    study.write_text(f"{elsewhere}retries = 0\nrequest_retries = 0\n")
+    study.write_text(f"{elsewhere}retries = 0\nrequest_retries = 0\npreflight = false\n")
     ended = bbedge("evaluate", study, "--quiet")
     assert ended.code == 2
     assert "lm_eval ended with exit code 1" in ended.err
