@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import urllib.request
@@ -84,7 +85,7 @@ def test_a_study_is_run_until_it_is_answered(bbedge, study, port):
 
 def test_a_document_has_its_examples_in_every_part_of_the_first_pass(bbedge, study, port):
     """Three of four blocks are in parts; the tool's own option for documents would draw other examples for them."""
-    study.write_text(f"checkpoints = [0.25, 0.5]\ndrop = \"never\"\n{study.read_text()}")
+    study.write_text(f'checkpoints = [0.25, 0.5]\ndrop = "never"\n{study.read_text()}')
     ended = bbedge("evaluate", study, "--json", "--replicates", "2")
     assert ended.code == 0, ended.err
     looks = [event for event in map(json.loads, ended.out.splitlines()) if event["event"] == "part-looked"]
@@ -107,10 +108,16 @@ def test_a_server_that_is_not_there_is_named_before_anything_is_frozen(bbedge, s
     assert not (study.parent / "study.bbedge").exists()
 
 
-def test_a_server_that_goes_away_is_named(bbedge, study, port):
-    elsewhere = study.read_text().replace(f"127.0.0.1:{port}", "127.0.0.1:9")
-    study.write_text(f"{elsewhere}retries = 0\nrequest_retries = 0\npreflight = false\n")
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_server_that_fails_in_the_middle_is_named_with_what_it_said(bbedge, study, port, connections):
+    """With several connections the tool uses another HTTP client."""
+    faults = urllib.request.Request(f"http://127.0.0.1:{port}/faults", data=b'{"error": 1.0}')
+    urllib.request.urlopen(faults).close()
+    text = study.read_text().replace("connections = 4", f"connections = {connections}")
+    study.write_text(f"{text}retries = 0\nrequest_retries = 1\npreflight = false\n")
     ended = bbedge("evaluate", study, "--quiet")
     assert ended.code == 2
-    assert "lm_eval ended with exit code 1" in ended.err
-    assert "127.0.0.1:9" in ended.err
+    place = f"m95 at http://127.0.0.1:{port}/v1/chat/completions"
+    assert f"'all items' of {place}: server error (HTTP 500): scripted failure" in ended.err
+    assert re.search(rf"\d+ x {place}: server error", ended.err)
+    assert "program failed" not in ended.err

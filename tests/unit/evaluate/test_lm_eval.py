@@ -7,8 +7,9 @@ import pytest
 
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.dry_run import dry_run
-from bbedge.evaluate.engine import Done, Failed, Job, Sent
+from bbedge.evaluate.engine import Done, Failed, Job
 from bbedge.evaluate.engines import engine_for
+from bbedge.evaluate.events import ErrorSeen
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import EvaluationSpec
 
@@ -39,7 +40,7 @@ def run_once(spec, *, replicate=1, seed=7):
     reports = []
     jobs = [Job(model=model, sample=sample) for model in spec.models]
     engine.run(replicate, jobs, lambda job, call: seed + spec.names.index(job.model.name), reports.append)
-    return engine, [each for each in reports if not isinstance(each, Sent)]
+    return engine, [each for each in reports if isinstance(each, Done | Failed)]
 
 
 def order(spec, *, replicate=1, model=1):
@@ -158,6 +159,33 @@ def test_a_server_that_fails_is_an_error_and_no_score(tmp_path, url, cause):
     assert cause in first.error
     assert "log.txt" in first.error
     assert "0123456789abcdef" not in first.error
+
+
+def failing(tmp_path, url):
+    models = [{**API, "name": name, "base_url": url, "args": {"model": name}} for name in ("m90", "m20")]
+    run = {"pause": 0.0, "retries": 0, "preflight": False, "request_retries": 2}
+    return study(tmp_path, models=models, run=run, budget=1)
+
+
+def test_a_failed_request_is_shown_at_once_although_the_tool_sends_it_again(tmp_path, monkeypatch):
+    """The second attempt waits until the failure of the first was seen."""
+    noticed, spec = tmp_path / "noticed", failing(tmp_path, "http://moody")
+    monkeypatch.setenv("FAKE_LM_EVAL_NOTICED", str(noticed))
+    ended = evaluate(
+        spec, engine_for(spec), watch=lambda event: noticed.touch() if isinstance(event, ErrorSeen) else None
+    )
+    assert ended.leaderboard.replicates == 1
+    counts = {(each.first.model, each.first.kind, each.first.message): each.count for each in ended.problems}
+    assert counts == {(name, "connection-lost", "Connection reset by peer"): 12 for name in ("m90", "m20")}
+
+
+def test_a_run_that_ends_with_a_failed_request_has_its_cause_and_no_other(tmp_path):
+    spec = failing(tmp_path, "http://down")
+    with pytest.raises(EvaluationError, match=r"of m90 at http://down: connection lost: Cannot connect") as caught:
+        evaluate(spec, engine_for(spec))
+    assert "3 x m90 at http://down: connection lost" in str(caught.value)
+    assert "program failed" not in str(caught.value)
+    assert "0123456789abcdef" not in str(caught.value)
 
 
 def test_a_task_that_cannot_be_loaded_is_found_before_anything_is_frozen(tmp_path):

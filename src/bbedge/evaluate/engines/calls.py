@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Job, Report, Sample, Sent
+from bbedge.evaluate.engine import Backoff, Done, Failed, Job, Report, Sample, Sent, Trouble
 from bbedge.evaluate.engines.process import end_leftovers
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.text import listed, shown_path
@@ -26,13 +27,17 @@ class Calls:
         self.stop = threading.Event()
         """Set when the programs that are running must end."""
 
-    def run(self, jobs: Sequence[Job], call: Callable[[Job], Done | Failed], report: Report) -> None:
-        """Make every call and report from this thread; an interrupt, or an error, stops those that are running."""
+    def run(self, jobs: Sequence[Job], call: Callable[[Job, Report], Done | Failed], report: Report) -> None:
+        """Make every call and report from this thread; an interrupt, or an error, stops those that are running.
+
+        A call hands what it has to report before its end to its second argument.
+        """
         if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
             end_leftovers(self._study.folder)
             self._cleaned = True
         self.stop.clear()
         left, workers = list(reversed(jobs)), self._study.running.workers
+        told: queue.SimpleQueue[Done | Failed | Sent | Trouble | Backoff] = queue.SimpleQueue()
         with ThreadPoolExecutor(max_workers=workers) as pool:
             waiting: set[Future[Done | Failed]] = set()
             try:
@@ -40,9 +45,11 @@ class Calls:
                     while left and len(waiting) < workers:
                         job = left.pop()
                         report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
-                        waiting.add(pool.submit(call, job))
+                        waiting.add(pool.submit(call, job, told.put))
                     # Polars has system calls restarted after a signal: a wait without an end would not notice one.
                     done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                    while not told.empty():
+                        report(told.get())
                     for future in done:
                         report(future.result())
             except BaseException:

@@ -100,7 +100,7 @@ class CommandEngine:
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Call the program for every job, a few at a time."""
         self._check_programs()
-        self._calls.run(jobs, lambda job: self._call(replicate, job, seeds(job, 0)), report)
+        self._calls.run(jobs, lambda job, _: self._call(replicate, job, seeds(job, 0)), report)
 
     def _check_programs(self) -> None:
         """Refuse to go on with a program that was changed while the study ran."""

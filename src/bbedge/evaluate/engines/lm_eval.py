@@ -20,7 +20,7 @@ from typing import Any
 
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Done, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Done, Failed, Job, Report, Sample, Trouble
 from bbedge.evaluate.engines.calls import Calls, checked_scores
 from bbedge.evaluate.engines.lm_eval_check import Asked, Tell, side_by_side, understood
 from bbedge.evaluate.engines.lm_eval_documents import (
@@ -32,6 +32,7 @@ from bbedge.evaluate.engines.lm_eval_documents import (
     renamed,
     sample_files,
 )
+from bbedge.evaluate.engines.lm_eval_problem import problem_of
 from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
 from bbedge.evaluate.engines.lm_eval_tool import QUESTION, Tool, python_of, report_of
 from bbedge.evaluate.engines.output import last_lines
@@ -192,7 +193,7 @@ class LmEvalEngine:
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Run the tool for every job, a few at a time."""
-        self._calls.run(jobs, lambda job: self._call(replicate, job, seeds(self._seeded(job), 0)), report)
+        self._calls.run(jobs, lambda job, tell: self._call(replicate, job, seeds(self._seeded(job), 0), tell), report)
 
     def _seeded(self, job: Job) -> Job:
         """The job whose seed a run has.
@@ -204,12 +205,16 @@ class LmEvalEngine:
             return job
         return replace(job, sample=self._whole)
 
-    def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
+    def _call(self, replicate: int, job: Job, seed: int, tell: Report) -> Done | Failed:
         model, sample = job.model, job.sample
         folder = self._calls.new_folder(replicate, model.name)
         began, is_whole = time.monotonic(), self._whole is None or len(sample.items) == len(self._whole.items)
         order = self._order(model, seed, folder / "out", () if is_whole else sample.items, self._settings)
-        problem = self._tool.run(folder, order)
+
+        def heard(line: Mapping[str, Any]) -> None:
+            tell(Trouble(model=model.name, sample=sample.name, problem=problem_of(line, model=model.name)))
+
+        problem = self._tool.run(folder, order, heard=heard)
         sent, usage = _sent(folder, model, len(sample.items), time.monotonic() - began)
         if problem is None:
             try:
@@ -233,7 +238,8 @@ class LmEvalEngine:
             sample=sample.name,
             error=problem,
             usage=usage,
-            problem=self._problem(model, problem, folder),
+            # Where a request that failed has ended the run, the cause was heard.
+            problem=None if sent["heard"] else self._problem(model, problem, folder),
         )
 
     def _order(

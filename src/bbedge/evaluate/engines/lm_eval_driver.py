@@ -23,6 +23,9 @@ from typing import Any
 
 _BITS = 31
 
+# Beside this file, also where it is copied to.
+failure = importlib.import_module(f"{__package__}.lm_eval_failure" if __package__ else "lm_eval_failure")
+
 
 def main(order_file: str) -> None:
     """Do what the order says: describe types of models, run the tool, write the report."""
@@ -41,6 +44,7 @@ def main(order_file: str) -> None:
     except Exception as error:
         # In a log the last error is often another one: requests that were cancelled because of this one.
         report["error"] = f"{type(error).__name__}: {error}"
+        report["heard"] = failure.was_heard(error)
         report["installed"] = not (isinstance(error, ModuleNotFoundError) and error.name == "lm_eval")
         raise
     finally:
@@ -82,6 +86,7 @@ def prepared(order: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
         arguments = {**order["requests"], **arguments}
         seed_requests(kind, order["seed"], report)
         watch_answers(kind, report)
+        failure.watch_requests(kind, Path(order["heard"]))
     return arguments
 
 

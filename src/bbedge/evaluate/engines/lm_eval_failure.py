@@ -5,11 +5,69 @@ Copied beside them, because that Python need not have bbedge: nothing of bbedge 
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _DEEPEST = 8  # causes of causes
 _LONGEST = 1000  # characters
+
+
+def watch_requests(kind: Any, path: Path) -> None:  # noqa: ANN401 - a class of the tool
+    """Write down every failed request of a type of models as it happens: the tool only sends it again."""
+
+    def failed(error: Exception, model: object) -> None:
+        error.was_heard = True  # type: ignore[attr-defined]
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(facts(error, getattr(model, "base_url", None))) + "\n")
+
+    if hasattr(kind, "model_call"):
+        send: Callable[..., Any] = kind.model_call
+
+        def model_call(model: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
+            try:
+                return send(model, *args, **kwargs)
+            except Exception as error:
+                failed(error, model)
+                raise
+
+        kind.model_call = model_call
+    if hasattr(kind, "amodel_call"):
+        send_later: Callable[..., Any] = kind.amodel_call
+
+        async def amodel_call(model: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
+            try:
+                return await send_later(model, *args, **kwargs)
+            except Exception as error:
+                failed(error, model)
+                raise
+
+        kind.amodel_call = amodel_call
+        keep_bodies()
+
+
+def was_heard(error: BaseException) -> bool:
+    """Whether an exception is one of these failures."""
+    return getattr(error, "was_heard", False)
+
+
+def keep_bodies() -> None:
+    """Have exceptions of aiohttp hold what the server said: the tool has read it by then, and they lack it."""
+    response: Any = importlib.import_module("aiohttp").ClientResponse
+    refuse = response.raise_for_status
+
+    def raise_for_status(self: Any) -> None:  # noqa: ANN401 - as aiohttp has it
+        try:
+            refuse(self)
+        except Exception as error:
+            body = getattr(self, "_body", None)
+            if isinstance(body, bytes):
+                error.body = body.decode("utf-8", "replace")  # type: ignore[attr-defined]
+            raise
+
+    response.raise_for_status = raise_for_status
 
 
 def facts(error: BaseException, endpoint: object) -> dict[str, Any]:
@@ -46,7 +104,7 @@ def status(error: BaseException) -> int | None:
 
 def message(causes: list[BaseException]) -> str:
     """What the server said; without an answer, what the system said, and otherwise the exception."""
-    text = getattr(getattr(causes[0], "response", None), "text", None)
+    text = getattr(causes[0], "body", None) or getattr(getattr(causes[0], "response", None), "text", None)
     if isinstance(text, str) and text.strip():
         return said(text)
     system = [each for each in causes if isinstance(each, OSError) and type(each).__module__ in ("builtins", "socket")]

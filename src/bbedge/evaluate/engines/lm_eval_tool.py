@@ -105,7 +105,14 @@ def python_of(given: str | None, home: Path, source: str) -> str:
 
 def report_of(folder: Path) -> dict[str, Any]:
     """What the driver counted; zeros where it did not get that far."""
-    nothing: dict[str, Any] = {"requests": 0, "seeded": 0, "tokens": [0, 0], "types": {}, "chooses": False}
+    nothing: dict[str, Any] = {
+        "requests": 0,
+        "seeded": 0,
+        "tokens": [0, 0],
+        "types": {},
+        "chooses": False,
+        "heard": False,
+    }
     try:
         written = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -5,6 +5,8 @@ An API answers documents without a server; only what it writes for one, and wher
 
 import hashlib
 import os
+import time
+from pathlib import Path
 
 
 def chance(*parts: object) -> float:
@@ -26,7 +28,7 @@ class TemplateAPI:
         tokenizer_backend=None,
         **kwargs,
     ):
-        self.model, self.seed, self.url = model, int(seed), base_url
+        self.model, self.seed, self.url, self.max_retries, self.calls = model, int(seed), base_url, max_retries, 0
         self.base_url, self._concurrent, self.verify_certificate = base_url, num_concurrent, True
         if tokenizer_backend == "huggingface":
             raise OSError(f"{model} is no tokenizer")
@@ -50,16 +52,37 @@ class TemplateAPI:
     def parse_logprobs(outputs, **kwargs):
         return []
 
-    def answer(self, text, word, gen_kwargs):
+    def model_call(self, text, word, gen_kwargs):
         """Ask the server that is not there."""
+        self.calls += 1
         if self.url == "http://down":
             raise ConnectionError(f"Cannot connect to {self.url} with sk-or-v1-0123456789abcdef0123456789abcdef")
+        if self.url == "http://moody":
+            self.be_moody()
         payload = self._create_payload([text], generate=True, gen_kwargs=dict(gen_kwargs), seed=self.seed)
         right = chance(self.model, text, payload.get("seed")) < int(self.model[1:]) / 100
-        outputs = {"choices": [word if right else "wrong"], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}
         if self.url == "http://error":
-            outputs = {"error": {"message": "out of credit"}}
-        return self.parse_generations(outputs=outputs)[0]
+            return {"error": {"message": "out of credit"}}
+        return {"choices": [word if right else "wrong"], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}
+
+    def be_moody(self):
+        """Fail at every first attempt, and go on once that was noticed."""
+        if self.calls % 2:
+            raise ConnectionResetError("Connection reset by peer")
+        deadline = time.monotonic() + 30
+        while not Path(os.environ["FAKE_LM_EVAL_NOTICED"]).exists():
+            if time.monotonic() > deadline:
+                raise RuntimeError("the failure was not noticed")
+            time.sleep(0.01)
+
+    def answer(self, text, word, gen_kwargs):
+        """Ask, and ask again."""
+        for _ in range(self.max_retries - 1):
+            try:
+                return self.parse_generations(outputs=self.model_call(text, word, gen_kwargs))[0]
+            except OSError:
+                continue
+        return self.parse_generations(outputs=self.model_call(text, word, gen_kwargs))[0]
 
 
 class Chat(TemplateAPI):
