@@ -41,7 +41,9 @@ def watch_requests(kind: Any, path: Path) -> None:  # noqa: ANN401 - a class of 
             try:
                 return await send_later(model, *args, **kwargs)
             except Exception as error:
-                failed(error, model)
+                # Once one request has failed for good, the session is closed and the others break off.
+                if not getattr(kwargs.get("session"), "closed", False):
+                    failed(error, model)
                 raise
 
         kind.amodel_call = amodel_call
