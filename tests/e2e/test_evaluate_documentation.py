@@ -13,6 +13,7 @@ from bbedge.cli.app import make_app
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import EvaluationSpec
+from servers.faulty_openai import Faulty
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")
 FAKE = Path(__file__).parents[1] / "servers" / "fake_lm_eval"
@@ -54,9 +55,13 @@ def test_the_study_of_lm_eval_runs_as_shown(tmp_path, monkeypatch):
     for name, model in (("large", "m95"), ("small", "m05")):
         here = here.replace(f'model = "{name}"', f'model = "{model}"')
     path = tmp_path / "study.toml"
-    path.write_text(here, encoding="utf-8")
-    study = EvaluationSpec.read(path)
-    ended = evaluate(study, engine_for(study))
+    with Faulty() as server:
+        for port in (8000, 8001):
+            here = here.replace(f"http://127.0.0.1:{port}/v1", server.url("fine"))
+        path.write_text(here, encoding="utf-8")
+        study = EvaluationSpec.read(path)
+        ended = evaluate(study, engine_for(study))
     assert ended.answer.answered
+    assert server.asked["fine"] == 2  # the short questions; documents are answered without a server
     (order,) = (study.folder / "replicate-00001" / "model-001").glob("attempt-*/order.json")
     assert json.loads(order.read_text())["requests"]["num_concurrent"] == 8
