@@ -135,7 +135,10 @@ def answered(model: Any, answer: Any) -> list[int]:  # noqa: ANN401 - a model of
             raise Unusable(failure.said(json.dumps(answer)))
         if not any(answer.get(key) for key in ("choices", "content", "text")):
             raise Unusable(f"the answer has no choices: {json.dumps(answer)[:200]}")
-    model.parse_generations(outputs=answer)
+    try:
+        model.parse_generations(outputs=answer)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise Unusable(f"{type(error).__name__} {error} in the answer: {json.dumps(answer)[:200]}") from None
     used = (answer.get("usage") if isinstance(answer, dict) else None) or {}
     return [
         next((used[key] for key in keys if isinstance(used.get(key), int)), 0)

@@ -95,6 +95,10 @@ class Completions(TemplateAPI):
     def _create_payload(self, messages, generate=True, gen_kwargs=None, seed=1234, **kwargs):
         return {"model": self.model, "prompt": messages, "seed": seed, **(gen_kwargs or {})}
 
+    @staticmethod
+    def parse_generations(outputs, **kwargs):
+        return [outputs["choices"][0]["text"]]
+
 
 class Keyed(Chat):
     """Needs a key."""
