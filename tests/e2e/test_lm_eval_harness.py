@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from bbedge.evaluate.engine import Done, Job
+from bbedge.evaluate.engines import engine_for
+from bbedge.evaluate.spec import EvaluationSpec
+
 pytest.importorskip("lm_eval", reason="lm_eval and what it needs take 760 MB; make test-lm-eval installs them")
 
 SERVERS = Path(__file__).parents[1] / "servers"
@@ -97,6 +101,35 @@ def test_a_document_has_its_examples_in_every_part_of_the_first_pass(bbedge, stu
     assert len(list((study.parent / "study.run").glob("replicate-00002/model-001/attempt-*"))) == 1
     assert len(prompts) == 12  # as in the second pass, which is a run of all documents
     assert len(asked) == 2 * 24
+
+
+def test_parts_of_a_group_are_scored_as_a_run_of_all_documents(study):
+    """Two tasks with two filters each; one part has documents of one of them only."""
+    tasks = study.parent / "tasks"
+    filters = """
+filter_list:
+  - {name: plain, filter: [{function: take_first}]}
+  - {name: lower, filter: [{function: lowercase}, {function: take_first}]}
+"""
+    words = (tasks / "words.yaml").read_text() + filters
+    (tasks / "words.yaml").write_text(words)
+    (tasks / "more.yaml").write_text(words.replace("task: words", "task: more").replace("Say one", "Write one"))
+    means = "aggregate_metric_list: [{metric: exact_match, weight_by_size: true, filter_list: [plain]}]"
+    (tasks / "pair.yaml").write_text(f"group: pair\ntask: [words, more]\n{means}\nmetadata: {{version: 1.0}}\n")
+    study.write_text(study.read_text().replace('task = "words"', 'task = "pair"\nfilter = "lower"'))
+    study.write_text(study.read_text().replace("workers = 2", "workers = 1"))
+    spec = EvaluationSpec.read(study)
+    engine = engine_for(spec)
+    (whole,) = engine.benchmark().samples
+    assert len(whole.items) == 24
+    assert whole.is_divisible
+    parts = [whole.part(whole.items[:3], name="first"), whole.part(whole.items[:2:-1], name="rest")]
+    seen = []
+    model = spec.models[1]
+    engine.run(1, [Job(model=model, sample=sample) for sample in (whole, *parts)], lambda job, call: 7, seen.append)
+    complete, first, rest = (each for each in seen if isinstance(each, Done))
+    assert {**first.scores, **rest.scores} == complete.scores
+    assert len(set(complete.scores.values())) == 2
 
 
 def test_a_server_that_is_not_there_is_named_before_anything_is_frozen(bbedge, study, port):
