@@ -10,12 +10,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Backoff, Done, Failed, Job, Report, Sample, Sent, Trouble
+from bbedge.evaluate.engine import Done, Failed, Job, Report, Sample, Sent, Trouble
 from bbedge.evaluate.engines.process import end_leftovers
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.text import listed, shown_path
 
 _LOOK = 0.2  # seconds after which an interrupt is noticed
+
+Tell = Callable[[Trouble], None]
 
 
 class Calls:
@@ -27,17 +29,17 @@ class Calls:
         self.stop = threading.Event()
         """Set when the programs that are running must end."""
 
-    def run(self, jobs: Sequence[Job], call: Callable[[Job, Report], Done | Failed], report: Report) -> None:
+    def run(self, jobs: Sequence[Job], call: Callable[[Job, Tell], Done | Failed], report: Report) -> None:
         """Make every call and report from this thread; an interrupt, or an error, stops those that are running.
 
-        A call hands what it has to report before its end to its second argument.
+        A call hands requests that fail before its end to its second argument.
         """
         if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
             end_leftovers(self._study.folder)
             self._cleaned = True
         self.stop.clear()
         left, workers = list(reversed(jobs)), self._study.running.workers
-        told: queue.SimpleQueue[Done | Failed | Sent | Trouble | Backoff] = queue.SimpleQueue()
+        told: queue.SimpleQueue[Trouble] = queue.SimpleQueue()
         with ThreadPoolExecutor(max_workers=workers) as pool:
             waiting: set[Future[Done | Failed]] = set()
             try:

@@ -205,7 +205,7 @@ class LmEvalEngine:
             return job
         return replace(job, sample=self._whole)
 
-    def _call(self, replicate: int, job: Job, seed: int, tell: Report) -> Done | Failed:
+    def _call(self, replicate: int, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
         model, sample = job.model, job.sample
         folder = self._calls.new_folder(replicate, model.name)
         began, is_whole = time.monotonic(), self._whole is None or len(sample.items) == len(self._whole.items)
