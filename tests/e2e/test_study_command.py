@@ -15,7 +15,7 @@ from bbedge.study.experiments import STUDIES
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
-    done = bbedge("study", "run", name, "--repetitions", "2", "--workers", "1", "--out", str(tmp_path))
+    done = bbedge("study", "run", name, "--repetitions", "1", "--workers", "1", "--out", str(tmp_path))
     assert done.code == 0, done.err
     folder = tmp_path / name
     study = STUDIES[name]
@@ -24,9 +24,9 @@ def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
         assert f"### {setting.name}" in (folder / "README.md").read_text(encoding="utf-8")
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (folder / "figure.svg").read_text(encoding="utf-8")
-    assert json.loads((folder / "run.json").read_text())["repetitions"] == 2
+    assert json.loads((folder / "run.json").read_text())["repetitions"] == 1
     page = (folder / "README.md").read_text(encoding="utf-8")
-    assert f"bbedge study run {name} --repetitions 2 --seed 1" in page
+    assert f"bbedge study run {name} --repetitions 1 --seed 1" in page
     assert study.title in (tmp_path / "README.md").read_text(encoding="utf-8")
     shown = bbedge("study", "show", name, "--out", str(tmp_path))
     assert shown.code == 0
@@ -34,7 +34,8 @@ def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
 
 
 def small(out: Path, *more: str) -> list[str]:
-    return ["study", "run", "same-model", "--repetitions", "60", "--out", str(out), *more]
+    # Four chunks, so that two workers have several each.
+    return ["study", "run", "same-model", "--repetitions", "40", "--out", str(out), *more]
 
 
 def test_ray_gives_the_bytes_that_joblib_gives(bbedge, tmp_path):
@@ -53,11 +54,11 @@ def test_a_killed_run_goes_on_where_it_was(bbedge, tmp_path):
     command = [sys.executable, "-m", "bbedge", *small(tmp_path / "cut", "--workers", "1")]
     chunks = tmp_path / "cut" / ".chunks"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as run:
-        while run.poll() is None and len(list(chunks.rglob("*.npz"))) < 3:
+        while run.poll() is None and len(list(chunks.rglob("*.npz"))) < 2:
             time.sleep(0.02)
         os.killpg(run.pid, signal.SIGKILL)
     kept = len(list(chunks.rglob("*.npz")))
-    assert kept >= 3
+    assert kept >= 2
     resumed = bbedge(*small(tmp_path / "cut", "--workers", "1"))
     assert resumed.code == 0, resumed.err
     assert bbedge(*small(tmp_path / "whole", "--workers", "1")).code == 0
