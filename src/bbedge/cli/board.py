@@ -12,6 +12,7 @@ import typer
 
 from bbedge.cli.board_add import add, add_model
 from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
+from bbedge.cli.board_next import next_
 from bbedge.cli.board_place import DesignFile, Place, open_board
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
@@ -120,6 +121,7 @@ def init(
     say(f"{board.name}: the design is frozen. Publish this text before the first run:\n", announcement(board))
 
 
+app.command("next")(next_)
 app.command("add")(add)
 app.command("add-model")(add_model)
 

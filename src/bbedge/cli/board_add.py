@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from bbedge.cli.board_place import DesignFile, Place, open_board
-from bbedge.cli.board_words import news
+from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import say
+from bbedge.errors import DomainError
 from bbedge.text import display_names, shown
 
 if TYPE_CHECKING:
-    from bbedge.board import Board
+    from bbedge.board import Added, Board
     from bbedge.core.scores import Scores
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
@@ -27,7 +28,8 @@ WholeRuns = Annotated[
     typer.Option(
         "--incomplete",
         help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
-        "replicate stays incomplete until every active model has run. Missing scores are final.",
+        "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
+        "scores are final.",
         show_default=False,
     ),
 ]
@@ -38,14 +40,32 @@ def add(
     place: Place,
     files: Files,
     *,
+    part: Annotated[
+        bool,
+        typer.Option(
+            "--part",
+            help="Add the first pass up to its next checkpoint. The files have the items that board next lists, of all "
+            "active models; they may still have the items before.",
+        ),
+    ] = False,
     design: DesignFile = None,
     copies: CopiesRule = None,
     incomplete: WholeRuns = None,
     reading: BoardReading,
 ) -> None:
-    """Add complete replicates and print what is new. Adding a numbered replicate twice changes nothing."""
+    """Add complete replicates, or a part of the first one, and print what is new.
+
+    Adding a numbered replicate twice changes nothing.
+    """
     board = open_board(place, design)
     before = board.leaderboard()
+    if part:
+        if copies is not None:
+            raise DomainError("--copies is about complete replicates; leave it out beside --part")
+        # A part may be added while a harness is still running: what is missing may only be late.
+        added = board.add_part(_read(board, files, reading), incomplete=incomplete or "refuse")
+        say(_part_words(board, added), *news(board, added, before))
+        return
     added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
@@ -90,9 +110,18 @@ def add_model(
     )
 
 
+def _part_words(board: Board, added: Added) -> str:
+    """How far the first pass has come."""
+    checkpoint, run = added.checkpoint, board.next_run
+    assert checkpoint is not None  # a part was added
+    return f"Added a part of the first pass, which is at {at_checkpoint(checkpoint, run.checkpoints)} now."
+
+
 def _read(board: Board, files: Sequence[Path], reading: Reading) -> Scores:
-    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise.
-    rule = "refuse" if board.design.incomplete == "refuse" else "worst-case"
+    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Of a first pass
+    # in parts they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
+    has_parts = board.next_run.kind in ("part", "rest")
+    rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
     chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
     return chosen.table(files, least_models=1, identify=True, gaps=True)
 
