@@ -26,7 +26,7 @@ from bbedge.certificate.document import to_json
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.provenance import FileChanges
 from bbedge.certificate.reading import read_content, read_document
-from bbedge.certificate.rebuilding import design_of, needs_suite, rebuilt
+from bbedge.certificate.rebuilding import check_given, design_of, needs_suite, rebuilt
 from bbedge.certificate.shape import Document
 from bbedge.core.origin import Origin, SourceFile
 from bbedge.core.scores import Scores
@@ -228,8 +228,7 @@ def _check_kind(stated: Stated, scores: Scores | Board | None) -> None:
 
 def _score_checks(stated: Stated, scores: Scores, suite: SuiteOptions, write: Write) -> Iterator[Check]:
     document = stated.document
-    if needs_suite(document) and not suite:
-        design_of(document, scores, suite)  # raises, and says what to pass
+    check_given(document, scores, suite)
     yield file_check(stated, scores.sources)
     try:
         fitted, design = design_of(document, scores, suite)
