@@ -224,3 +224,54 @@ def test_copies_are_about_complete_replicates(made):
     following(made)
     harness()
     assert "leave it out beside --part" in made("add", BOARD, "scores.csv", "--part", "--copies", "allow", code=2)
+
+
+def test_a_certificate_of_parts_is_verified_from_the_files_of_the_harness(made, bbedge):
+    following(made)
+    harness()
+    made("add", BOARD, "scores.csv", "--part")
+    made("show", BOARD, "--json", "early.json")
+    done = bbedge("verify", "early.json", "scores.csv")
+    assert done.code == 2
+    assert "follows from all 60 items, and the scores have 6; list all items with --items FILE" in " ".join(
+        done.err.split()
+    )
+    done = bbedge("verify", "early.json", "scores.csv", "--items", "items.csv")
+    assert done.code == 0, done.out
+    assert "verified: the certificate is unchanged since it was written, and everything" in done.out
+    assert "ledger not checked the board was not given" in " ".join(done.out.split())
+    made("retire", BOARD, "poor")
+    for _ in range(2):
+        following(made)
+        harness(models=MODELS[:2])
+        if Board.open(BOARD).next_checkpoint:
+            made("add", BOARD, "scores.csv", "--part")
+    made("add", BOARD, "scores.csv")
+    made("show", BOARD, "--json", "late.json")
+    for certificate in ("early.json", "late.json"):
+        assert bbedge("verify", certificate, "scores.csv", "--items", "items.csv").code == 0
+        assert bbedge("verify", certificate, BOARD).code == 0
+    Path("changed.csv").write_text(Path("scores.csv").read_text().replace("fair,q7,0.3", "fair,q7,0.9"))
+    done = bbedge("verify", "late.json", "changed.csv")
+    assert done.code == 3
+    assert "models['fair'].mean" in done.out
+
+
+def test_what_the_design_of_the_board_uses_is_read_without_options(command, bbedge):
+    create(command, DESIGN + '[headline]\nmacro = "topic"\n[views]\ncolumn = "topic"\n')
+    following(command)
+    harness()
+    command("add", BOARD, "scores.csv", "--part")
+    command("show", BOARD, "--json", "b.json")
+    assert bbedge("verify", "b.json", "scores.csv", "--items", "items.csv").code == 0
+
+
+def test_a_board_without_checkpoints_verifies_its_certificates_itself(command, bbedge):
+    create(command, 'method = "bb-edge-x"\n')
+    following(command)
+    harness()
+    command("add", BOARD, "scores.csv")
+    command("show", BOARD, "--json", "b.json")
+    done = bbedge("verify", "b.json", "scores.csv")
+    assert done.code == 2
+    assert "b.json is the certificate of a board; give the board, not score files" in done.err

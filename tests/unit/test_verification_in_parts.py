@@ -201,7 +201,7 @@ def test_every_changed_value_is_found(name):
     rng = np.random.default_rng(1)
     # All of what is about the first run, and some of everything else.
     chosen = [each for each in every if each[0][0] in ("first_pass", "parts") or "checkpoints" in each[0]]
-    chosen += [every[i] for i in rng.choice(len(every), 25, replace=False)]
+    chosen += [every[i] for i in rng.choice(len(every), 15, replace=False)]
     for path, value in chosen:
         forged = copy.deepcopy(content)
         holder = forged

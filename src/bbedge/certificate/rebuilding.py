@@ -40,6 +40,11 @@ def check_given(document: Document, scores: Scores, suite: SuiteOptions) -> None
             Argument("views", Blank("COLUMN")),
             " as they were given when it was made",
         )
+    check_items(document, scores)
+
+
+def check_items(document: Document, scores: Scores) -> None:
+    """Raise if the scores lack items of a first run that is not complete: its order follows from all of them."""
     if not document.replicates and document.design.checkpoints and len(scores.items) < document.items:
         raise DesignError(
             "the first run of the certificate is not complete. The order of its blocks follows from all "
@@ -57,7 +62,7 @@ def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[
     if has_steps(document):
         scores = stated_gaps(document, scores)
     first: tuple[Scores, Design] | None = None
-    for fitted in _blocked(document, scores):
+    for fitted in blocked(document, scores):
         made = _design(document, fitted, {**_options(document), **suite, **_shares(document, suite)})
         if made.hash == document.design.hash:
             return fitted, made
@@ -143,7 +148,7 @@ def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:
     return {"shares": {HEADLINE: 1.0 if document.design.share is UNSET else document.design.share, **views}}
 
 
-def _blocked(document: Document, scores: Scores) -> Iterator[Scores]:
+def blocked(document: Document, scores: Scores) -> Iterator[Scores]:
     """The scores as they are, then with the blocks that rules make, where the sizes in the certificate fit a rule."""
     yield scores
     blocks = document.design.blocks

@@ -6,6 +6,7 @@ which models ran on: a model that was stopped has no scores after its last step.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,3 +68,32 @@ def missing_scores(values: NDArray[np.float64], made: tuple[Step, ...]) -> tuple
 def stated_gaps(document: Document, scores: Scores) -> Scores:
     """The scores with the rule for missing scores of the certificate: without scores is also what was not run."""
     return replace(scores, gaps=document.design.gaps or "refuse", stops=None)
+
+
+def with_items(
+    scores: Scores, items: Sequence[str], blocks: Sequence[str] | None, columns: Mapping[str, Sequence[str]]
+) -> Scores:
+    """The scores with all of these items: what was not run yet has a place and no score.
+
+    ``blocks`` are those of the items, where they are known, and ``columns`` what else is known of them; the columns
+    that the scores have are kept.
+    """
+    known = set(scores.items)
+    added = [place for place, item in enumerate(items) if item not in known]
+    if not added:
+        return scores
+    new = tuple(items[place] for place in added)
+    block_of = dict(zip(items, items if blocks is None else blocks, strict=True))
+    own = dict(zip(scores.items, scores.blocks, strict=True)) if blocks is None else {}
+    every = (*scores.items, *new)
+    nothing = np.full((*scores.values.shape[:2], len(new)), np.nan)
+    return replace(
+        scores,
+        items=every,
+        blocks=tuple(own.get(item, block_of.get(item, item)) for item in every),
+        values=np.concatenate([scores.values, nothing], axis=2),
+        columns={name: (*texts, *(columns[name][place] for place in added)) for name, texts in scores.columns.items()},
+        notes=tuple(note for note in scores.notes if set(note.subject) != set(new)),
+        gaps="worst-case",
+        seen=None,
+    )
