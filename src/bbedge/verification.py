@@ -153,8 +153,10 @@ def verify_certificate(
     ``certificate`` is a file that ``bbedge certify --json`` wrote, its content, or a :class:`Certificate`. Without
     ``scores`` it is checked for contradictions and against its digest, which shows that it is as it was written, not
     that it is true. With scores, the design that it states is made again, everything is computed, and every field is
-    compared. A design with weights or views needs them as ``suite``, the result of :func:`suite_options`. ``write``
-    writes arguments in sentences.
+    compared. Where the first run was looked at before it was complete, the scores have a column for every item, and NaN
+    where nothing was run; they then verify the certificate of a board, too. A design with weights or views needs them
+    as ``suite``, the result of :func:`suite_options`, unless it is that of a board. ``write`` writes arguments in
+    sentences.
 
     **Guarantee:** a verified certificate says what these scores say under its design: names, ranks, edges and counts
     exactly, evidence and margins up to one millionth.

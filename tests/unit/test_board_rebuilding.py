@@ -70,6 +70,19 @@ def test_after_the_first_run(tmp_path):
     assert found.verified, [each for check in found.checks for each in check.differences]
 
 
+def test_without_looks_inside_the_first_run(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    complete(board, panel)
+    board.retire("d")
+    again = drawn(2, ("a", "b", "c"))
+    complete(board, again)
+    scores = table(board, panel, {**again, "d": np.full(len(ITEMS), np.nan)})
+    found = verify_certificate(content_of(board), scores)
+    assert found.verified, [each for check in found.checks for each in check.differences]
+    ran_on = table(board, panel, {**again, "d": panel["d"]})
+    assert not verify_certificate(content_of(board), ran_on).verified
+
+
 @pytest.mark.parametrize("rule", ["worst-case", "zero"])
 def test_missing_scores(tmp_path, rule):
     board = make(tmp_path / "board.db", incomplete=rule)

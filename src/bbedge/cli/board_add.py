@@ -63,7 +63,7 @@ def add(
         if copies is not None:
             raise DomainError("--copies is about complete replicates; leave it out beside --part")
         # A part may be added while a harness is still running: what is missing may only be late.
-        added = board.add_part(_read(board, files, reading), incomplete=incomplete or "refuse")
+        added = board.add_part(_read(board, files, reading, part=True), incomplete=incomplete or "refuse")
         say(_part_words(board, added), *news(board, added, before))
         return
     added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
@@ -117,10 +117,10 @@ def _part_words(board: Board, added: Added) -> str:
     return f"Added a part of the first pass, which is at {at_checkpoint(checkpoint, run.checkpoints)} now."
 
 
-def _read(board: Board, files: Sequence[Path], reading: Reading) -> Scores:
+def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool = False) -> Scores:
     # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Of a first pass
     # in parts they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
-    has_parts = board.next_run.kind in ("part", "rest")
+    has_parts = part or board.state.epoch.is_inside_pass
     rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
     chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
     return chosen.table(files, least_models=1, identify=True, gaps=True)

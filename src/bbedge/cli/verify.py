@@ -74,6 +74,9 @@ def verify(
     [cyan]bbedge verify certificate.json board.bbedge[/cyan]
     Compute the certificate of a board again from the scores that it stores.
 
+    [cyan]bbedge verify certificate.json scores.csv --items items.csv[/cyan]
+    Compute the certificate of a board with checkpoints again from files; the list has all items of the benchmark.
+
     [bold]Exit codes[/bold]  0 verified, 2 bad input, 3 something differs, 141 standard output was closed
     """
     from bbedge.display.verification import show_verification
@@ -98,8 +101,9 @@ def fitted(reading: Reading, document: Document) -> Reading:
 
     if reading.score_range == Reading().score_range:
         reading = replace(reading, score_range=document.design.score_range)
-    if reading.incomplete == Reading().incomplete and has_steps(document):
-        return replace(reading, incomplete="worst-case")  # what was not run is no gap: verification tells them apart
+    if reading.incomplete == Reading().incomplete and (document.board or has_steps(document)):
+        # What was not run is no gap: verification tells them apart.
+        return replace(reading, incomplete="worst-case")
     if reading.incomplete == Reading().incomplete:
         policies = ("stopped" if document.stopped else "", "worst-case" if document.design.gaps == "worst-case" else "")
         reading = replace(reading, incomplete=",".join(filter(None, policies)) or reading.incomplete)
