@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.state import BoardState
@@ -74,7 +75,9 @@ def item_columns(document: Document) -> tuple[str, ...]:
 def rebuilt_board(document: Document, scores: Scores) -> Again:
     """The certificate of a board that was given these scores under the design of the certificate."""
     record = board_of(document)
-    design, fitted, is_same = _fitted(document, record, _in_board_order(document, record, scores))
+    design, fitted, is_same = _fitted(
+        document, record, _in_board_order(document, record, _with_retired(record, scores))
+    )
     with _board(document, design, fitted) as board:
         plan = board.state.epoch.plan
         assert plan is not None  # the design has checkpoints
@@ -84,6 +87,16 @@ def rebuilt_board(document: Document, scores: Scores) -> Again:
             _add(board, _of_step(fitted, step, plan), is_part=step.checkpoint > 0)
         _retire(board, record.retired)
         return Again(document=_as_stated(board_certificate(board, 1).content, document, record), is_same_design=is_same)
+
+
+def _with_retired(record: BoardRecord, scores: Scores) -> Scores:
+    """The scores with a row for every retired model: one that never ran is in no file."""
+    absent = tuple(model for model in record.retired if model not in scores.models)
+    if not absent:
+        return scores
+    replicates, _, items = scores.values.shape
+    values = np.concatenate([scores.values, np.full((replicates, len(absent), items), np.nan)], axis=1)
+    return replace(scores, models=(*scores.models, *absent), values=values, seen=None)
 
 
 def _in_board_order(document: Document, record: BoardRecord, scores: Scores) -> Scores:

@@ -136,8 +136,18 @@ def test_what_differs_is_said(tmp_path):
     assert "parts[1].models" in [each.place for check in found.checks for each in check.differences]
     found = verify_certificate(content, table(board, panel, stopped={"c": 1, "d": 1}))  # c was never retired
     assert "lacks model 'c'" in found.summary
-    found = verify_certificate(content, table(board, panel, names=MODELS[:3]))
-    assert "other models: 'd' only in the certificate" in found.summary
+    found = verify_certificate(content, table(board, panel, names=MODELS[:3]))  # d ran the first part
+    assert "parts[0].models" in [each.place for check in found.checks for each in check.differences]
+    found = verify_certificate(content, table(board, panel, names=MODELS[1:]))
+    assert "other models: 'a' only in the certificate" in found.summary
+
+
+def test_a_model_that_never_ran(tmp_path):
+    board, panel = make(tmp_path / "board.db"), drawn(1)
+    board.retire("b")
+    add_part(board, panel)
+    found = verify_certificate(content_of(board), table(board, panel, names=("a", "c", "d")))
+    assert found.verified, [each for check in found.checks for each in check.differences]
 
 
 def test_the_order_needs_all_items(tmp_path):
