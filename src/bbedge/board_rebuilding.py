@@ -139,7 +139,7 @@ def _fitted(document: Document, record: BoardRecord, scores: Scores) -> tuple[Bo
             design.kept_columns(fitted.columns),
             order_seed=_seed(document),
         )
-        if state.epoch.stages[0].design.hash == record.claims[0].design_hash:
+        if state.epoch.stages[0].design.hash in [claim.design_hash for claim in record.claims]:
             return design, fitted, True
     return design, first, False
 

@@ -176,6 +176,27 @@ def test_what_only_the_board_verifies(tmp_path):
         verify_certificate(content_of(plain), scores)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content["board"].update(claims=[]),
+        lambda content: content["parts"].extend([content["parts"][-1]] * 3),
+        lambda content: content["parts"].clear(),
+        lambda content: content.update(replicates=1),
+        lambda content: content["board"]["retired"].clear(),
+        lambda content: content["board"]["retired"].append("a"),
+        lambda content: content["unresolved"].append(["b", "a"]),
+        lambda content: content["unresolved"].extend([["b", "a"], ["a", "b"]]),
+        lambda content: content["design"].pop("checkpoints"),
+    ],
+)
+def test_what_contradicts_itself_is_found_and_breaks_nothing(tmp_path, change):
+    board, panel = stopped_inside(tmp_path / "board.db")
+    content = content_of(board)
+    change(content)
+    assert not verify_certificate(resealed(content), table(board, panel, stopped={"d": 1})).verified
+
+
 # What only the ledger says; the version and the digest are checked elsewhere.
 LEDGER = {("board", "head"), ("board", "events"), ("board", "design_hash"), ("design", "hash"), ("bbedge",)}
 
