@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,16 +16,18 @@ from typing import Any, Literal
 from bbedge._version import __version__
 from bbedge.board import Board
 from bbedge.board_certificate import board_certificate
+from bbedge.board_rebuilding import board_of, rebuilt_board
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.differences import Comparison, Difference, compare
 from bbedge.certificate.digest import digest
 from bbedge.certificate.document import certificate as document_of
 from bbedge.certificate.document import to_json
+from bbedge.certificate.note_texts import comparable_notes, not_compared
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.provenance import FileChanges
 from bbedge.certificate.reading import read_content, read_document
-from bbedge.certificate.rebuilding import design_of, needs_suite, rebuilt
+from bbedge.certificate.rebuilding import check_given, check_items, design_of, needs_suite, rebuilt
 from bbedge.certificate.shape import Document
 from bbedge.core.origin import Origin, SourceFile
 from bbedge.core.scores import Scores
@@ -41,9 +42,6 @@ CheckKind = Literal["schema", "consistency", "digest", "files", "ledger", "score
 events follow from its scores; from the same scores; under the same design; what follows from them; what it notes."""
 
 Write = Callable[[Argument], str]
-_QUOTED, _FOLDERS = re.compile("'([^']*)'"), re.compile(r"[^\s']*[/\\]")
-_FILE, _CUT = re.compile(r"[/\\]|\.\w{1,8}$"), re.compile(r"[/\\…]")
-_END = 20  # of a long path messages show less than thirty characters at its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +93,8 @@ class Verification:
         intact = any(check.kind == "digest" and check.status == "ok" for check in self.checks)
         unchanged = "is unchanged since it was written" if intact else "carries no digest"
         if self.recomputed:
-            source = "board" if any(check.kind == "ledger" for check in self.checks) else "scores"
+            of_board = any(check.kind == "ledger" and check.status != "unknown" for check in self.checks)
+            source = "board" if of_board else "scores"
             return f"verified: the certificate {unchanged}, and everything that it concludes follows from the {source}."
         return (
             f"verified: the certificate {unchanged} and agrees with itself; nothing was computed again, because no "
@@ -154,8 +153,10 @@ def verify_certificate(
     ``certificate`` is a file that ``bbedge certify --json`` wrote, its content, or a :class:`Certificate`. Without
     ``scores`` it is checked for contradictions and against its digest, which shows that it is as it was written, not
     that it is true. With scores, the design that it states is made again, everything is computed, and every field is
-    compared. A design with weights or views needs them as ``suite``, the result of :func:`suite_options`. ``write``
-    writes arguments in sentences.
+    compared. Where the first run was looked at before it was complete, the scores have a column for every item, and NaN
+    where nothing was run; they then verify the certificate of a board, too. A design with weights or views needs them
+    as ``suite``, the result of :func:`suite_options`, unless it is that of a board. ``write`` writes arguments in
+    sentences.
 
     **Guarantee:** a verified certificate says what these scores say under its design: names, ranks, edges and counts
     exactly, evidence and margins up to one millionth.
@@ -165,6 +166,8 @@ def verify_certificate(
     checks = list(own_checks(stated))
     if isinstance(scores, Board):
         checks += _board_checks(stated, scores)
+    elif scores is not None and stated.document.board:
+        checks += _board_score_checks(stated, scores, write)
     elif scores is not None:
         checks += _score_checks(stated, scores, suite or {}, write)
     return Verification(checks=tuple(checks), version=stated.document.bbedge)
@@ -214,33 +217,38 @@ def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:
     )
 
 
-def _check_kind(stated: Stated, scores: Scores | Board | None) -> None:
-    board = stated.document.board
-    if scores is not None and stated.document.view:
+def check_given_scores(stated: Stated) -> None:
+    """Raise if a table of scores cannot verify the certificate."""
+    if stated.document.view:
         raise DomainError(
             f"{stated.source} is of one view by itself; compute the whole certificate again, which has it"
         )
-    if isinstance(scores, Scores) and board:
-        raise DomainError(f"{stated.source} is the certificate of a board; give the board, not score files")
-    if isinstance(scores, Board) and not board:
+    if stated.document.board:
+        try:
+            board_of(stated.document)
+        except DomainError as error:
+            raise DomainError(f"{stated.source} is {error}") from None
+
+
+def _check_kind(stated: Stated, scores: Scores | Board | None) -> None:
+    if scores is None:
+        return
+    if isinstance(scores, Scores) or stated.document.view:
+        check_given_scores(stated)
+    elif not stated.document.board:
         raise DomainError(f"{stated.source} is not the certificate of a board; give the scores that it was made from")
 
 
 def _score_checks(stated: Stated, scores: Scores, suite: SuiteOptions, write: Write) -> Iterator[Check]:
     document = stated.document
-    if needs_suite(document) and not suite:
-        design_of(document, scores, suite)  # raises, and says what to pass
+    check_given(document, scores, suite)
     yield file_check(stated, scores.sources)
     try:
         fitted, design = design_of(document, scores, suite)
         leaderboard = rebuilt(document, fitted, design)
     except BbedgeError as error:
         yield _same_scores(document, scores.origin, scores)
-        yield Check(
-            kind="design",
-            status="differs",
-            text=f"the design of the certificate does not fit these scores: {_without_end(error.render(write))}",
-        )
+        yield _misfit(error, write)
         return
     yield _same_scores(document, leaderboard.origin or fitted.origin, fitted)
     same = design.hash == document.design.hash
@@ -250,6 +258,28 @@ def _score_checks(stated: Stated, scores: Scores, suite: SuiteOptions, write: Wr
         text="the design has the same hash" if same else _other_design(document, fitted),
     )
     yield from _results(stated, document_of(leaderboard))
+
+
+def _board_score_checks(stated: Stated, scores: Scores, write: Write) -> Iterator[Check]:
+    """What a table of its scores shows of the certificate of a board."""
+    document = stated.document
+    check_items(document, scores)
+    text = "the board was not given: its history, its registration and the notes in it were not checked"
+    yield Check(kind="ledger", status="unknown", text=text)
+    try:
+        again = rebuilt_board(document, scores)
+    except BbedgeError as error:
+        yield _misfit(error, write)
+        return
+    same = again.is_same_design
+    text = "the design has the same hash" if same else _other_design(document, scores)
+    yield Check(kind="design", status="ok" if same else "differs", text=text)
+    yield _compared(_comparison(stated, again.document))
+
+
+def _misfit(error: BbedgeError, write: Write) -> Check:
+    text = f"the design of the certificate does not fit these scores: {_without_end(error.render(write))}"
+    return Check(kind="design", status="differs", text=text)
 
 
 def _same_scores(document: Document, origin: Origin, scores: Scores) -> Check:
@@ -309,9 +339,12 @@ def _board_checks(stated: Stated, board: Board) -> Iterator[Check]:
 
 
 def _results(stated: Stated, computed: Document) -> Iterator[Check]:
-    found = compare(stated.content, json.loads(to_json(computed)), complete=stated.is_of_this_version)
-    yield _compared(found)
+    yield _compared(_comparison(stated, computed))
     yield _notes(stated, computed)
+
+
+def _comparison(stated: Stated, computed: Document) -> Comparison:
+    return compare(stated.content, json.loads(to_json(computed)), complete=stated.is_of_this_version)
 
 
 def _compared(found: Comparison) -> Check:
@@ -330,9 +363,9 @@ def _compared(found: Comparison) -> Check:
 
 def _notes(stated: Stated, computed: Document) -> Check:
     """Compare notes; files may lie in other folders now, and other versions use other words."""
-    before, now = ([without_folders(note) for note in _verifiable(each)] for each in (stated.document, computed))
+    before, now = (comparable_notes(each) for each in (stated.document, computed))
     if sorted(before) == sorted(now):
-        return Check(kind="notes", status="ok", text="its notes follow" + _left_out(stated.document))
+        return Check(kind="notes", status="ok", text="its notes follow" + not_compared(stated.document))
     extra = [Difference(place="notes", kind="only-stated", stated=note) for note in before if note not in now]
     missing = [Difference(place="notes", kind="only-computed", computed=note) for note in now if note not in before]
     same_words = stated.is_of_this_version
@@ -344,34 +377,6 @@ def _notes(stated: Stated, computed: Document) -> Check:
         else "its notes are not those of this version, which may word them otherwise",
         differences=(*extra, *missing),
         count=len(extra) + len(missing),
-    )
-
-
-def _verifiable(document: Document) -> Iterator[str]:
-    """The notes about the scores; those about other files in their folders depend on what lies there."""
-    asides = (document.provenance.unverified_notes if document.provenance else None) or ()
-    yield from (note for place, note in enumerate(document.notes) if place not in asides)
-
-
-def without_folders(note: str) -> str:
-    """A note with the ends of paths only: the same files may lie elsewhere, and long paths are cut in the middle.
-
-    >>> without_folders("Left out: 'runs/old/a.csv', /tmp/b.csv and 'gpt-4'.")
-    "Left out: 'a.csv', b.csv and 'gpt-4'."
-    """
-    return _FOLDERS.sub("", _QUOTED.sub(lambda found: f"'{_end(found[1])}'", note))
-
-
-def _end(name: str) -> str:
-    return _CUT.split(name)[-1][-_END:] if _FILE.search(name) else name
-
-
-def _left_out(document: Document) -> str:
-    asides = (document.provenance.unverified_notes if document.provenance else None) or ()
-    return (
-        f"; not compared, because it is about other files: {listed(document.notes[i] for i in asides)}"
-        if asides
-        else ""
     )
 
 

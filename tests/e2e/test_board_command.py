@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 ITEMS = [f"q{i}" for i in range(24)]
 MORE = [f"n{i}" for i in range(6)]
-COMMANDS = ["init", "add", "add-model", "add-items", "retire", "show", "log", "verify", "export", "import"]
+COMMANDS = ["init", "next", "add", "add-model", "add-items", "retire", "show", "log", "verify", "export", "import"]
 DESIGN = 'method = "bb-edge-x"\nalpha = 0.1\n'
 PILOT = DESIGN + 'family = "pilot-top-k"\nk = 1\npilot = 2\n'
 SKILL = {"strong": 0.95, "middle": 0.5, "weak": 0.05}

@@ -16,6 +16,9 @@ import pytest
 from bbedge.certificate.certificate import read_certificate
 from bbedge.certificate.digest import digest
 from bbedge.certificate.provenance import provenance
+from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.design import Design
+from bbedge.core.leaderboard import Certifier
 from log_makers import LOGS
 
 ROOT = Path(__file__).parents[2]
@@ -245,3 +248,30 @@ def test_logs_are_verified_from_another_folder(bbedge, place, folder):
     changed = bbedge("verify", "logs.json", "some/logs", *options)
     assert changed.code == 3
     assert f"1 file changed: '{name}'" in changed.out.replace("\n", "")
+
+
+def test_looks_inside_the_first_run_are_verified_from_a_table(bbedge, place):
+    """A certifier in Python: two looks, a model that was stopped after the first, and a pass that is not complete."""
+    models, items = ("high", "low", "mid"), tuple(f"q{i}" for i in range(40))
+    points = {"high": 1.0, "mid": 0.5, "low": 0.0}
+    design = Design.make(models, items, checkpoints=Checkpoints(order_seed=3, fractions=(0.2, 0.5)))
+    certifier, rows = Certifier(design), ["model,item,score"]
+    for stopped in ([], ["low"]):
+        certifier.stop(stopped)
+        running, part = certifier.evidence.active, certifier.next_items
+        certifier.update_part([[points[model]] * len(part) for model in running])
+        rows += [f"{model},{item},{points[model]}" for model in running for item in part]
+    Path("parts.json").write_text(certifier.leaderboard().to_json())
+    Path("parts.csv").write_text("\n".join(rows))
+    Path("items.csv").write_text("item\n" + "\n".join(items))
+    assert bbedge("verify", "parts.json", "parts.csv").code == 2  # whose order needs all items
+    done = bbedge("verify", "parts.json", "parts.csv", "--items", "items.csv")
+    assert done.code == 0, done.out
+    assert "follows from the scores" in done.out
+    empty = [f"high,{item}," for item in items if f"high,{item},1.0" not in rows]
+    Path("all.csv").write_text("\n".join([*rows, *empty]))
+    assert bbedge("verify", "parts.json", "all.csv").code == 0
+    Path("changed.csv").write_text("\n".join(rows).replace(f"mid,{part[0]},0.5", f"mid,{part[0]},0.6"))
+    assert bbedge("verify", "parts.json", "changed.csv", "--items", "items.csv").code == 3
+    Path("cut.csv").write_text("\n".join(row for row in rows if not row.startswith(f"mid,{part[0]},")))
+    assert bbedge("verify", "parts.json", "cut.csv", "--items", "items.csv").code == 3

@@ -3,8 +3,9 @@
 from bbedge.board.board import Board
 from bbedge.board.change import Added
 from bbedge.board.design import BoardDesign
+from bbedge.board.next_run import NextRun
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.verify import Verified
 from bbedge.board.views import Headline, Views
 
-__all__ = ["Added", "Board", "BoardDesign", "CheckpointRule", "Headline", "Verified", "Views"]
+__all__ = ["Added", "Board", "BoardDesign", "CheckpointRule", "Headline", "NextRun", "Verified", "Views"]

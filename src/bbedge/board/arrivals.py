@@ -18,6 +18,7 @@ from bbedge.board.gaps import check_final, completed, completes
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, missing_checksum, pack
 from bbedge.board.replay import stored_panel
+from bbedge.board.seen import without_stopped
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session
@@ -104,21 +105,31 @@ class Arrivals:
 
     @classmethod
     def of(
-        cls, scores: Scores, state: BoardState, stored: list[Stored], *, panels: Panels, whole_runs: bool = False
+        cls,
+        scores: Scores,
+        state: BoardState,
+        stored: list[Stored],
+        *,
+        panels: Panels,
+        seen: Panel,
+        whole_runs: bool = False,
     ) -> Arrivals:
         """Sort the replicates of these scores; what contradicts the board is refused.
 
-        ``panels`` reads a stored replicate by its place. With ``whole_runs`` a new replicate may lack active models
-        altogether, if the design counts missing scores.
+        ``panels`` reads a stored replicate by its place, and ``seen`` has the parts of a first pass that is not
+        complete. With ``whole_runs`` a new replicate may lack active models altogether, if the design counts missing
+        scores.
         """
         found = cls(already=[], fresh=[], stored=list(stored))
         identities = scores.runs or [()] * len(scores.replicates)
         for label, runs, values in zip(scores.replicates, identities, scores.values, strict=True):
             panel = arranged(scores, values, state)
             state.check_known(panel)
-            number = _stated_number(label) if scores.numbered else None
+            number = stated_number(label) if scores.numbered else None
             place = known_place(found.stored, set(runs), number=number)
             if place is None:
+                is_first = len(found.stored) == state.epoch.pilots
+                panel = without_stopped(panel, state, seen if is_first else {})
                 each = Arrival.of(completed(panel, state.active, state, whole_runs=whole_runs and bool(panel)), runs)
                 state.check_panel(each.panel)
                 found.stored.append(each.stored)
@@ -247,22 +258,16 @@ def arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> 
     Where the design counts missing scores, a model without any is not there.
     """
     check_scale(scores, state)
+    check_unique(scores)
     items = state.epoch.items
     place = {item: i for i, item in enumerate(scores.items)}
-    if len(place) < len(scores.items) or len(set(scores.models)) < len(scores.models):
-        raise BoardError("a model or an item comes twice in these scores; each must be there once")
     missing = [item for item in items if item not in place]
     if missing and (state.design.incomplete == "refuse" or len(missing) == len(items)):
         raise BoardError(
             f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
             "a replicate must be complete"
         )
-    extra = sorted(set(scores.items) - set(items))
-    if extra:
-        raise BoardError(
-            f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
-            "open a new epoch with add-items, or leave them out"
-        )
+    check_items(scores, state)
     check_blocks(scores, state)
     arranged = np.full((len(scores.models), len(items)), np.nan)
     there = [i for i, item in enumerate(items) if item in place]
@@ -278,6 +283,22 @@ def check_scale(scores: Scores, state: BoardState) -> None:
     if scores.score_range != state.design.score_range:
         raise BoardError(
             f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
+        )
+
+
+def check_unique(scores: Scores) -> None:
+    """Refuse scores in which a name comes twice."""
+    if len(set(scores.items)) < len(scores.items) or len(set(scores.models)) < len(scores.models):
+        raise BoardError("a model or an item comes twice in these scores; each must be there once")
+
+
+def check_items(scores: Scores, state: BoardState) -> None:
+    """Refuse scores on items that are not part of the benchmark."""
+    extra = sorted(set(scores.items) - set(state.epoch.items))
+    if extra:
+        raise BoardError(
+            f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
+            "open a new epoch with add-items, or leave them out"
         )
 
 
@@ -298,7 +319,7 @@ def check_blocks(scores: Scores, state: BoardState) -> None:
             )
 
 
-def _stated_number(label: str) -> int | None:
+def stated_number(label: str) -> int | None:
     """The number that a label states, if it is one."""
     return int(float(label)) if _WHOLE.fullmatch(label) else None
 

@@ -17,6 +17,7 @@ from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
+from bbedge.board.next_run import NextRun
 from bbedge.board.passes import drawn_seed
 from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means
 from bbedge.board.state import BoardState
@@ -222,18 +223,30 @@ class Board:
         """
         return self._state.epoch.next_items
 
-    def add_part(self, scores: Scores) -> Added:
+    @property
+    def next_run(self) -> NextRun:
+        """What the active models have to run next: :attr:`next_items`, or a complete replicate where there are none."""
+        return NextRun.of(self._state)
+
+    def add_part(self, scores: Scores, *, incomplete: IncompleteRule | None = None) -> Added:
         """Add the first pass up to its :attr:`next_checkpoint`, and look.
 
-        ``scores`` is one replicate with every active model and every one of the :attr:`next_items`, in any order; where
-        the design counts missing scores, they are NaN and final. Models may then be retired, and are left out of what
-        follows. After the last checkpoint, and at any earlier one, :meth:`add` takes the complete replicate, which must
-        have the scores that were given here.
+        ``scores`` is one replicate with every active model and every one of the :attr:`next_items`, in any order. It
+        may also have the items before, with the scores on the board, and models that were stopped; items after the
+        checkpoint are refused. Models may then be retired, and are left out of what follows. After the last checkpoint,
+        and at any earlier one, :meth:`add` takes the complete replicate, which must have the scores that were given
+        here.
+
+        Where the design counts missing scores, they are NaN and final. With ``incomplete="refuse"`` they are refused:
+        for files of a harness that may still be running. If it repeats the rule of the design, whole models and items
+        may be missing.
 
         **Needs:** every active model has run these items and all before, in this order.
         """
+        if incomplete != "refuse":
+            self._whole_runs(incomplete)
         with self._change() as change:
-            return change.add_part(scores)
+            return change.add_part(scores, incomplete)
 
     def add_model(
         self,

@@ -19,6 +19,7 @@ from bbedge.board.arrivals import (
     recorded,
     stored_replicates,
 )
+from bbedge.board.design import IncompleteRule
 from bbedge.board.events import (
     Content,
     CountedCopy,
@@ -41,7 +42,8 @@ from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack
 from bbedge.board.part_arrival import arrived_part
 from bbedge.board.replay import save, stored_panel, stored_parts
-from bbedge.board.stage import Found, Stage, merged
+from bbedge.board.seen import seen_scores
+from bbedge.board.stage import Found, Panel, Stage, merged
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session, Vector
 from bbedge.board.views import Columns
@@ -118,6 +120,7 @@ class Change:
             state,
             stored_replicates(self.events, state.epoch.number),
             panels=lambda place: read_panel(self.session, state, place),
+            seen=self._seen(),
             whole_runs=whole_runs,
         )
         rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
@@ -175,10 +178,16 @@ class Change:
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
         return found
 
-    def add_part(self, scores: Scores) -> Added:
-        """Add the scores up to the next checkpoint of the first pass."""
+    def _seen(self) -> Panel:
+        """The scores of a first pass that is not complete, in the run order."""
+        epoch = self.state.epoch
+        return seen_scores(stored_parts(self.session, epoch)) if epoch.is_inside_pass else {}
+
+    def add_part(self, scores: Scores, rule: IncompleteRule | None = None) -> Added:
+        """Add the scores up to the next checkpoint of the first pass; ``rule`` is about those that are missing."""
         state, epoch = self.state, self.state.epoch
-        fresh = arrived_part(scores, state, stored_replicates(self.events, epoch.number))
+        stored = stored_replicates(self.events, epoch.number)
+        fresh = arrived_part(scores, state, stored, self._seen(), rule=rule)
         found = state.add_part(fresh.panel)
         checkpoint = epoch.parts[-1].checkpoint
         content = PartAdded(

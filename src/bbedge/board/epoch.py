@@ -84,11 +84,21 @@ class Epoch:
 
         Empty without checkpoints, and once the pass is complete.
         """
+        return tuple(self.items[place] for place in self.next_places)
+
+    @property
+    def next_places(self) -> NDArray[np.intp]:
+        """The places of :attr:`next_items` among all items."""
         plan, upcoming = self.plan, self.next_checkpoint
         if plan is None or self.replicates:
-            return ()
-        places = plan.order[len(plan.places(len(self.parts))) : None if upcoming is None else upcoming.items]
-        return tuple(self.items[place] for place in places)
+            return np.empty(0, dtype=np.intp)
+        return plan.order[len(plan.places(len(self.parts))) : None if upcoming is None else upcoming.items]
+
+    @property
+    def seen_places(self) -> NDArray[np.intp]:
+        """The places of the items before the last checkpoint of the first pass that was looked at, in the run order."""
+        plan = self.plan
+        return np.empty(0, dtype=np.intp) if plan is None else plan.places(len(self.parts))
 
     def new_places(self, checkpoint: int) -> NDArray[np.intp]:
         """The places of the items between a checkpoint and the one before; none if there is no such checkpoint."""

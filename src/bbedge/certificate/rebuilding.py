@@ -9,9 +9,12 @@ import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.shape import Document
+from bbedge.certificate.steps import has_steps, missing_scores, stated_gaps, steps
 from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
-from bbedge.core.leaderboard import Leaderboard, certify_design, pilot_design
+from bbedge.core.early import plan_of
+from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilot_design
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import Stakes
 from bbedge.core.suite import SuiteOptions
@@ -24,11 +27,8 @@ def needs_suite(document: Document) -> bool:
     return bool(document.design.weights or document.views)
 
 
-def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[Scores, Design]:
-    """The scores, with the blocks of the certificate as far as it states them, and the design for them.
-
-    ``suite`` has the weights and views, which a certificate sums up but does not list.
-    """
+def check_given(document: Document, scores: Scores, suite: SuiteOptions) -> None:
+    """Raise if something must be given that neither the certificate nor the scores say."""
     if needs_suite(document) and not suite:
         what = "weighs items" if document.design.weights else "has views besides the headline"
         raise DesignError(
@@ -40,9 +40,29 @@ def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[
             Argument("views", Blank("COLUMN")),
             " as they were given when it was made",
         )
-    made: Design | None = None
+    check_items(document, scores)
+
+
+def check_items(document: Document, scores: Scores) -> None:
+    """Raise if the scores lack items of a first run that is not complete: its order follows from all of them."""
+    if not document.replicates and document.design.checkpoints and len(scores.items) < document.items:
+        raise DesignError(
+            "the first run of the certificate is not complete. The order of its blocks follows from all "
+            f"{document.items:,} items, and the scores have {len(scores.items):,}; list all items with ",
+            Argument("items", Blank("FILE")),
+            ", or give a table that has them all, without scores where nothing was run",
+        )
+
+
+def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[Scores, Design]:
+    """The scores, with the blocks of the certificate as far as it states them, and the design for them.
+
+    ``suite`` has the weights and views, which a certificate sums up but does not list.
+    """
+    if has_steps(document):
+        scores = stated_gaps(document, scores)
     first: tuple[Scores, Design] | None = None
-    for fitted in _blocked(document, scores):
+    for fitted in blocked(document, scores):
         made = _design(document, fitted, {**_options(document), **suite, **_shares(document, suite)})
         if made.hash == document.design.hash:
             return fitted, made
@@ -53,7 +73,27 @@ def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[
 
 def rebuilt(document: Document, scores: Scores, design: Design) -> Leaderboard:
     """The leaderboard that follows from the scores under the design."""
-    return certify_design(scores, design, pilot=document.pilot.replicates if document.pilot else None)
+    pilot = document.pilot.replicates if document.pilot else None
+    if has_steps(document):
+        return _in_steps(document, scores, design, pilot)
+    return certify_design(scores, design, pilot=pilot)
+
+
+def _in_steps(document: Document, scores: Scores, design: Design, pilot: int | None) -> Leaderboard:
+    """The same with the looks inside the first run that the certificate states."""
+    values, certifier = scores.values[pilot or 0 :], Certifier(design)
+    made = steps(document, values, plan_of(design))
+    for step in made:
+        still = {design.models[row] for row in step.rows}
+        certifier.stop([model for model in certifier.evidence.active if model not in still])
+        panel = values[step.replicate][step.rows]
+        if step.checkpoint:
+            certifier.update_part(panel[:, step.new])
+        else:
+            certifier.update(panel)
+    gaps = None if design.gaps == "refuse" else GapCount(of_models=missing_scores(values, made))
+    origin = replace(scores, blocks=design.blocks).origin
+    return replace(certifier.leaderboard(), notes=scores.notes, pilot=pilot, gaps=gaps, origin=origin)
 
 
 def _design(document: Document, scores: Scores, options: DesignOptions) -> Design:
@@ -91,15 +131,10 @@ def _options(document: Document) -> DesignOptions:
 
 
 def _checkpoints(document: Document) -> Checkpoints | None:
-    """Those of the certificate. What was looked at inside the first pass is not written beside a table of scores."""
+    """Those of the certificate."""
     given = document.design.checkpoints
     if not given:
         return None
-    if document.parts or not document.replicates:
-        raise DesignError(
-            "the certificate has looks inside the first run, and a table of complete runs does not say which models "
-            "were stopped there; it cannot be computed again from the scores alone"
-        )
     return Checkpoints(
         order_seed=given.order_seed, fractions=given.fractions, weights=given.weights, complete=given.complete
     )
@@ -113,7 +148,7 @@ def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:
     return {"shares": {HEADLINE: 1.0 if document.design.share is UNSET else document.design.share, **views}}
 
 
-def _blocked(document: Document, scores: Scores) -> Iterator[Scores]:
+def blocked(document: Document, scores: Scores) -> Iterator[Scores]:
     """The scores as they are, then with the blocks that rules make, where the sizes in the certificate fit a rule."""
     yield scores
     blocks = document.design.blocks

@@ -6,20 +6,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.board_design import (
-    IncompleteRule,
-    design_values,
-    frozen_design,
-    read_design,
-    read_text,
-    start_files,
-)
-from bbedge.cli.board_words import announcement, claims, graph_csv, news, particulars
-from bbedge.cli.claim import CopiesRule
+from bbedge.cli.board_add import add, add_model
+from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
+from bbedge.cli.board_next import next_
+from bbedge.cli.board_place import DesignFile, Place, open_board
+from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
     AllRows,
@@ -36,12 +31,11 @@ from bbedge.cli.output import (
 )
 from bbedge.cli.page_content import board_items, model_info
 from bbedge.cli.views import Suite
-from bbedge.errors import BoardError, DesignError, DomainError
+from bbedge.errors import DomainError
 from bbedge.files import write_whole
 from bbedge.text import display_names, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board import Board
     from bbedge.core.scores import Scores
 
 app = typer.Typer(
@@ -49,23 +43,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="A persistent leaderboard: add replicates, models and items to a frozen design, with one error budget.",
 )
-
-Place = Annotated[str, typer.Argument(metavar="BOARD", help="A file, or a PostgreSQL URL for a shared board.")]
-Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
-DesignFile = Annotated[
-    Path | None,
-    typer.Option("--design", help="Stop if this file is not the frozen design.", show_default=False),
-]
-BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
-WholeRuns = Annotated[
-    Literal["worst-case", "zero"] | None,
-    typer.Option(
-        "--incomplete",
-        help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
-        "replicate stays incomplete until every active model has run. Missing scores are final.",
-        show_default=False,
-    ),
-]
 
 
 @app.command()
@@ -144,63 +121,9 @@ def init(
     say(f"{board.name}: the design is frozen. Publish this text before the first run:\n", announcement(board))
 
 
-@app.command()
-@grouped
-def add(
-    place: Place,
-    files: Files,
-    *,
-    design: DesignFile = None,
-    copies: CopiesRule = None,
-    incomplete: WholeRuns = None,
-    reading: BoardReading,
-) -> None:
-    """Add complete replicates and print what is new. Adding a numbered replicate twice changes nothing."""
-    board = _open(place, design)
-    before = board.leaderboard()
-    added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
-    for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
-        if numbers:
-            say(f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
-    for pilot in added.pilots:
-        say(f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
-    if added.candidate is not None:
-        chosen = ", ".join(display_names(added.candidate))
-        say(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
-    if added.replicates:
-        say(f"Added replicate {_numbers(added.replicates)}.")
-    if not added.replicates and not added.pilots:
-        say("Nothing was added.")
-    say(*news(board, added, before))
-
-
-@app.command("add-model")
-@grouped
-def add_model(
-    place: Place,
-    name: Annotated[str, typer.Argument(help="The new model.")],
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Its runs, as for certify. Leave out before the first replicate of an epoch.", show_default=False
-        ),
-    ] = None,
-    *,
-    design: DesignFile = None,
-    copies: CopiesRule = None,
-    incomplete: WholeRuns = None,
-    reading: BoardReading,
-) -> None:
-    """Add a model: join its runs with the stored replicates and test only comparisons with this model."""
-    board = _open(place, design)
-    before = board.leaderboard()
-    scores = _read(board, files, reading) if files else None
-    added = board.add_model(name, scores, copies=copies, incomplete=incomplete)
-    stage = board.state.stages[-1]
-    say(
-        f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test.",
-        *news(board, added, before),
-    )
+app.command("next")(next_)
+app.command("add")(add)
+app.command("add-model")(add_model)
 
 
 @app.command("add-items")
@@ -212,7 +135,7 @@ def add_items(
     """Open an epoch with more items: evidence starts again with new replicates."""
     from bbedge.readers import read_items
 
-    board = _open(place, design)
+    board = open_board(place, design)
     new = read_items(items)
     before = set(board.state.epoch.looks_at)
     board.add_items(new.items, new.blocks, columns=new.columns)
@@ -231,7 +154,7 @@ def retire(
     place: Place, model: Annotated[str, typer.Argument(help="The model to stop.")], design: DesignFile = None
 ) -> None:
     """Stop running a model: later replicates leave it out, its certificates remain valid."""
-    board = _open(place, design)
+    board = open_board(place, design)
     board.retire(model)
     say(f"Retired {shown(model)}. Later replicates contain: {', '.join(display_names(board.state.active))}.")
 
@@ -259,7 +182,7 @@ def show(
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
     page.check(json_out)
-    board = _open(place, design)
+    board = open_board(place, design)
     number = shown_epoch(board, view.epoch)
     written = json_out is not None or page.html_out is not None
     certificate = view.chosen(board_certificate(board, number, graph=view.shown, history=written))
@@ -289,7 +212,7 @@ def log(place: Place) -> None:
     """List every event in order."""
     from bbedge.display.ledger import show_events
 
-    board = _open(place, None)
+    board = open_board(place)
     show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in board.events])
 
 
@@ -310,7 +233,7 @@ def verify(
         progress("recomputing every look")
         done = check(store, head=head)
     if design is not None:
-        _open(place, design)
+        open_board(place, design)
     say(
         f"{store.name}: all is in order. {done.events} events, {done.vectors:,} score vectors, {done.certificates:,} "
         f"certificates, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
@@ -323,7 +246,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
     """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
-    board = _open(place, None)
+    board = open_board(place)
     if out.suffix == ".json":
         write_whole(out, board.certificate().to_json(time=written_at()))
     elif out.suffix == ".csv":
@@ -359,26 +282,6 @@ def _start(place: str, scores: Scores, options: Mapping[str, object]) -> None:
     )
 
 
-def _open(place: str, design: Path | None) -> Board:
-    from bbedge.board import Board
-
-    board = Board.open(place)
-    if design is not None and not _is_frozen(board, design):
-        raise BoardError(
-            f"{shown_path(design)} is not the design of {board.name}; a frozen design cannot change. Restore the file, "
-            "or create a new board"
-        )
-    return board
-
-
-def _is_frozen(board: Board, path: Path) -> bool:
-    try:
-        return read_design(path, board.design.filled_in).hash == board.design.hash
-    except DesignError:
-        read_design(path, {})  # raises where the file itself is wrong, and not only beside this board
-        return False
-
-
 def _names(given: Sequence[str]) -> list[str]:
     names: list[str] = []
     for text in given:
@@ -387,14 +290,3 @@ def _names(given: Sequence[str]) -> list[str]:
         else:
             names += [name.strip() for name in text.split(",") if name.strip()]
     return names
-
-
-def _read(board: Board, files: Sequence[Path], reading: Reading) -> Scores:
-    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise.
-    rule = "refuse" if board.design.incomplete == "refuse" else "worst-case"
-    chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
-    return chosen.table(files, least_models=1, identify=True, gaps=True)
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))

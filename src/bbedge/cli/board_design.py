@@ -111,15 +111,20 @@ def start_files(place: str, scores: Scores, options: Mapping[str, Any]) -> tuple
                 f"model {quoted(model)} has a line break or leading or trailing white space, so a file with one name "
                 "per line cannot hold it; change the name"
             )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    others = {name: texts for name, texts in scores.columns.items() if name not in ("item", "block")}
-    writer.writerow(["item", "block", *others])
-    writer.writerows(zip(scores.items, scores.blocks, *others.values(), strict=True))
-    write_whole(items, text.getvalue())
+    write_whole(items, items_table(scores.items, scores.blocks, scores.columns))
     write_whole(models, "".join(f"{model}\n" for model in scores.models))
     write_whole(design, _design_text(scores.score_range, options))
     return design, items, models
+
+
+def items_table(items: Sequence[str], blocks: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
+    """A list of items as CSV, in the form that ``init`` and ``add-items`` read; names are as they are in the data."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    others = {name: texts for name, texts in columns.items() if name not in ("item", "block")}
+    writer.writerow(["item", "block", *others])
+    writer.writerows(zip(items, blocks, *others.values(), strict=True))
+    return text.getvalue()
 
 
 def _design_text(score_range: tuple[float, float], options: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bbedge.board import Added, Board
     from bbedge.board.events import Outcome
     from bbedge.board.ledger import Event
+    from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.ledger import ClaimRow
 
@@ -188,13 +189,19 @@ def _announced_checkpoints(board: Board) -> Iterator[str]:
         )
 
 
+def at_checkpoint(checkpoint: Checkpoint, of: int) -> str:
+    """Where a checkpoint is, of so many."""
+    return f"checkpoint {checkpoint.number} of {of} ({100 * checkpoint.fraction:.3g} % of blocks)"
+
+
 def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
     """The effect of a change, line by line: new certificates, ranks, Top-k sets, and open pairs."""
     now = board.leaderboard()
     names = display_names(now.design.models)
     for edge in added.edges[:_MOST_EDGES]:
         winner, loser = display_names([edge.winner, edge.loser])
-        yield f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, replicate {edge.replicate})"
+        where = f"replicate {edge.replicate}" if added.checkpoint is None else f"checkpoint {added.checkpoint.number}"
+        yield f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, {where})"
     if len(added.edges) > _MOST_EDGES:
         yield f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates"
     graph = now.standing

@@ -17,6 +17,7 @@ from bbedge.errors import BbedgeError, DomainError
 if TYPE_CHECKING:
     from bbedge.certificate.shape import Document
     from bbedge.core.origin import SourceFile
+    from bbedge.core.scores import Scores
     from bbedge.verification import Stated, Verification
 
 DIFFERS = 3
@@ -73,6 +74,9 @@ def verify(
     [cyan]bbedge verify certificate.json board.bbedge[/cyan]
     Compute the certificate of a board again from the scores that it stores.
 
+    [cyan]bbedge verify certificate.json scores.csv --items items.csv[/cyan]
+    Compute the certificate of a board with checkpoints again from files; the list has all items of the benchmark.
+
     [bold]Exit codes[/bold]  0 verified, 2 bad input, 3 something differs, 141 standard output was closed
     """
     from bbedge.display.verification import show_verification
@@ -93,8 +97,13 @@ def verify(
 
 def fitted(reading: Reading, document: Document) -> Reading:
     """The options for reading, filled in with what the certificate states where none was given."""
+    from bbedge.certificate.steps import has_steps
+
     if reading.score_range == Reading().score_range:
         reading = replace(reading, score_range=document.design.score_range)
+    if reading.incomplete == Reading().incomplete and (document.board or has_steps(document)):
+        # What was not run is no gap: verification tells them apart.
+        return replace(reading, incomplete="worst-case")
     if reading.incomplete == Reading().incomplete:
         policies = ("stopped" if document.stopped else "", "worst-case" if document.design.gaps == "worst-case" else "")
         reading = replace(reading, incomplete=",".join(filter(None, policies)) or reading.incomplete)
@@ -113,12 +122,18 @@ def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
 
 
 def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Verification:
-    from bbedge.verification import Check, Verification, file_check, own_checks, verify_certificate
+    from bbedge.verification import (
+        Check,
+        Verification,
+        check_given_scores,
+        file_check,
+        own_checks,
+        verify_certificate,
+    )
 
-    if stated.document.board:
-        raise DomainError(f"{stated.source} is the certificate of a board; give the board, not score files")
+    check_given_scores(stated)
     try:
-        table = about.table(reading, files, suite.columns, provenance=True)
+        table = _table(stated.document, files, suite, reading, about)
     except BbedgeError as error:
         # Files that are left out or changed may no longer make complete scores: say first which these are.
         check = file_check(stated, _files(files, reading, about))
@@ -130,6 +145,20 @@ def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Re
     with spinner() as progress:
         progress("computing everything again")
         return verify_certificate(stated, table, suite=suite.options(table, reading.metric), write=as_option)
+
+
+def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Scores:
+    """The scores; of a first run that is not complete with a place for all items that are listed."""
+    from bbedge.board_rebuilding import item_columns
+    from bbedge.certificate.steps import with_items
+    from bbedge.readers import read_items
+
+    of_board = item_columns(document) if document.board else ()
+    table = about.table(reading, files, (*suite.columns, *of_board), provenance=True)
+    if document.replicates or about.items is None:
+        return table
+    listing = read_items(about.items)
+    return with_items(table, listing.items, listing.blocks if listing.blocked else None, listing.columns)
 
 
 def _files(files: Sequence[Path], reading: Reading, about: About) -> list[SourceFile] | None:

@@ -1,0 +1,218 @@
+"""The certificate of a board computed again from a table of its scores, where the board itself is not at hand.
+
+The certificate has the frozen design, the seed of the order and the models that were retired; the table shows when each
+of these stopped. That is everything that happened, unless models or items were added. A board is made again from both,
+in a folder that is removed afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from bbedge.board import Board, BoardDesign
+from bbedge.board.state import BoardState
+from bbedge.board_certificate import board_certificate
+from bbedge.certificate.document import plain
+from bbedge.certificate.rebuilding import blocked
+from bbedge.certificate.shape import Conclusions, Document
+from bbedge.certificate.steps import Step, steps
+from bbedge.core.checkpoints import PassPlan
+from bbedge.core.scores import Scores
+from bbedge.errors import BoardError, DomainError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bbedge.certificate.board_shape import BoardRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What follows from a table."""
+
+    document: Document
+    """The certificate; what only the ledger of the board says is as stated."""
+    is_same_design: bool
+    """Whether the claim has the design that the certificate states."""
+
+
+def board_of(document: Document) -> BoardRecord:
+    """What a certificate says of its board, if it can be computed again from a table of scores."""
+    record = document.board
+    if not record:
+        raise ValueError("not the certificate of a board")
+    if not record.design.checkpoints:
+        raise DomainError("the certificate of a board; give the board, not score files")
+    others = (
+        ("items were added to", record.epochs > 1),
+        ("models were added to", len(record.claims) > 1),
+        ("a pilot chose the candidate of", bool(record.design.pilot)),
+    )
+    for what, is_so in others:
+        if is_so:
+            raise DomainError(
+                f"the certificate of a board, and {what} this board: only its ledger says in which order that was; "
+                "give the board, not score files"
+            )
+    return record
+
+
+def item_columns(document: Document) -> tuple[str, ...]:
+    """The columns of the items that the design of a certificate's board uses."""
+    return _design(board_of(document)).columns
+
+
+def rebuilt_board(document: Document, scores: Scores) -> Again:
+    """The certificate of a board that was given these scores under the design of the certificate."""
+    record = board_of(document)
+    design, fitted, is_same = _fitted(
+        document, record, _in_board_order(document, record, _with_retired(record, scores))
+    )
+    with _board(document, design, fitted) as board:
+        plan = board.state.epoch.plan
+        assert plan is not None  # the design has checkpoints
+        for step in steps(document, fitted.values, plan):
+            ran = [fitted.models[row] for row in step.rows]
+            _retire(board, [model for model in record.retired if model not in ran])
+            _add(board, _of_step(fitted, step, plan), is_part=step.checkpoint > 0)
+        _retire(board, record.retired)
+        return Again(document=_as_stated(board_certificate(board, 1).content, document, record), is_same_design=is_same)
+
+
+def _with_retired(record: BoardRecord, scores: Scores) -> Scores:
+    """The scores with a row for every retired model: one that never ran is in no file."""
+    absent = tuple(model for model in record.retired if model not in scores.models)
+    if not absent:
+        return scores
+    replicates, _, items = scores.values.shape
+    values = np.concatenate([scores.values, np.full((replicates, len(absent), items), np.nan)], axis=1)
+    return replace(scores, models=(*scores.models, *absent), values=values, seen=None)
+
+
+def _in_board_order(document: Document, record: BoardRecord, scores: Scores) -> Scores:
+    """The scores with the models in an order that the certificate allows: lists of names in it follow the board's."""
+    before: dict[str, set[str]] = {model: set() for model in scores.models}
+    for chain in (record.active, *(chain for part in (document, *(document.views or ())) for chain in _chains(part))):
+        for first, second in pairwise(chain):
+            if first in before and second in before:
+                before[second].add(first)
+    try:
+        order = tuple(TopologicalSorter(before).static_order())
+    except CycleError:  # these lists contradict each other: the comparison finds it
+        return scores
+    rows = [scores.models.index(model) for model in order]
+    return replace(scores, models=order, values=scores.values[:, rows], seen=None)
+
+
+def _chains(part: Conclusions) -> Iterator[Sequence[str]]:
+    """The lists of names that are in the order of the board."""
+    yield from part.unresolved or ()
+    yield from part.standing_unresolved or ()
+    yield from part.contradictions
+    for sets in (part.top_k, part.standing_top_k):
+        yield from (each for each in (sets or {}).values() if each is not None)
+
+
+def _design(record: BoardRecord) -> BoardDesign:
+    return BoardDesign.from_content(plain(record.design), source="the design of the board")
+
+
+def _fitted(document: Document, record: BoardRecord, scores: Scores) -> tuple[BoardDesign, Scores, bool]:
+    """The scores with the blocks of the certificate, as far as a rule makes them."""
+    design, first = _design(record), scores
+    for fitted in blocked(document, scores):
+        state = BoardState(
+            design,
+            fitted.models,
+            fitted.items,
+            fitted.blocks,
+            design.kept_columns(fitted.columns),
+            order_seed=_seed(document),
+        )
+        if state.epoch.stages[0].design.hash in [claim.design_hash for claim in record.claims]:
+            return design, fitted, True
+    return design, first, False
+
+
+def _seed(document: Document) -> int:
+    given = document.design.checkpoints
+    if not given:
+        raise BoardError("the design of the board has checkpoints, and that of the certificate has none")
+    return given.order_seed
+
+
+@contextmanager
+def _board(document: Document, design: BoardDesign, scores: Scores) -> Iterator[Board]:
+    with (
+        TemporaryDirectory(prefix="bbedge-") as folder,
+        Board.create(
+            Path(folder) / "board",
+            design,
+            models=scores.models,
+            items=scores.items,
+            blocks=scores.blocks,
+            columns=scores.columns,
+            order_seed=_seed(document),
+        ) as board,
+    ):
+        yield board
+
+
+def _of_step(scores: Scores, step: Step, plan: PassPlan) -> Scores:
+    """The scores of a step; of a complete replicate all of them, those that were seen before included."""
+    columns = step.new if step.checkpoint or step.replicate else plan.order
+    return replace(
+        Scores.of(
+            scores.values[step.replicate][step.rows][:, columns],
+            models=[scores.models[row] for row in step.rows],
+            items=[scores.items[place] for place in columns],
+        ),
+        score_range=scores.score_range,
+        gaps="worst-case",
+    )
+
+
+def _add(board: Board, scores: Scores, *, is_part: bool) -> None:
+    rule = None if board.design.incomplete == "refuse" else board.design.incomplete
+    if is_part:
+        board.add_part(scores, incomplete=rule)
+    else:
+        board.add(scores, copies="allow", incomplete=rule)
+
+
+def _retire(board: Board, models: Sequence[str]) -> None:
+    for model in models:
+        if model in board.state.active:
+            board.retire(model)
+
+
+def _as_stated(computed: Document, stated: Document, record: BoardRecord) -> Document:
+    """With what no table of scores says: the ledger, and the order of names in it."""
+    board = computed.board
+    assert board  # it comes from one
+    return msgspec.structs.replace(
+        computed,
+        design=msgspec.structs.replace(computed.design, hash=stated.design.hash),
+        board=msgspec.structs.replace(
+            board,
+            design_hash=record.design_hash,
+            head=record.head,
+            events=record.events,
+            active=_in_order(board.active, record.active),
+            retired=_in_order(board.retired, record.retired),
+        ),
+    )
+
+
+def _in_order(found: tuple[str, ...], stated: tuple[str, ...]) -> tuple[str, ...]:
+    return stated if sorted(found) == sorted(stated) else found

@@ -1,0 +1,130 @@
+"""``bbedge board add`` and ``add-model``: scores from files go to a board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from bbedge.cli.board_place import DesignFile, Place, open_board
+from bbedge.cli.board_words import at_checkpoint, news
+from bbedge.cli.claim import CopiesRule
+from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.output import say
+from bbedge.errors import DomainError
+from bbedge.text import display_names, shown
+
+if TYPE_CHECKING:
+    from bbedge.board import Added, Board
+    from bbedge.core.scores import Scores
+
+Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
+BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
+WholeRuns = Annotated[
+    Literal["worst-case", "zero"] | None,
+    typer.Option(
+        "--incomplete",
+        help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
+        "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
+        "scores are final.",
+        show_default=False,
+    ),
+]
+
+
+@grouped
+def add(
+    place: Place,
+    files: Files,
+    *,
+    part: Annotated[
+        bool,
+        typer.Option(
+            "--part",
+            help="Add the first pass up to its next checkpoint. The files have the items that board next lists, of all "
+            "active models; they may still have the items before.",
+        ),
+    ] = False,
+    design: DesignFile = None,
+    copies: CopiesRule = None,
+    incomplete: WholeRuns = None,
+    reading: BoardReading,
+) -> None:
+    """Add complete replicates, or a part of the first one, and print what is new.
+
+    Adding a numbered replicate twice changes nothing.
+    """
+    board = open_board(place, design)
+    before = board.leaderboard()
+    if part:
+        if copies is not None:
+            raise DomainError("--copies is about complete replicates; leave it out beside --part")
+        # A part may be added while a harness is still running: what is missing may only be late.
+        added = board.add_part(_read(board, files, reading, part=True), incomplete=incomplete or "refuse")
+        say(_part_words(board, added), *news(board, added, before))
+        return
+    added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
+    for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
+        if numbers:
+            say(f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
+    for pilot in added.pilots:
+        say(f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
+    if added.candidate is not None:
+        chosen = ", ".join(display_names(added.candidate))
+        say(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
+    if added.replicates:
+        say(f"Added replicate {_numbers(added.replicates)}.")
+    if not added.replicates and not added.pilots:
+        say("Nothing was added.")
+    say(*news(board, added, before))
+
+
+@grouped
+def add_model(
+    place: Place,
+    name: Annotated[str, typer.Argument(help="The new model.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Its runs, as for certify. Leave out before the first replicate of an epoch.", show_default=False
+        ),
+    ] = None,
+    *,
+    design: DesignFile = None,
+    copies: CopiesRule = None,
+    incomplete: WholeRuns = None,
+    reading: BoardReading,
+) -> None:
+    """Add a model: join its runs with the stored replicates and test only comparisons with this model."""
+    board = open_board(place, design)
+    before = board.leaderboard()
+    scores = _read(board, files, reading) if files else None
+    added = board.add_model(name, scores, copies=copies, incomplete=incomplete)
+    stage = board.state.stages[-1]
+    say(
+        f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test.",
+        *news(board, added, before),
+    )
+
+
+def _part_words(board: Board, added: Added) -> str:
+    """How far the first pass has come."""
+    checkpoint, run = added.checkpoint, board.next_run
+    assert checkpoint is not None  # a part was added
+    return f"Added a part of the first pass, which is at {at_checkpoint(checkpoint, run.checkpoints)} now."
+
+
+def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool = False) -> Scores:
+    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Of a first pass
+    # in parts they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
+    has_parts = part or board.state.epoch.is_inside_pass
+    rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
+    chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
+    return chosen.table(files, least_models=1, identify=True, gaps=True)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
