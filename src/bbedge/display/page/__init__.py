@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.page.content import Content
@@ -12,6 +14,9 @@ from bbedge.display.page.items import ItemScores
 from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import embedded
 from bbedge.text import shown
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 TITLE = "Certified leaderboard"
 """The heading of a page that is given none."""
@@ -45,7 +50,6 @@ def render_page(
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     folder = files("bbedge.display.page")
@@ -53,15 +57,7 @@ def render_page(
         "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, SCRIPTS)
     )
     content = Content.of(certificate, title=title, info=model_info, items=items)
-    environment = Environment(
-        loader=PackageLoader("bbedge.display.page", package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment}
-    text = environment.get_template("page.html").render(
+    text = _template().render(
         page=content,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
@@ -78,6 +74,22 @@ def render_page(
         ),
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+@cache
+def _template() -> Template:
+    """The page, compiled once: that takes longer than filling it in."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("bbedge.display.page", package_path=""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment}
+    return environment.get_template("page.html")
 
 
 def _policy(style: str, script: str) -> str:
