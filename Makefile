@@ -62,10 +62,10 @@ $(LLM_READY): demo/llm/requirements.txt
 	@touch $@
 
 test: $(READY)  ## Run the tests (a few minutes)
-	$(BIN)/pytest -n auto -m 'not slow'
+	$(BIN)/pytest -n auto --dist worksteal -m 'not slow'
 
 test-lowest: $(LOWEST_READY)  ## Test the oldest versions of the dependencies (a few minutes)
-	.venv-lowest/bin/pytest -n auto -m 'not slow' $(LOWEST_TESTS) --ignore tests/unit/board/test_forged_archives.py
+	.venv-lowest/bin/pytest -n auto --dist worksteal -m 'not slow' $(LOWEST_TESTS) --ignore tests/unit/board/test_forged_archives.py
 
 docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a broken link is an error
 	@rm -rf build/site

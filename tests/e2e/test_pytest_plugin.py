@@ -68,7 +68,7 @@ def suite(share: float, *, seed: str, items: int = 150) -> str:
     [(0.8, "*Ship: this session is not worse*", 0), (0.2, "*Stop: this session is worse*", 1)],
 )
 def test_the_session_is_compared_with_the_stored_baseline(session, workers, share, verdict, code):
-    stored = session(suite(0.5, seed="old"), "--gate-store", "old.csv", *workers)
+    stored = session(suite(0.5, seed="old"), "--gate-store", "old.csv")
     assert stored.ret == 0
     stored.stdout.fnmatch_lines(["*Stored 3 runs of 150 items in *old.csv*"])
     outcome = session(suite(share, seed="new"), "--gate-baseline", "old.csv", *workers)
