@@ -23,12 +23,17 @@ def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Seeds
 
 
 def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
-    """The journal of a study whose board is open; its lines are bound to what the board has frozen."""
+    """The journal of a study whose board is open; its lines are bound to what the board has frozen.
+
+    The order of the first pass is part of that: answers that were seen in one order must not be used in another, which
+    could be drawn again until it suits them.
+    """
     (note, *_) = _notes(board)
+    order = () if board.state.epoch.order_seed is None else (board.state.epoch.order_seed,)
     return Journal(
         study.folder,
         root=seeds_of(study, benchmark, board).root,
-        protocol=Seeds.of(note["protocol"], note["benchmark"]).root,
+        protocol=Seeds.of(note["protocol"], note["benchmark"], *order).root,
         unchained="journal" not in note,
         blocks=dict(zip(benchmark.items, benchmark.blocks, strict=True)),
     )
@@ -121,7 +126,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
     frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint, "journal": "checksums"}
     known = _notes(board)
     if not known:
-        if epoch.replicates or epoch.pilots:
+        if epoch.replicates or epoch.pilots or epoch.parts:
             raise BoardError(
                 f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
             )

@@ -17,7 +17,7 @@ from bbedge.board.scores import stored_scores
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError, EvaluationError
-from bbedge.evaluate.collected import collected_scores, collected_traces
+from bbedge.evaluate.collected import collected_scores, collected_traces, seen_on
 from bbedge.evaluate.completion import Completion, jobs_of
 from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
@@ -38,7 +38,14 @@ from bbedge.evaluate.frozen import check_page, check_usage, journal_of, note_onc
 from bbedge.evaluate.gate_parts import first_run_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.limits import Reached
-from bbedge.evaluate.noticed import is_fresh, lines_without_checksums, repeated_answers, unseeded
+from bbedge.evaluate.noticed import (
+    LOST_PARTS,
+    is_fresh,
+    lines_without_checksums,
+    lost_parts,
+    repeated_answers,
+    unseeded,
+)
 from bbedge.evaluate.preflight import preflight
 from bbedge.evaluate.problem import Problems
 from bbedge.evaluate.question import Answer
@@ -125,7 +132,7 @@ class _Runner:
         self._keep_check()
         self._finish_leftovers()
         check_usage(self.journal, replicates=self._place - 1)
-        for text in lines_without_checksums(self.journal):
+        for text in (*lost_parts(self.journal, self.first, board.state), *lines_without_checksums(self.journal)):
             self._note("journal", text)
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
@@ -316,7 +323,8 @@ class _Runner:
         for text in repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
             self._note("independence", text)
         fresh = self.study.running.copies == "allow" or is_fresh(self.journal, page, traces)
-        scores = collected_scores(page, self.study, state, self.first.samples_of(place), state.epoch.items)
+        samples, seen = self.first.samples_of(place), seen_on(self.board)
+        scores = collected_scores(page, self.study, state, samples, state.epoch.items, seen)
         try:
             return self.board.add(scores, copies="allow" if fresh else None)
         except CopiedReplicateError as error:
@@ -352,7 +360,8 @@ class _Runner:
         self.close()
         # What a limit or the user has cut off is not saved.
         over = reason == "answered" or self.board.state.epoch.replicates > 0
-        first = self.first.place if over else None
+        is_known = all(note.text != LOST_PARTS for note in self.board.noted)
+        first = self.first.place if over and is_known else None
         ended = Ended(
             reason=reason,
             answer=self._answer(),

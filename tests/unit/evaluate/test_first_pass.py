@@ -6,6 +6,7 @@ import random
 import re
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.order import run_order
+from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Benchmark, Done, Sample
 from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone
@@ -370,6 +372,63 @@ def test_a_score_that_is_missing_inside_the_pass_is_final(tmp_path):
         found = board.leaderboard()
     assert found.replicates == 1
     assert found.gaps.of_models == tuple(count if model == lost else 0 for model in found.design.models)
+
+
+def stopped_at(study, checkpoint, engine=None):
+    """Run a study until it is interrupted right after a look inside the first pass."""
+
+    def watch(event):
+        if isinstance(event, PartLooked) and event.checkpoint.number == checkpoint:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(study, engine or FakeEngine(TIED), watch=watch, sleep=lambda _: None)
+    return study.folder / "replicate-00001.jsonl"
+
+
+@pytest.mark.parametrize("left", [0, 1, 20, -2])
+def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, left):
+    study = fake_study(tmp_path, TIED, budget=1, drop="never")
+    page = stopped_at(study, 3)
+    page.write_bytes(b"".join(page.read_bytes().splitlines(keepends=True)[:left]))
+    with opened(study) as board:
+        seen = first_run_of(board, TIED.models).parts
+        places = board.state.epoch.seen_places
+    other = FakeEngine(TIED, seed=1)
+    ended, _ = run(study, other)
+    assert (ended.reason, ended.leaderboard.replicates) == ("budget", 1)
+    assert ended.first_pass is None  # what the lost part has cost is not known
+    ran = {sample for _, _, sample in other.ran}
+    with opened(study) as board:
+        verify(board.store)
+        (values,) = stored_scores(board, TIED.models).values
+        blocks = {board.state.epoch.blocks[place] for place in places}
+        assert sum("lost" in note.text for note in board.noted) == 1
+    assert np.array_equal(values[:, places], np.concatenate(seen, axis=1))
+    assert not ran & blocks
+    again, _ = run(study, other)
+    assert again.first_pass is None
+
+
+def test_a_new_board_takes_no_answers_from_the_journal_of_another_order(tmp_path):
+    """Otherwise an order could be drawn again until it suits the answers that were seen."""
+    study = fake_study(tmp_path, TIED, budget=1, drop="never")
+    stopped_at(study, 3)
+    Path(study.board).unlink()
+    with pytest.raises(BbedgeError, match="belongs to another study"):
+        run(study, FakeEngine(TIED))
+
+
+def test_parts_that_no_study_has_run_are_refused(tmp_path):
+    study, engine = fake_study(tmp_path, TIED), FakeEngine(TIED)
+    benchmark = engine.benchmark()
+    design = frozen_design(study, benchmark)
+    with closing(
+        Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks)
+    ) as board:
+        board.add_part(Scores.of(np.ones((3, len(board.next_items))), models=study.names, items=board.next_items))
+    with pytest.raises(BbedgeError, match="holds replicates that no study has run"):
+        run(study, engine)
 
 
 def hash_of(text):
