@@ -29,6 +29,7 @@ COMPLETE = 0.5
 """The weight of complete passes unless another is given."""
 
 _CLOSE = 1e-9  # weights whose sum is this near one are meant to add up to one; so are fractions of blocks
+_ROUNDINGS = 2.0**-45  # more than the roundings of the weights can add up to
 _MOST_SEED = 2**63
 
 
@@ -92,7 +93,7 @@ class Checkpoints:
         """
         weight_of: dict[int, float] = {}
         for fraction, weight in zip(self.fractions, self.weights, strict=True):
-            blocks = math.ceil(fraction * n_blocks - _CLOSE)
+            blocks = max(1, math.ceil(fraction * n_blocks - _CLOSE))
             # Of few blocks two fractions may be the same number, which is then one checkpoint with both weights.
             weight_of[blocks] = _below(weight_of[blocks] + weight) if blocks in weight_of else weight
         return weight_of
@@ -180,6 +181,9 @@ def _with_sum_one(weights: tuple[float, ...], complete: float, fractions: Sequen
     if abs(total - 1.0) > _CLOSE:
         raise DomainError(f"the weights of checkpoints and complete passes add up to {total:g}; they must add up to 1")
     shares = list(weights)
+    left, given = 1 - Fraction(complete), sum(map(Fraction, shares))
+    if given - left > _ROUNDINGS:  # weights that were rounded by hand
+        shares = [float(Fraction(share) * left / given) for share in shares]
     # A sum above 1 by a rounding would be evidence before there are any data.
     while sum(map(Fraction, [complete, *shares])) > 1:
         largest = shares.index(max(shares))

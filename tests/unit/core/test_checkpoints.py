@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import FRACTIONS, Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.errors import DesignError, DomainError
@@ -26,6 +27,24 @@ def test_weights_never_add_up_to_more_than_one(count):
     given = Checkpoints(order_seed=3, fractions=tuple((k + 1) / 20 for k in range(count)), complete=0.3)
     assert sum(map(Fraction, given.weights)) + Fraction(given.complete) <= 1
     assert math.isclose(sum(given.weights), 0.7)
+
+
+@pytest.mark.parametrize(
+    ("weights", "complete"), [((0.1666666667,) * 3, 0.5), ((0.1, 0.2, 0.2 + 9e-10), 0.5), ((1e-11,) * 3, 1.0 - 2**-52)]
+)
+def test_weights_that_were_rounded_by_hand_add_up_to_one(weights, complete):
+    given = Checkpoints(order_seed=3, fractions=(0.1, 0.2, 0.3), weights=weights, complete=complete)
+    left = 1 - Fraction(complete)
+    assert left * (1 - Fraction(1, 2**50)) <= sum(map(Fraction, given.weights)) <= left
+    assert all(now <= before for now, before in zip(given.weights, weights, strict=True))
+
+
+def test_a_checkpoint_has_at_least_one_block():
+    given = Checkpoints(order_seed=1, fractions=(1e-12, 0.5))
+    assert given.planned(4) == {1: 0.25, 2: 0.25}
+    certifier = Certifier(Design.make(MODELS, ITEMS[:4], checkpoints=given))
+    certifier.update_part([[1.0], [0.0]])
+    assert certifier.next_items
 
 
 @pytest.mark.parametrize(
