@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from bbedge.board import Board
-from bbedge.board.events import ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.board.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.certificate.board_shape import (
     BoardCheckpoints,
     BoardDesignRecord,
@@ -89,6 +89,8 @@ def copies_counted(board: Board, number: int) -> list[str]:
         match event.content:
             case PilotAdded() | ReplicateAdded() as added if added.origin.copies and added.epoch == number:
                 counted.append(f"{added.kind} {abs(added.place)}")
+            case PartAdded() as added if added.origin.copies and added.epoch == number:
+                counted.append(f"{added.kind} {added.checkpoint} of replicate 1")
             case ModelAdded() as added if added.origin.copies and added.epoch == number:
                 joined.append(added.model)
     rule = (

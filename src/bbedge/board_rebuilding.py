@@ -185,7 +185,7 @@ def _of_step(scores: Scores, step: Step, plan: PassPlan) -> Scores:
 def _add(board: Board, scores: Scores, *, is_part: bool) -> None:
     rule = None if board.design.incomplete == "refuse" else board.design.incomplete
     if is_part:
-        board.add_part(scores, incomplete=rule)
+        board.add_part(scores, copies="allow", incomplete=rule)
     else:
         board.add(scores, copies="allow", incomplete=rule)
 

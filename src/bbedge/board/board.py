@@ -228,7 +228,9 @@ class Board:
         """What the active models have to run next: :attr:`next_items`, or a complete replicate where there are none."""
         return NextRun.of(self._state)
 
-    def add_part(self, scores: Scores, *, incomplete: IncompleteRule | None = None) -> Added:
+    def add_part(
+        self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None
+    ) -> Added:
         """Add the first pass up to its :attr:`next_checkpoint`, and look.
 
         ``scores`` is one replicate with every active model and every one of the :attr:`next_items`, in any order. It
@@ -241,12 +243,15 @@ class Board:
         for files of a harness that may still be running. If it repeats the rule of the design, whole models and items
         may be missing.
 
+        A part that repeats the scores of a pilot replicate raises :class:`~bbedge.errors.CopiedReplicateError`, unless
+        the design or ``copies`` says that it counts; the ledger then states it.
+
         **Needs:** every active model has run these items and all before, in this order.
         """
         if incomplete != "refuse":
             self._whole_runs(incomplete)
         with self._change() as change:
-            return change.add_part(scores, incomplete)
+            return change.add_part(scores, copies, incomplete)
 
     def add_model(
         self,

@@ -40,7 +40,7 @@ from bbedge.board.events import (
 from bbedge.board.gaps import check_rule, completed
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack
-from bbedge.board.part_arrival import arrived_part
+from bbedge.board.part_arrival import arrived_part, repeated_pilot
 from bbedge.board.replay import save, stored_panel, stored_parts
 from bbedge.board.seen import seen_scores
 from bbedge.board.stage import Found, Panel, Stage, merged
@@ -51,7 +51,7 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
-from bbedge.errors import BoardError
+from bbedge.errors import BoardError, CopiedReplicateError
 from bbedge.text import listed, quoted
 
 
@@ -183,11 +183,12 @@ class Change:
         epoch = self.state.epoch
         return seen_scores(stored_parts(self.session, epoch)) if epoch.is_inside_pass else {}
 
-    def add_part(self, scores: Scores, rule: IncompleteRule | None = None) -> Added:
+    def add_part(self, scores: Scores, copies: Copies | None, rule: IncompleteRule | None = None) -> Added:
         """Add the scores up to the next checkpoint of the first pass; ``rule`` is about those that are missing."""
         state, epoch = self.state, self.state.epoch
-        stored = stored_replicates(self.events, epoch.number)
-        fresh = arrived_part(scores, state, stored, self._seen(), rule=rule)
+        stored, seen = stored_replicates(self.events, epoch.number), self._seen()
+        fresh = arrived_part(scores, state, stored, seen, rule=rule)
+        copied = self._copied_part(fresh.panel, seen, copies or state.design.copies)
         found = state.add_part(fresh.panel)
         checkpoint = epoch.parts[-1].checkpoint
         content = PartAdded(
@@ -201,10 +202,24 @@ class Change:
             runs=tuple(sorted(fresh.stored.runs)),
             cache=save(self.session, epoch.stages),
             outcome=epoch.outcome(found),
-            origin=_origin(scores, ()),
+            origin=_origin(scores, copied),
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
         return Added(**_new(found), checkpoint=checkpoint)
+
+    def _copied_part(self, panel: Panel, seen: Panel, rule: Copies) -> tuple[CountedCopy, ...]:
+        """The pilot replicate that a part repeats, or an error if it does not count."""
+        pilots = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, self.state.epoch.pilots + 1)]
+        pilot = repeated_pilot(panel, self.state, seen, pilots)
+        if pilot is None:
+            return ()
+        if rule == "refuse":
+            raise CopiedReplicateError(
+                f"The part has the scores of pilot replicate {pilot} on every item up to checkpoint "
+                f"{self.state.upcoming().number}.",
+                remedy="The runs of a pilot choose the candidate and cannot be evidence as well.",
+            )
+        return (CountedCopy(of=pilot, models=tuple(panel), whole=True),)
 
     def add_model(self, name: str, scores: Scores | None, copies: Copies | None, *, whole_runs: bool = False) -> Added:
         """Join a new model's runs with the stored replicates."""

@@ -23,9 +23,11 @@ from bbedge.board.arrivals import (
     stated_number,
 )
 from bbedge.board.design import IncompleteRule
+from bbedge.board.gaps import completes
 from bbedge.board.seen import check_seen
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
+from bbedge.core.copies import FEW
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.text import counted, listed, quoted
@@ -63,6 +65,22 @@ def arrived_part(
     runs = scores.runs[0] if scores.runs else ()
     check_new(stored, set(runs), len(stored) + 1)
     return Arrival.of(panel, runs)
+
+
+def repeated_pilot(part: Panel, state: BoardState, seen: Panel, pilots: Sequence[Panel]) -> int | None:
+    """The number of the pilot replicate whose scores the next part repeats, by itself or with all parts before it.
+
+    The pilot chose what is tested. Its scores are no evidence, and a look at a part does not wait until the complete
+    pass is compared with them.
+    """
+    new = state.epoch.next_places
+    whole = {model: np.concatenate([seen.get(model, row[:0]), row]) for model, row in part.items()}
+    for number, pilot in enumerate(pilots, start=1):
+        known = {model: pilot[model] for model in part if model in pilot}
+        for places, now in ((new, part), (np.concatenate([state.epoch.seen_places, new]), whole)):
+            if completes({model: row[places] for model, row in known.items()}, now, FEW):
+                return number
+    return None
 
 
 def _check_one(scores: Scores, number: int) -> None:

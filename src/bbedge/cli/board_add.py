@@ -14,7 +14,6 @@ from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import say
-from bbedge.errors import DomainError
 from bbedge.text import display_names, shown
 
 if TYPE_CHECKING:
@@ -60,10 +59,10 @@ def add(
     board = open_board(place, design)
     before = board.leaderboard()
     if part:
-        if copies is not None:
-            raise DomainError("--copies is about complete replicates; leave it out beside --part")
         # A part may be added while a harness is still running: what is missing may only be late.
-        added = board.add_part(_read(board, files, reading, part=True), incomplete=incomplete or "refuse")
+        added = board.add_part(
+            _read(board, files, reading, part=True), copies=copies, incomplete=incomplete or "refuse"
+        )
         say(_part_words(board, added), *news(board, added, before))
         return
     added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from bbedge.board.state import BoardState
+from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.first_pass import FirstPass
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.text import shown
@@ -70,4 +71,14 @@ def is_fresh(journal: Journal, page: Page, traces: Mapping[str, str]) -> bool:
     earlier = [each for each in journal.finished() if each.replicate < page.replicate]
     return bool(traces) and not any(
         all(each.traces.get(model, trace) == trace for model, trace in traces.items()) for each in earlier
+    )
+
+
+def repeated(place: int, error: CopiedReplicateError) -> EvaluationError:
+    """What stops a study whose replicate, or the part of it that was run, has the scores of an earlier one."""
+    return EvaluationError(
+        f"replicate {place} repeats an earlier one. {error.what} Likely causes: greedy decoding, a cache, or a "
+        "server that ignores seeds. Remove the cause before the next study. To count this replicate and all "
+        'like it, set copies = "allow" under [run] and run the same command again; the board states it. Until '
+        "then the replicate stays in the journal"
     )

@@ -16,7 +16,7 @@ from bbedge.board import Added, Board
 from bbedge.board.scores import stored_scores
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.errors import CopiedReplicateError, EvaluationError
+from bbedge.errors import CopiedReplicateError
 from bbedge.evaluate.collected import collected_scores, collected_traces, seen_on
 from bbedge.evaluate.completion import Completion, jobs_of
 from bbedge.evaluate.engine import Benchmark, Engine
@@ -43,6 +43,7 @@ from bbedge.evaluate.noticed import (
     is_fresh,
     lines_without_checksums,
     lost_parts,
+    repeated,
     repeated_answers,
     unseeded,
 )
@@ -265,7 +266,10 @@ class _Runner:
         """Put a part of the first pass on the board and look."""
         board, running = self.board, tuple(self.board.state.active)
         scores = collected_scores(page, self.study, board.state, part.samples, board.next_items)
-        added = board.add_part(scores)
+        try:
+            added = board.add_part(scores, copies="allow" if self.study.running.copies == "allow" else None)
+        except CopiedReplicateError as error:
+            raise repeated(page.replicate, error) from error
         self.watch(
             PartLooked(
                 replicate=page.replicate,
@@ -328,12 +332,7 @@ class _Runner:
         try:
             return self.board.add(scores, copies="allow" if fresh else None)
         except CopiedReplicateError as error:
-            raise EvaluationError(
-                f"replicate {place} repeats an earlier one. {error.what} Likely causes: greedy decoding, a cache, or a "
-                "server that ignores seeds. Remove the cause before the next study. To count this replicate and all "
-                'like it, set copies = "allow" under [run] and run the same command again; the board states it. Until '
-                "then the replicate stays in the journal"
-            ) from error
+            raise repeated(place, error) from error
 
     def _finish_leftovers(self) -> None:
         """Finish what a crash left between the board and the journal."""

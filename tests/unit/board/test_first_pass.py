@@ -16,7 +16,7 @@ from bbedge.board.packing import pack
 from bbedge.board.passes import CheckpointRule, part_number, part_place
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.leaderboard import Certifier
-from bbedge.errors import BoardError, DataError, DesignError
+from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
 from unit.board.forging import parsed
 from unit.board.passes import ITEMS, MODELS, RULE, add_part, complete, drawn, life, make, some
 
@@ -202,6 +202,41 @@ def test_a_run_of_the_pilot_is_no_part_of_the_pass(tmp_path):
     board.add(replace(some(drawn(2), MODELS, ITEMS), runs=(("run-3",),)))
     with pytest.raises(BoardError, match="replicate 2 is on the board already, with other scores"):
         board.add(replace(some(drawn(3), MODELS, ITEMS), runs=(("run-2",),)))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_part_that_repeats_the_pilot_is_refused(tmp_path, lost):
+    """The pilot has chosen the candidate, so that its scores must not be evidence at any look."""
+    options = {"family": "pilot-top-k", "k": 1, "pilot": 2, "incomplete": "worst-case"}
+    board, pilots = make(tmp_path / "board.db", **options), (drawn(1), drawn(2))
+    for panel in pilots:
+        complete(board, panel)
+    again = {model: row.copy() for model, row in pilots[1].items()}
+    if lost:
+        again["b"][ITEMS.index(board.next_items[0])] = np.nan
+    with pytest.raises(CopiedReplicateError, match="scores of pilot replicate 2 on every item up to checkpoint 1"):
+        add_part(board, again)
+    assert not Board.open(tmp_path / "board.db").state.epoch.parts
+    add_part(board, drawn(3))
+    with pytest.raises(CopiedReplicateError, match="scores of pilot replicate 1 on every item up to checkpoint 2"):
+        add_part(board, pilots[0])
+    board.add_part(some(pilots[0], MODELS, board.next_items), copies="allow")
+    counted = "because copies were allowed when they were added: part 2 of replicate 1."
+    assert any(counted in note for note in board.certificate().content.notes)
+    board.verify()
+    allowed = make(tmp_path / "allowed.db", **options, copies="allow")
+    for panel in (*pilots, pilots[0]):
+        complete(allowed, panel) if allowed.state.in_pilot else add_part(allowed, panel)
+    allowed.verify()
+
+
+def test_a_few_scores_as_in_the_pilot_are_a_coincidence(tmp_path):
+    board = make(tmp_path / "board.db", family="pilot-top-k", k=1, pilot=1, models=("a", "d"))
+    panel = drawn(1, ("a", "d"))
+    complete(board, panel)
+    add_part(board, panel)
+    with pytest.raises(CopiedReplicateError, match="up to checkpoint 2"):
+        add_part(board, panel)
 
 
 def test_every_event_becomes_the_same_text_again(tmp_path):

@@ -355,6 +355,18 @@ def test_a_replicate_that_repeats_the_parts_of_the_first_is_refused(tmp_path, en
         run(study, engine(TIED))
 
 
+def test_a_part_that_repeats_the_pilot_is_refused(tmp_path):
+    design = {"family": "pilot-top-k", "k": 1, "pilot": 1, "checkpoints": [0.1, 0.5]}
+    options = {"design": design, "question": "best"}
+    study = fake_study(tmp_path, TIED, **options, budget=3, drop="never")
+    with pytest.raises(BbedgeError, match=r"replicate 2 repeats an earlier one\. The part has the scores of pilot"):
+        run(study, Greedy(TIED))
+    allowed = fake_study(tmp_path, TIED, **options, budget=3, run={"copies": "allow"})
+    run(allowed, Greedy(TIED), at_most=1)
+    with opened(study) as board:
+        assert (len(board.state.epoch.parts), board.state.epoch.replicates) == (2, 1)
+
+
 def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
     study = fake_study(tmp_path, WIDE)
     assert study.design.checkpoints is None
