@@ -66,12 +66,13 @@ def repeated_answers(journal: Journal, page: Page, traces: Mapping[str, str], *,
 def is_fresh(journal: Journal, page: Page, traces: Mapping[str, str]) -> bool:
     """Whether the answers show that the replicate was run anew, so that equal scores are a coincidence.
 
-    Where the answers of an earlier one are not known, as those of a run in parts, they show nothing.
+    Where the answers of an earlier one are not known, as those of a run in parts or those of a journal that was lost,
+    they show nothing.
     """
     earlier = [each for each in journal.finished() if each.replicate < page.replicate]
-    return bool(traces) and not any(
-        all(each.traces.get(model, trace) == trace for model, trace in traces.items()) for each in earlier
-    )
+    if not traces or len({each.replicate for each in earlier}) < page.replicate - 1:
+        return False
+    return not any(all(each.traces.get(model, trace) == trace for model, trace in traces.items()) for each in earlier)
 
 
 def repeated(place: int, error: CopiedReplicateError) -> EvaluationError:

@@ -4,6 +4,7 @@ import io
 import json
 import random
 import re
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -353,6 +354,15 @@ def test_a_replicate_that_repeats_the_parts_of_the_first_is_refused(tmp_path, en
     study = fake_study(tmp_path, TIED, budget=2, drop="never")
     with pytest.raises(BbedgeError, match="replicate 2 repeats an earlier one"):
         run(study, engine(TIED))
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_a_replicate_that_repeats_one_whose_answers_are_lost_is_refused(tmp_path, checkpoints):
+    study = fake_study(tmp_path, TIED, budget=2, drop="never", checkpoints=checkpoints)
+    run(study, Greedy(TIED), at_most=1)
+    shutil.rmtree(study.folder)
+    with pytest.raises(BbedgeError, match="replicate 2 repeats an earlier one"):
+        run(study, Greedy(TIED))
 
 
 def test_a_part_that_repeats_the_pilot_is_refused(tmp_path):
