@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from bbedge.board.board import Board
+from bbedge.board.state import BoardState
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Sample, Seeds
-from bbedge.evaluate.first_pass import asks_for_looks, frozen_design
+from bbedge.evaluate.first_pass import FirstPass, asks_for_looks, frozen_design
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.spec import EvaluationSpec, hash_of
 from bbedge.gate.content import policy_content, policy_hash
@@ -208,6 +210,26 @@ def check_usage(journal: Journal, *, replicates: int) -> None:
             "file. If lines were removed, restore the file from a copy. If another command has added the replicate to "
             "the board, make a new board for the study"
         )
+
+
+def lacks_parts(journal: Journal, first: FirstPass, state: BoardState) -> bool:
+    """Whether the journal has nothing of a first pass that the board has parts of: it was lost.
+
+    One that has a part of what is on the board, and lacks the rest, is refused: that part may come from elsewhere.
+    """
+    if first.place is None or not state.epoch.is_inside_pass:
+        return False
+    samples = [sample for part in first.parts[: len(state.epoch.parts)] for sample in part.samples]
+    with closing(journal.page(first.place)) as page:
+        there = [(model, sample.name) in page.done for model in state.active for sample in samples]
+        if any(there) and not all(there):
+            raise EvaluationError(
+                f"{shown_path(page.path)}: {counted(there.count(False), 'sample')} of the first pass on the board "
+                f"{'is' if there.count(False) == 1 else 'are'} not in this file. If lines were removed, restore the "
+                "file from a copy, or remove it to continue with the scores on the board. If another command has added "
+                "a part to the board, make a new board for the study"
+            )
+    return not all(there)
 
 
 def check_page(page: Page, samples: Sequence[Sample], models: Collection[str]) -> None:

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
+from typing import Final
 
-from bbedge.board.state import BoardState
 from bbedge.errors import CopiedReplicateError, EvaluationError
-from bbedge.evaluate.first_pass import FirstPass
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.text import shown
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
 
-LOST_PARTS = (
+LOST_PARTS: Final = (
     "The journal has lost samples of the first pass that are on the board. Their scores are those on the board, and "
     "what they cost is not known."
 )
-
-
-def lost_parts(journal: Journal, first: FirstPass, state: BoardState) -> list[str]:
-    """A note if the journal lacks what the board has of a first pass that is not complete."""
-    if first.place is None or not state.epoch.is_inside_pass:
-        return []
-    samples = [sample for part in first.parts[: len(state.epoch.parts)] for sample in part.samples]
-    with closing(journal.page(first.place)) as page:
-        lost = any((model, sample.name) not in page.done for model in state.active for sample in samples)
-    return [LOST_PARTS] if lost else []
+"""The note of a study whose journal :func:`bbedge.evaluate.frozen.lacks_parts`."""
 
 
 def unseeded(page: Page) -> list[str]:

@@ -34,7 +34,7 @@ from bbedge.evaluate.events import (
 )
 from bbedge.evaluate.extras import add_extra, extra_usage
 from bbedge.evaluate.first_pass import FirstPass, Part
-from bbedge.evaluate.frozen import check_page, check_usage, journal_of, note_once, open_board, seeds_of
+from bbedge.evaluate.frozen import check_page, check_usage, journal_of, lacks_parts, note_once, open_board, seeds_of
 from bbedge.evaluate.gate_parts import first_run_of
 from bbedge.evaluate.journal import Journal, Page
 from bbedge.evaluate.limits import Reached
@@ -42,7 +42,6 @@ from bbedge.evaluate.noticed import (
     LOST_PARTS,
     is_fresh,
     lines_without_checksums,
-    lost_parts,
     repeated,
     repeated_answers,
     unseeded,
@@ -133,7 +132,9 @@ class _Runner:
         self._keep_check()
         self._finish_leftovers()
         check_usage(self.journal, replicates=self._place - 1)
-        for text in (*lost_parts(self.journal, self.first, board.state), *lines_without_checksums(self.journal)):
+        if lacks_parts(self.journal, self.first, board.state):
+            self._note("journal", LOST_PARTS)
+        for text in lines_without_checksums(self.journal):
             self._note("journal", text)
         for caveat in self.engine.caveats():
             self._note("independence", caveat)

@@ -408,7 +408,7 @@ def stopped_at(study, checkpoint, engine=None):
     return study.folder / "replicate-00001.jsonl"
 
 
-@pytest.mark.parametrize("left", [0, 1, 20, -2])
+@pytest.mark.parametrize("left", [0, 1])
 def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, left):
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     page = stopped_at(study, 3)
@@ -430,6 +430,26 @@ def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, lef
     assert not ran & blocks
     again, _ = run(study, other)
     assert again.first_pass is None
+
+
+@pytest.mark.parametrize("left", [2, 20, -2])
+def test_a_journal_that_lacks_some_of_what_is_on_the_board_is_refused(tmp_path, left):
+    study = fake_study(tmp_path, TIED, budget=1, drop="never")
+    page = stopped_at(study, 3)
+    page.write_bytes(b"".join(page.read_bytes().splitlines(keepends=True)[:left]))
+    with pytest.raises(BbedgeError, match="of the first pass on the board are not in this file"):
+        run(study, FakeEngine(TIED))
+    page.unlink()
+    assert run(study, FakeEngine(TIED))[0].reason == "budget"
+
+
+def test_a_part_that_another_command_has_added_to_the_study_is_refused(tmp_path):
+    study = fake_study(tmp_path, TIED, budget=1, drop="never")
+    stopped_at(study, 1)
+    with opened(study) as board:
+        board.add_part(Scores.of(np.ones((3, len(board.next_items))), models=study.names, items=board.next_items))
+    with pytest.raises(BbedgeError, match="another command has added a part to the board"):
+        run(study, FakeEngine(TIED))
 
 
 def test_a_new_board_takes_no_answers_from_the_journal_of_another_order(tmp_path):
