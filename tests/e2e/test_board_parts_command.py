@@ -220,10 +220,21 @@ def test_notes_of_readers_are_recorded(made):
     assert "readme.txt" in note.text
 
 
-def test_copies_are_about_complete_replicates(made):
-    following(made)
-    harness()
-    assert "leave it out beside --part" in made("add", BOARD, "scores.csv", "--part", "--copies", "allow", code=2)
+def test_a_part_with_the_scores_of_the_pilot_is_a_question(command):
+    create(command, 'family = "pilot-top-k"\nk = 1\npilot = 1\n' + DESIGN)
+    score = {model: {item: (int(item[1:]) * step) % 7 / 6 for item in ITEMS} for step, model in enumerate(MODELS, 1)}
+
+    def write(items):
+        rows = (f"{model},{item},{score[model][item]}\n" for model in MODELS for item in items)
+        Path("scores.csv").write_text("model,item,score\n" + "".join(rows))
+
+    write(ITEMS)
+    command("add", BOARD, "scores.csv")
+    write(following(command)["items"])
+    refused = command("add", BOARD, "scores.csv", "--part", code=2)
+    assert "has the scores of pilot replicate 1 on every item up to checkpoint 1" in refused
+    assert "--copies allow" in refused
+    assert "Added a part" in command("add", BOARD, "scores.csv", "--part", "--copies", "allow")
 
 
 def test_a_certificate_of_parts_is_verified_from_the_files_of_the_harness(made, bbedge):
