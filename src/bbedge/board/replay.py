@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -189,15 +189,25 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
     if len(epoch.stages) != 1 or not epoch.replicates:
         return None
     panels = [_panel(session, epoch, replicate) for replicate in range(1, epoch.replicates + 1)]
+    parts = stored_parts(session, epoch)
     means: dict[str, float] = {}
     for model in epoch.models:
-        known = [scores[~np.isnan(scores)] for panel in panels if (scores := panel.get(model)) is not None]
+        of_model = [panel[model] for panel in panels if model in panel] or [
+            part[model] for part in parts if model in part
+        ]
+        known = [scores[~np.isnan(scores)] for scores in of_model]
         means[model] = float(np.concatenate(known).mean()) if sum(map(len, known)) else 0.0
     real = epoch.stages[0]
     stage = Stage(claim=0, level=real.level, newcomer=None, design=real.design, certifier=Certifier(real.design))
+    for part in parts:
+        stage.take_part(_filled(part, means))
     for replicate, panel in enumerate(panels, start=1):
-        stage.take({model: np.nan_to_num(scores, nan=means[model]) for model, scores in panel.items()}, replicate)
+        stage.take(_filled(panel, means), replicate)
     return Graph(stage.standing_edges()).n_resolved
+
+
+def _filled(panel: Panel, means: Mapping[str, float]) -> Panel:
+    return {model: np.nan_to_num(scores, nan=means[model]) for model, scores in panel.items()}
 
 
 def stored_panel(session: Session, state: BoardState, replicate: int) -> Panel:

@@ -179,6 +179,19 @@ def test_missing_scores_of_a_part_are_final_and_counted_once(tmp_path):
     board.verify()
 
 
+def test_what_gaps_have_cost_counts_what_was_certified_inside_the_pass(tmp_path):
+    board, panel = make(tmp_path / "board.db", incomplete="worst-case"), drawn(1)
+    gapped = {**panel, "b": np.where(np.arange(60) == ITEMS.index(board.next_items[0]), np.nan, panel["b"])}
+    for _ in RULE.fractions:
+        add_part(board, gapped)
+    board.retire("d")
+    certified = board.leaderboard().standing.n_resolved
+    assert certified > 0
+    assert board.resolved_if_means() is None
+    complete(board, gapped)
+    assert board.resolved_if_means() >= board.leaderboard().standing.n_resolved >= certified
+
+
 def test_a_missing_score_may_be_defined_as_the_lowest(tmp_path):
     board, panel = make(tmp_path / "board.db", incomplete="zero"), drawn(1)
     gap = ITEMS.index(board.next_items[0])
