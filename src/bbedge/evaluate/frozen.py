@@ -31,11 +31,11 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
     could be drawn again until it suits them.
     """
     (note, *_) = _notes(board)
-    order = () if board.state.epoch.order_seed is None else (board.state.epoch.order_seed,)
     return Journal(
         study.folder,
         root=seeds_of(study, benchmark, board).root,
-        protocol=Seeds.of(note["protocol"], note["benchmark"], *order).root,
+        protocol=Seeds.of(note["protocol"], note["benchmark"]).root,
+        order=board.state.epoch.order_seed,
         unchained="journal" not in note,
         blocks=dict(zip(benchmark.items, benchmark.blocks, strict=True)),
     )

@@ -11,16 +11,28 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from bbedge.chain import append, damaged, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Judged, Judging, Sent
+from bbedge.evaluate.engine import Done, Failed, Judged, Sent
+from bbedge.evaluate.journal_lines import (
+    WRONG,
+    Finished,
+    belongs,
+    done_from,
+    finished_from,
+    finished_line,
+    judged_from,
+    judgement_line,
+    text,
+    whole,
+)
 from bbedge.evaluate.judgements import write_judgements
-from bbedge.evaluate.usage import Replicate, Usage
+from bbedge.evaluate.usage import Usage
 from bbedge.files import LockedError, lock
 from bbedge.text import shown_path
 
@@ -29,26 +41,15 @@ _LOCK = "lock"
 _PAGE = re.compile(r"replicate-(\d{5,9})\.jsonl")
 _RUN_AGAIN = "remove the file to run its replicate again"
 _RESTORE = "restore the file from a copy"
-_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what a value of another type raises
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished(Replicate):
-    """A replicate that is on the board: what it cost and a hash of its answers, by model."""
-
-    replicate: int
-    """Its number, pilots counted."""
-    samples: int | None
-    """Samples that were run and scored; ``None`` if an earlier version did not count them: all of every model."""
-    traces: Mapping[str, str]
-    """A hash of all answers of each model whose answers the engine sees."""
 
 
 class Journal:
     """The folder of a run. Only one process at a time may use it: a context manager.
 
-    ``root`` and ``protocol`` say which study the files belong to. ``unchained`` allows lines without checksums, for
-    a study that was begun by a version that wrote none. ``blocks`` are those of the items, for the table of judgements.
+    ``root`` and ``protocol`` say which study the files belong to, and ``order`` is the seed of the order of its first
+    pass, if that has checkpoints: another board of the same study has another. ``unchained`` allows lines without
+    checksums, for a study that was begun by a version that wrote none. ``blocks`` are those of the items, for the table
+    of judgements.
     """
 
     def __init__(
@@ -57,11 +58,12 @@ class Journal:
         *,
         root: str,
         protocol: str = "",
+        order: int | None = None,
         unchained: bool = False,
         blocks: Mapping[str, str] | None = None,
     ) -> None:
         self._folder, self._unchained, self._blocks = folder, unchained, blocks or {}
-        self._study = {"root": root, "protocol": protocol}
+        self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
         self._finished: list[Finished] | None = None
 
@@ -123,11 +125,18 @@ class Journal:
             self._finished = []
             for place, line in enumerate(chain.lines, start=1):
                 try:
-                    if _belongs(line, self._study):
-                        self._finished.append(_finished(line))
-                except _WRONG as error:
+                    if belongs(line, self._study):
+                        self._finished.append(finished_from(line))
+                except WRONG as error:
                     raise damaged(path, place, _RESTORE) from error
         return self._finished
+
+    def of_other_orders(self) -> set[int]:
+        """Replicates that the same study has run for another board, which drew another order of the first pass."""
+        any_order = {key: value for key, value in self._study.items() if key != "order"}
+        lines = read_chain(self._folder / _USAGE, unchained=self._unchained, remedy=_RESTORE).lines
+        others = (line for line in lines if belongs(line, any_order) and not belongs(line, self._study))
+        return {whole(line["replicate"]) for line in others}
 
     def finish(self, page: Page, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
@@ -149,7 +158,7 @@ class Journal:
             path = self._folder / _USAGE
             chain = read_chain(path, unchained=self._unchained, remedy=_RESTORE)
             with _opened(path, chain.end) as file:
-                append(file, chain.head, self._study | _content(record), durable=True)
+                append(file, chain.head, self._study | finished_line(record), durable=True)
             done.append(record)
         page.remove()
 
@@ -171,14 +180,14 @@ class Page:
         self.unchained, self._head = chain.unchained, chain.head
         for place, line in enumerate(chain.lines, start=1):
             if place == 1:
-                if not _belongs(line, study) or line.get("replicate") != replicate:
+                if not belongs(line, study) or line.get("replicate") != replicate:
                     raise EvaluationError(
                         f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
                     )
                 continue
             try:
                 self._take(line)
-            except _WRONG as error:
+            except WRONG as error:
                 raise damaged(path, place, _RUN_AGAIN) from error
         self._file = _opened(path, chain.end)
         if not chain.lines:
@@ -192,7 +201,7 @@ class Page:
         elif isinstance(what, Failed):
             line |= {"error": what.error[:2000], "usage": what.usage.content}
         elif isinstance(what, Judged):
-            line |= _judgement(what)
+            line |= judgement_line(what)
         else:
             line |= {
                 "scores": {item: None if math.isnan(score) else score for item, score in what.scores.items()},
@@ -256,21 +265,21 @@ class Page:
         """Change the state as a line says."""
         if "lost" in line:
             for model, calls in line["lost"].items():
-                self.lost[model] += _whole(calls)
-                self._waste(model, Usage(calls=_whole(calls)))
+                self.lost[model] += whole(calls)
+                self._waste(model, Usage(calls=whole(calls)))
             self._sent.clear()
             return
-        key = _text(line["model"]), _text(line["sample"])
+        key = text(line["model"]), text(line["sample"])
         if "sent" in line:
-            self._sent[key] += _whole(line["sent"])
+            self._sent[key] += whole(line["sent"])
             return
         if "judgement" in line:
-            self._take_judged(key, _judged(line))
+            self._take_judged(key, judged_from(line))
             return
         if "error" in line:
             self._waste(key[0], Usage.from_content(line["usage"]))
         else:
-            self._take_done(key, _done(line))
+            self._take_done(key, done_from(line))
         self._sent.pop(key, None)
 
     def _take_judged(self, key: tuple[str, str], judged: Judged) -> None:
@@ -306,90 +315,3 @@ def _opened(path: Path, end: int) -> IO[bytes]:
     except OSError as error:
         raise EvaluationError(f"{shown_path(path)}: cannot be written ({error.strerror})") from error
     return file
-
-
-def _belongs(line: Mapping[str, Any], study: Mapping[str, str]) -> bool:
-    """Whether a line is of this study; earlier versions did not write the protocol."""
-    return line.get("root") == study["root"] and line.get("protocol", study["protocol"]) == study["protocol"]
-
-
-def _done(line: Mapping[str, Any]) -> Done:
-    return Done(
-        model=_text(line["model"]),
-        sample=_text(line["sample"]),
-        scores={item: math.nan if score is None else _score(score) for item, score in line["scores"].items()},
-        usage=Usage.from_content(line["usage"]),
-        trace=None if line["trace"] is None else _text(line["trace"]),
-        length=_whole(line["length"]),
-        unseeded=tuple(_text(model) for model in line["unseeded"]),
-        judgements={item: tuple(map(_score, given)) for item, given in line.get("judgements", {}).items()},
-        judged_answers=tuple(_text(answer) for answer in line.get("judged", ())),
-    )
-
-
-def _judgement(judged: Judged) -> dict[str, Any]:
-    return {
-        "judgement": judged.judging.number,
-        "scorer": judged.judging.scorer,
-        "answer": judged.answer,
-        "score": dict(judged.score),
-        "replies": list(judged.replies),
-        "unseeded": list(judged.unseeded),
-        "usage": judged.usage.content,
-    }
-
-
-def _judged(line: Mapping[str, Any]) -> Judged:
-    return Judged(
-        model=_text(line["model"]),
-        sample=_text(line["sample"]),
-        judging=Judging(scorer=_text(line["scorer"]), number=_whole(line["judgement"])),
-        answer=_text(line["answer"]),
-        score=dict(line["score"].items()),
-        replies=tuple(_text(reply) for reply in line["replies"]),
-        unseeded=tuple(_text(model) for model in line["unseeded"]),
-        usage=Usage.from_content(line["usage"]),
-    )
-
-
-def _content(record: Finished) -> dict[str, Any]:
-    return {
-        "replicate": record.replicate,
-        "usage": {model: usage.content for model, usage in record.usage.items()},
-        "wasted": None if record.wasted is None else {model: used.content for model, used in record.wasted.items()},
-        "samples": record.samples,
-        "lost": record.lost,
-        "traces": dict(record.traces),
-        **({"shares": dict(record.shares)} if record.shares else {}),
-    }
-
-
-def _finished(line: Mapping[str, Any]) -> Finished:
-    wasted = line.get("wasted")
-    return Finished(
-        replicate=_whole(line["replicate"]),
-        usage={model: Usage.from_content(usage) for model, usage in line["usage"].items()},
-        wasted=None if wasted is None else {model: Usage.from_content(usage) for model, usage in wasted.items()},
-        samples=None if line.get("samples") is None else _whole(line["samples"]),
-        lost=_whole(line.get("lost", 0)),
-        shares={model: _score(share) for model, share in line.get("shares", {}).items()},
-        traces={model: _text(trace) for model, trace in line["traces"].items()},
-    )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in place of a text")
-    return value
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{type(value).__name__} in place of a whole number")
-    return value
-
-
-def _score(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(f"{type(value).__name__} in place of a score")
-    return float(value)

@@ -38,6 +38,19 @@ def lines_without_checksums(journal: Journal) -> list[str]:
     ]
 
 
+def set_back(journal: Journal, place: int) -> list[str]:
+    """A note for every replicate from this place on that the journal has and the board lacks.
+
+    Those that were run for a board with another order are lacking, too.
+    """
+    lacking = {each.replicate for each in journal.finished() if each.replicate >= place} | journal.of_other_orders()
+    return [
+        f"The journal has replicate {replicate}, which the board lacks: the board is an older copy or was made anew. "
+        "The replicate is run again, although its scores had been seen."
+        for replicate in sorted(lacking)
+    ]
+
+
 def repeated_answers(journal: Journal, page: Page, traces: Mapping[str, str], *, samples: int) -> list[str]:
     """A note for every model that answered all of so many samples as in an earlier replicate."""
     earlier, notes = [each for each in journal.finished() if each.replicate < page.replicate], []

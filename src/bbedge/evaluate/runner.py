@@ -44,6 +44,7 @@ from bbedge.evaluate.noticed import (
     lines_without_checksums,
     repeated,
     repeated_answers,
+    set_back,
     unseeded,
 )
 from bbedge.evaluate.preflight import preflight
@@ -134,7 +135,7 @@ class _Runner:
         check_usage(self.journal, replicates=self._place - 1)
         if lacks_parts(self.journal, self.first, board.state):
             self._note("journal", LOST_PARTS)
-        for text in lines_without_checksums(self.journal):
+        for text in (*set_back(self.journal, self._place), *lines_without_checksums(self.journal)):
             self._note("journal", text)
         for caveat in self.engine.caveats():
             self._note("independence", caveat)

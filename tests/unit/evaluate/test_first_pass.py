@@ -452,6 +452,27 @@ def test_a_part_that_another_command_has_added_to_the_study_is_refused(tmp_path)
         run(study, FakeEngine(TIED))
 
 
+@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_board_that_was_set_back_says_that_a_replicate_is_run_again(tmp_path, checkpoints, is_deleted):
+    study = fake_study(tmp_path, TIED, budget=1, drop="never", checkpoints=checkpoints)
+    run(study, FakeEngine(TIED), at_most=0)
+    shutil.copy(study.board, tmp_path / "older")
+    for _ in range(2):
+        run(study, FakeEngine(TIED))
+    with opened(study) as board:
+        assert not any("run again" in note.text for note in board.noted)
+    Path(study.board).unlink()
+    if not is_deleted:
+        shutil.copy(tmp_path / "older", study.board)
+    for _ in range(2):
+        run(study, FakeEngine(TIED, seed=1))
+    with opened(study) as board:
+        (said,) = [note for note in board.noted if "run again" in note.text]
+        assert said.text.startswith("The journal has replicate 1, which the board lacks")
+        assert said.text in " ".join(board.certificate().content.notes)
+
+
 def test_a_new_board_takes_no_answers_from_the_journal_of_another_order(tmp_path):
     """Otherwise an order could be drawn again until it suits the answers that were seen."""
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
