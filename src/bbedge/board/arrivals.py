@@ -92,6 +92,24 @@ def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
     return pilots + replicates
 
 
+def check_version(events: Sequence[Event], epoch: int, runs: Iterable[Iterable[str]]) -> None:
+    """Refuse runs that an earlier version of the benchmark has counted: its new items may have been chosen by them."""
+    given = {run for each in runs for run in each}
+    for event in events:
+        match event.content:
+            case PilotAdded() | PartAdded() | ReplicateAdded() as added if added.epoch < epoch:
+                known = given & set(added.runs)
+            case ModelAdded() as joined if joined.epoch < epoch:
+                known = {run for each in joined.runs for run in each} & given
+            case _:
+                continue
+        if known:
+            raise BoardError(
+                f"the run {quoted(min(known))} was counted in epoch {event.content.epoch}; epoch {epoch} needs new runs "
+                "of all its items, because which items were added may depend on the runs before"
+            )
+
+
 @dataclass(slots=True, kw_only=True)
 class Arrivals:
     """Replicates, sorted into those that are on the board and those that are new."""

@@ -14,6 +14,7 @@ from bbedge.board.arrivals import (
     Arrival,
     Arrivals,
     arranged,
+    check_version,
     counted_copies,
     read_panel,
     recorded,
@@ -115,6 +116,7 @@ class Change:
         """Add replicates, in order; with ``whole_runs`` also those that lack the runs of a model altogether."""
         state = self.state
         check_rule(state, whole_runs=whole_runs)
+        check_version(self.events, state.epoch.number, scores.runs)
         arrivals = Arrivals.of(
             scores,
             state,
@@ -186,6 +188,7 @@ class Change:
     def add_part(self, scores: Scores, copies: Copies | None, rule: IncompleteRule | None = None) -> Added:
         """Add the scores up to the next checkpoint of the first pass; ``rule`` is about those that are missing."""
         state, epoch = self.state, self.state.epoch
+        check_version(self.events, epoch.number, scores.runs)
         stored, seen = stored_replicates(self.events, epoch.number), self._seen()
         fresh = arrived_part(scores, state, stored, seen, rule=rule)
         copied = self._copied_part(fresh.panel, seen, copies or state.design.copies)
@@ -227,6 +230,7 @@ class Change:
         check_rule(state, whole_runs=whole_runs)
         runs: list[NDArray[np.float64]] = []
         if scores is not None:
+            check_version(self.events, epoch.number, scores.runs)
             scores.check_copies(copies or state.design.copies)
             if scores.models != (name,):
                 raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")

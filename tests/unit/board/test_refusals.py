@@ -237,6 +237,25 @@ def test_the_same_runs_of_logs_again_change_nothing(board, rng):
     assert board.add(replace(runs(rng, ABC), runs=(("run-4",),))).replicates == (5,)
 
 
+def test_a_new_version_of_the_benchmark_needs_new_runs(tmp_path, rng):
+    """Which items were added may depend on the old runs, so that these are no evidence about the new version."""
+    board = make(tmp_path)
+    board.add(replace(runs(rng, ABC), runs=(("run-1",),)))
+    board.add_model("d", replace(runs(rng, ("d",)), runs=(("run-2",),)))
+    board.add_items(["new"])
+    items = (*ITEMS, "new")
+
+    def again(models, run):
+        return replace(runs(rng, models, items=items), runs=((run,),))
+
+    for run in ("run-1", "run-2"):
+        with refusal(board, f"the run '{run}' was counted in epoch 1; epoch 2 needs new runs of all its items"):
+            board.add(again((*ABC, "d"), run))
+    assert board.add(again((*ABC, "d"), "run-3")).replicates == (1,)
+    with refusal(board, "the run 'run-2' was counted in epoch 1"):
+        board.add_model("e", again(("e",), "run-2"))
+
+
 def test_a_new_model_with_one_run_copied(tmp_path, rng):
     message = "'1', '2', '3', '4', '5' and 7 more have the same score"
     items = tuple(f"q{i}" for i in range(9))
