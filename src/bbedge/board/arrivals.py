@@ -105,8 +105,8 @@ def check_version(events: Sequence[Event], epoch: int, runs: Iterable[Iterable[s
                 continue
         if known:
             raise BoardError(
-                f"the run {quoted(min(known))} was counted in epoch {event.content.epoch}; epoch {epoch} needs new runs "
-                "of all its items, because which items were added may depend on the runs before"
+                f"the run {quoted(min(known))} was counted in epoch {event.content.epoch}; epoch {epoch} needs new "
+                "runs of all its items, because which items were added may depend on the runs before"
             )
 
 
