@@ -308,3 +308,31 @@ def test_very_many_models_without_scripts(opened):
     it.page.locator("#rest summary").click()
     assert len(it.cells("rank")) == size
     assert it.page.locator(".ranking tbody tr:visible").count() == size
+
+
+@pytest.mark.parametrize("width", [1024, 1130, 1200])
+def test_long_names_leave_room_for_the_other_columns(opened, width):
+    names = ["a-very-long-model-name-with-many-parts-2026-11-16", "x" * 60, *(f"model-{i}" for i in range(6))]
+    html = render_page(Certificate.of(document_of(drawn([0.95, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2], names))))
+    page = opened(html, viewport={"width": width, "height": 900}).scripted()
+    assert (
+        page.evaluate(
+            "(() => { const it = document.querySelector('.sheet'); return it.scrollWidth - it.clientWidth })()"
+        )
+        <= 0
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 700, 1200])
+def test_no_name_in_the_answer_breaks_at_a_hyphen(opened, width):
+    names = [f"model-{i:03d}" for i in range(9)]
+    html = render_page(Certificate.of(document_of(drawn([0.9] * 8 + [0.1], names))))
+    page = opened(html, viewport={"width": width, "height": 900}).scripted()
+    words = page.locator(".contenders .unbroken")
+    assert words.count() == 8
+    assert {box["height"] for box in (words.nth(i).bounding_box() for i in range(8))} == {
+        words.first.bounding_box()["height"]
+    }
+    lines = page.evaluate("[...document.querySelectorAll('.unbroken')].map((it) => it.getClientRects().length)")
+    assert set(lines) == {1}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
