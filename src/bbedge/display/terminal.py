@@ -312,7 +312,7 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
     if layout.count == 1:
         blocks = "Items may depend on each other in any way (one block)"
     elif largest == 1:
-        blocks = "Items are independent of each other within a replicate"
+        blocks = "Items are independent of each other within a run"
     else:
         span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
         blocks = f"Blocks of {span} items are independent; items of one block may depend on each other"
@@ -327,7 +327,7 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
         ),
         (
             "assumptions",
-            f"{blocks}; replicates are independent (no shared cache, seed or judge state); the design was chosen "
+            f"{blocks}; runs are independent (no shared cache, seed or judge state); the design was chosen "
             "before the scores were seen. The scores alone cannot show that these hold.",
         ),
         (

@@ -13,6 +13,7 @@ from rich.console import Console
 import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.leaderboard import certify_design, pilot_design
+from bbedge.display.notebook import leaderboard_html
 from bbedge.display.page import render_page
 from bbedge.display.ranking import between, groups, rows
 from bbedge.display.terminal import show_leaderboard
@@ -192,3 +193,10 @@ def test_a_model_that_is_worse_by_less_than_tau_is_not_said_to_be_possibly_best(
     certificate = Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), tau=0.1))
     assert between(certificate, 1, 0).count("-") == 2  # worse for certain
     assert verdict(certificate).contenders == "Two models could be best or within 0.1 of the best: m0, m1."
+
+
+def test_a_notebook_counts_in_good_english():
+    said = leaderboard_html(drawn([0.9, 0.3], replicates=1))
+    assert "1 of 1 pair certified after 1 run, bb-edge-x" in said
+    assert "1 more model<" in leaderboard_html(drawn([0.5] * 51, items=10))
+    assert "know why.</b>  <b>CONTRADICTION</b>: " in leaderboard_html(overturned())

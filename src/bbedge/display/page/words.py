@@ -45,7 +45,7 @@ class Words:
         content, design = certificate.content, certificate.content.design
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         about = [f"View {shown(certificate.name)}"] if certificate.name else []
-        replicates = runs(certificate, "run")
+        replicates = runs(certificate)
         time = provenance(content).time
         written = [time[:10]] if time else []
         board = content.board or None
