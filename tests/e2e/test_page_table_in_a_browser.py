@@ -13,12 +13,17 @@ from playwright.sync_api import Page, expect
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.leaderboard import Certifier
+from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import MOST_PLAIN
 from bbedge.display.page.table import MOST_ROWS
 from bbedge.display.ranking import ordinal
 from e2e.browsing import HOSTILE, document_of, drawn, in_order, rank
+from unit.board.passes import ITEMS, MODELS
+from unit.board.passes import drawn as values_inside
 from unit.certificate.documents import many
 
 
@@ -336,3 +341,13 @@ def test_no_name_in_the_answer_breaks_at_a_hyphen(opened, width):
     lines = page.evaluate("[...document.querySelectorAll('.unbroken')].map((it) => it.getClientRects().length)")
     assert set(lines) == {1}
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_pairs_of_a_run_that_is_not_complete_have_no_difference_of_means(opened):
+    panel = np.stack(list(values_inside(1).values()))
+    design = Scores.of([panel], models=MODELS, items=ITEMS).design(checkpoints=Checkpoints(order_seed=5))
+    certifier = Certifier(design)
+    certifier.update_part(panel[:, [ITEMS.index(item) for item in certifier.next_items]])
+    page = opened(render_page(Certificate.made(certifier.leaderboard()))).scripted()
+    assert {row["difference"] for row in downloaded(page, "#download-pairs")} == {""}
+    assert {row["mean"] for row in downloaded(page, "#download-table")} == {""}
