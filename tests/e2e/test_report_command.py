@@ -330,7 +330,7 @@ def test_what_is_known_of_models_is_on_the_page_of_every_command(bbedge, tmp_pat
     assert done.code == 0, done.err
     first = page.read_text(encoding="ascii")
     assert '<a href="https://example.org" rel="noopener noreferrer nofollow" target="_blank">' in first
-    assert "price against score" in first
+    assert "Price against score" in first
     done = bbedge("report", document, "--html", page, "--model-info", models)
     assert done.code == 0, done.err
     assert page.read_text(encoding="ascii") == first
