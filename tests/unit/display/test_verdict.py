@@ -193,6 +193,8 @@ def test_a_model_that_is_worse_by_less_than_tau_is_not_said_to_be_possibly_best(
     certificate = Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), tau=0.1))
     assert between(certificate, 1, 0).count("-") == 2  # worse for certain
     assert verdict(certificate).contenders == "Two models could be best or within 0.1 of the best: m0, m1."
+    assert "could be 1st may be worse than the best by 0.1 or less." in render_page(certificate)
+    assert "may be worse than the best" not in render_page(drawn([0.9, 0.3]))
 
 
 def test_a_notebook_counts_in_good_english():

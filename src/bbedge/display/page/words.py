@@ -24,6 +24,8 @@ class Words:
     """Which looks the page shows; may be empty."""
     pilot: str
     """The result of a pilot-targeted Top-k; may be empty."""
+    step: str
+    """What a certified difference exceeds, in score units; empty if that is zero."""
     level: str
     """The probability that every certificate is true."""
     promise: str
@@ -55,6 +57,7 @@ class Words:
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')} certified",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
+            step=f"{certificate.step:.4g}" if certificate.step else "",
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
             promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
