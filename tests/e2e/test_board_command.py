@@ -261,7 +261,9 @@ def test_any_format_that_certify_reads(folder):
     frame.filter(pl.col("replicate") == 2).write_parquet(folder / "two.parquet")
     folder("add", folder.board, folder / "one.jsonl")
     folder("add", folder.board, folder / "two.parquet")
-    assert "Already on the board with the same scores: replicates 1, 2." in folder("add", folder.board, folder / "r.csv")
+    assert "Already on the board with the same scores: replicates 1, 2." in folder(
+        "add", folder.board, folder / "r.csv"
+    )
 
 
 def test_models_from_a_file(folder):
