@@ -181,7 +181,8 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
     cell = _WRITTEN_CELL if size <= MOST_WRITTEN else min(_LARGEST_CELL, _MATRIX / size)
     letter = min(11.0, 0.8 * cell) if few else 11.0
     labels = fitted(certificate.names, _ROW_LETTERS) if few else []
-    gutter = min(_ROW_LETTERS, 1 + max(map(_wide, labels))) * 0.76 * letter if few else 36.0
+    # Few letters may all be wide ones; many are not.
+    gutter = min(0.76 * _ROW_LETTERS, 0.8 + 0.95 * max(map(_wide, labels))) * letter if few else 36.0
     return MatrixDrawing(
         size=size,
         above=_runs(above),
