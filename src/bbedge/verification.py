@@ -19,10 +19,10 @@ from bbedge.board_certificate import board_certificate
 from bbedge.board_rebuilding import board_of, rebuilt_board
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.differences import Comparison, Difference, compare
+from bbedge.certificate.differences import Comparison, Difference, compare, unknown_keys
 from bbedge.certificate.digest import digest
 from bbedge.certificate.document import certificate as document_of
-from bbedge.certificate.document import to_json
+from bbedge.certificate.document import plain, to_json
 from bbedge.certificate.note_texts import comparable_notes, not_compared
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.provenance import FileChanges
@@ -94,12 +94,16 @@ class Verification:
         unchanged = "is unchanged since it was written" if intact else "carries no digest"
         if self.recomputed:
             of_board = any(check.kind == "ledger" and check.status != "unknown" for check in self.checks)
-            source = "board" if of_board else "scores"
-            return f"verified: the certificate {unchanged}, and everything that it concludes follows from the {source}."
-        return (
-            f"verified: the certificate {unchanged} and agrees with itself; nothing was computed again, because no "
-            "scores were given."
+            follows = f"everything that it concludes follows from the {'board' if of_board else 'scores'}"
+            open_ = [check.kind for check in self.checks if check.status == "unknown" and check.kind != "digest"]
+            rest = f" Not checked: {', '.join(open_)}." if open_ else ""
+            return f"verified: the certificate {unchanged}, and {follows}.{rest}"
+        first = (
+            "intact: the certificate matches its digest and agrees with itself"
+            if intact
+            else "consistent: the certificate agrees with itself, and carries no digest"
         )
+        return f"{first}. This does not show that it is true: nothing was computed again, because no scores were given."
 
     @property
     def content(self) -> dict[str, Any]:
@@ -175,7 +179,7 @@ def verify_certificate(
 
 def own_checks(stated: Stated) -> Iterator[Check]:
     """What a certificate can be checked for by itself."""
-    yield Check(kind="schema", status="ok", text=f"written by bbedge {shown(stated.document.bbedge)}, and readable")
+    yield _schema(stated)
     try:
         check_consistency(Parts.of(stated.document, source=stated.source))
     except FormatError as error:
@@ -189,10 +193,20 @@ def own_checks(stated: Stated) -> Iterator[Check]:
         text = "it carries no digest, so that changes which contradict nothing else cannot be seen"
         yield Check(kind="digest", status="unknown", text=text)
     elif digest(stated.content) == provenance.digest:
-        yield Check(kind="digest", status="ok", text="it is unchanged since it was written")
+        yield Check(kind="digest", status="ok", text="it is that of the content")
     else:
         text = "it was changed after it was written: its digest is not that of its content"
         yield Check(kind="digest", status="differs", text=text)
+
+
+def _schema(stated: Stated) -> Check:
+    """Whether it says nothing that this version would not read, and so could not check."""
+    text = f"written by bbedge {shown(stated.document.bbedge)}, and readable"
+    unknown = list(unknown_keys(stated.content, plain(stated.document)))
+    if not unknown:
+        return Check(kind="schema", status="ok", text=text)
+    status: Status = "differs" if stated.is_of_this_version else "unknown"
+    return Check(kind="schema", status=status, text=f"{text}, except for unknown keys: {listed(unknown)}")
 
 
 def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:

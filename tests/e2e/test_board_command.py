@@ -143,14 +143,14 @@ def test_a_whole_life(folder):
         assert words in said
 
     said = folder("add", folder.board, folder.table("r12.csv", THREE, [1, 2]))
-    assert "Added replicate 1, 2." in said
+    assert "Added replicates 1, 2." in said
     said = folder("add", folder.board, folder.table("r34.csv", THREE, range(3, 9)))
-    assert "Added replicate 3, 4, 5, 6, 7, 8." in said
+    assert "Added replicates 3, 4, 5, 6, 7, 8." in said
     assert Board.open(folder.board).leaderboard().is_certified("strong", "weak")
     check_document(folder, document_of(folder), 1)
 
     said = folder("add", folder.board, folder / "r34.csv")
-    assert "Already on the board with the same scores: replicate 3, 4, 5, 6, 7, 8." in said
+    assert "Already on the board with the same scores: replicates 3, 4, 5, 6, 7, 8." in said
     assert "Nothing was added." in said
 
     said = folder("add-model", folder.board, "new", folder.table("new.csv", ["new"], range(1, 9), mean=0.6))
@@ -261,7 +261,9 @@ def test_any_format_that_certify_reads(folder):
     frame.filter(pl.col("replicate") == 2).write_parquet(folder / "two.parquet")
     folder("add", folder.board, folder / "one.jsonl")
     folder("add", folder.board, folder / "two.parquet")
-    assert "Already on the board with the same scores: replicate 1, 2." in folder("add", folder.board, folder / "r.csv")
+    assert "Already on the board with the same scores: replicates 1, 2." in folder(
+        "add", folder.board, folder / "r.csv"
+    )
 
 
 def test_models_from_a_file(folder):

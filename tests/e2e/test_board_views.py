@@ -159,7 +159,7 @@ def test_missing_scores(folder):
     first = folder.table("first.csv", MODELS, [1, 2], without=gaps)
     assert "Missing so far: 2 scores." in folder("add", folder.board, first)
     assert particulars(Board.open(folder.board).events[1]) == "epoch 1, replicate 1: 0 certificates, 0 new, 1 missing"
-    assert "Already on the board with the same scores: replicate 1, 2." in folder("add", folder.board, first)
+    assert "Already on the board with the same scores: replicates 1, 2." in folder("add", folder.board, first)
     filled = first.read_text(encoding="utf-8") + "strong,q3,1,code,1.0\n"
     message = folder.refuse("add", folder.board, folder.write("filled.csv", filled))
     assert "A gap that is recorded is final" in message

@@ -18,7 +18,7 @@ LM_EVAL = LOGS / "lm_eval"
 def test_certify_reads_a_folder_of_logs(bbedge):
     outcome = bbedge("certify", EPOCHS, "--blocks", "metadata.dialogue_id", "--method", "bb-edge-x")
     assert outcome.code == 0, outcome.err
-    assert "2 models · 8 items in 4 blocks · 3 replicates" in outcome.out
+    assert "2 models · 8 items in 4 blocks · 3 runs" in outcome.out
     assert "share a seed" in outcome.out.replace("\n", " ")
 
 

@@ -13,12 +13,17 @@ from playwright.sync_api import Page, expect
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.leaderboard import Certifier
+from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import MOST_PLAIN
 from bbedge.display.page.table import MOST_ROWS
 from bbedge.display.ranking import ordinal
 from e2e.browsing import HOSTILE, document_of, drawn, in_order, rank
+from unit.board.passes import ITEMS, MODELS
+from unit.board.passes import drawn as values_inside
 from unit.certificate.documents import many
 
 
@@ -308,3 +313,41 @@ def test_very_many_models_without_scripts(opened):
     it.page.locator("#rest summary").click()
     assert len(it.cells("rank")) == size
     assert it.page.locator(".ranking tbody tr:visible").count() == size
+
+
+@pytest.mark.parametrize("width", [1024, 1130, 1200])
+def test_long_names_leave_room_for_the_other_columns(opened, width):
+    names = ["a-very-long-model-name-with-many-parts-2026-11-16", "x" * 60, *(f"model-{i}" for i in range(6))]
+    html = render_page(Certificate.of(document_of(drawn([0.95, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2], names))))
+    page = opened(html, viewport={"width": width, "height": 900}).scripted()
+    assert (
+        page.evaluate(
+            "(() => { const it = document.querySelector('.sheet'); return it.scrollWidth - it.clientWidth })()"
+        )
+        <= 0
+    )
+
+
+@pytest.mark.parametrize("width", [320, 390, 700, 1200])
+def test_no_name_in_the_answer_breaks_at_a_hyphen(opened, width):
+    names = [f"model-{i:03d}" for i in range(9)]
+    html = render_page(Certificate.of(document_of(drawn([0.9] * 8 + [0.1], names))))
+    page = opened(html, viewport={"width": width, "height": 900}).scripted()
+    words = page.locator(".contenders .unbroken")
+    assert words.count() == 8
+    assert {box["height"] for box in (words.nth(i).bounding_box() for i in range(8))} == {
+        words.first.bounding_box()["height"]
+    }
+    lines = page.evaluate("[...document.querySelectorAll('.unbroken')].map((it) => it.getClientRects().length)")
+    assert set(lines) == {1}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_pairs_of_a_run_that_is_not_complete_have_no_difference_of_means(opened):
+    panel = np.stack(list(values_inside(1).values()))
+    design = Scores.of([panel], models=MODELS, items=ITEMS).design(checkpoints=Checkpoints(order_seed=5))
+    certifier = Certifier(design)
+    certifier.update_part(panel[:, [ITEMS.index(item) for item in certifier.next_items]])
+    page = opened(render_page(Certificate.made(certifier.leaderboard()))).scripted()
+    assert {row["difference"] for row in downloaded(page, "#download-pairs")} == {""}
+    assert {row["mean"] for row in downloaded(page, "#download-table")} == {""}

@@ -107,6 +107,39 @@ EDITS = {
 }
 
 
+def test_without_scores_a_certificate_is_not_called_verified():
+    """A forger can make a new digest: that it matches shows nothing about what is true."""
+    forged = resealed(edited("models", 0, "mean", to=lambda mean: mean + 1e-6))
+    for content in (forged, without_provenance(forged)):
+        said = verify_certificate(content).summary
+        assert "verified" not in said
+        assert "unchanged" not in said
+        assert "does not show that it is true" in said
+
+
+@pytest.mark.parametrize("path", [("endorsed",), ("provenance", "endorsed"), ("models", 0, "endorsed")])
+def test_what_a_certificate_says_beyond_its_schema_is_no_part_of_it(path):
+    content = copy.deepcopy(CERTIFIED)
+    holder = content
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = "by everyone"
+    for scores in (None, SCORES):
+        result = verify_certificate(resealed(content), scores)
+        assert statuses(result)["schema"] == "differs"
+        assert "endorsed" in result.summary
+    older = {**without_provenance(content), "bbedge": "0.0.1"}
+    result = verify_certificate(older, SCORES)
+    if path[0] != "provenance":
+        assert statuses(result)["schema"] == "unknown"
+        assert "Not checked: schema, " in result.summary
+
+
+def test_another_size_of_the_same_file_is_a_difference():
+    content = resealed(edited("provenance", "sources", 0, "bytes", to=lambda size: size + 1))
+    assert statuses(verify_certificate(content, SCORES))["files"] == "differs"
+
+
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edit_is_found_without_the_scores(what):
     result = verify_certificate(EDITS[what])

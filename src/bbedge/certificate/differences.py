@@ -8,7 +8,7 @@ display shows. Other fractions, such as means, may differ by one billionth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -77,6 +77,24 @@ class Comparison:
             largest = self.scale
         tolerance = (AT_THRESHOLD if key in _EVIDENCE else ROUNDING) * largest
         return abs(stated - computed) <= tolerance + (KEPT if rounded else 0.0)
+
+
+def unknown_keys(content: object, known: object, place: str = "") -> Iterator[str]:
+    """Places of keys in ``content`` that ``known``, the same after it was converted, does not have.
+
+    >>> list(unknown_keys({"a": [{"b": 1, "c": 2}], "d": 3}, {"a": [{"b": 1}]}))
+    ['a[0].c', 'd']
+    """
+    if isinstance(content, Mapping) and isinstance(known, Mapping):
+        for key, value in content.items():
+            inside = f"{place}.{key}" if place else str(key)
+            if key not in known:
+                yield inside
+            else:
+                yield from unknown_keys(value, known[key], inside)
+    elif isinstance(content, list | tuple) and isinstance(known, list | tuple):
+        for i, (value, other) in enumerate(zip(content, known, strict=False)):
+            yield from unknown_keys(value, other, f"{place}[{i}]")
 
 
 def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, complete: bool = True) -> Comparison:

@@ -86,7 +86,7 @@ class FileChanges:
     @classmethod
     def of(cls, stated: Sequence[SourceRecord], found: Sequence[SourceFile]) -> FileChanges:
         """Compare them: by their bytes first, then by their names, in full or without folders."""
-        same, open_, rest = _matched(stated, found, lambda file: file.sha256)
+        same, open_, rest = _matched(stated, found, lambda file: f"{file.sha256} {file.bytes}")
         changed: list[tuple[SourceRecord, SourceFile]] = []
         for key in (lambda file: file.name, lambda file: _base(file.name)):
             pairs, open_, rest = _matched(open_, rest, key)
@@ -120,7 +120,10 @@ class FileChanges:
 
     def _entries(self) -> Iterator[tuple[str, Kind, str | None, str | None]]:
         for record, file in self.changed:
-            yield record.name, "changed", record.sha256, file.sha256
+            if record.sha256 == file.sha256:  # the certificate states another size for it
+                yield record.name, "changed", f"{record.bytes} bytes", f"{file.bytes} bytes"
+            else:
+                yield record.name, "changed", record.sha256, file.sha256
         for record in self.missing:
             yield record.name, "only-stated", record.sha256, None
         for file in self.added:

@@ -11,6 +11,8 @@ class Units(NamedTuple):
 
     >>> Units.of((0.0, 1.0)).at_least(0.12349), Units.of((0.0, 100.0)).score(7.125)
     ('0.1234', '7.12')
+    >>> Units.of((-1.0, 1.0)).score(-0.0001)
+    '0.000'
     """
 
     decimals: int
@@ -24,7 +26,9 @@ class Units(NamedTuple):
 
     def score(self, value: float | None) -> str:
         """A mean, in score units; before the first replicate there is none."""
-        return "-" if value is None or math.isnan(value) else f"{value:.{self.decimals}f}"
+        if value is None or math.isnan(value):
+            return "-"
+        return f"{round(value, self.decimals) + 0.0:.{self.decimals}f}"  # no -0.0
 
     def difference(self, value: float) -> str:
         """A difference, with its sign; where one of two means is not known there is none."""

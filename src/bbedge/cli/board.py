@@ -33,7 +33,7 @@ from bbedge.cli.page_content import board_items, model_info
 from bbedge.cli.views import Suite
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.text import display_names, shown, shown_path
+from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -204,7 +204,7 @@ def show(
     console.print()
     show_looks(console, certificate)
     show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
-    say(f"{len(board.events)} events, head {board.head}", console=console)
+    say(f"{counted(len(board.events), 'event')}, head {board.head}", console=console)
 
 
 @app.command()
@@ -235,8 +235,8 @@ def verify(
     if design is not None:
         open_board(place, design)
     say(
-        f"{store.name}: all is in order. {done.events} events, {done.vectors:,} score vectors, {done.certificates:,} "
-        f"certificates, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
+        f"{store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
+        f"{counted(done.certificates, 'certificate')}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
     )
 
 
@@ -268,7 +268,7 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
     with spinner() as progress:
         progress(f"importing {shown_path(archive)} and recomputing every look")
         done = import_file(archive, place)
-    say(f"Imported and verified {done.events} events. Head {done.head}")
+    say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
 
 
 def _start(place: str, scores: Scores, options: Mapping[str, object]) -> None:

@@ -68,14 +68,14 @@ def add(
     added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
-            say(f"Already on the board with the same scores: {what} {_numbers(numbers)}.")
+            say(f"Already on the board with the same scores: {_numbered(what, numbers)}.")
     for pilot in added.pilots:
         say(f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
     if added.candidate is not None:
         chosen = ", ".join(display_names(added.candidate))
         say(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
     if added.replicates:
-        say(f"Added replicate {_numbers(added.replicates)}.")
+        say(f"Added {_numbered('replicate', added.replicates)}.")
     if not added.replicates and not added.pilots:
         say("Nothing was added.")
     say(*news(board, added, before))
@@ -125,5 +125,5 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool =
     return chosen.table(files, least_models=1, identify=True, gaps=True)
 
 
-def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+def _numbered(what: str, numbers: Sequence[int]) -> str:
+    return f"{what}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"

@@ -223,9 +223,10 @@ def _draw(out: Sequence[Path], draw: Callable[[], Figure], paper: Paper) -> None
 
 
 def _check(out: Sequence[Path], endings: Sequence[str]) -> None:
+    allowed = endings[0] if len(endings) == 1 else f"one of {', '.join(endings)}"
     for path in out:
         if path.suffix.lower() not in endings:
-            raise DomainError(f"{shown_path(path)}: use a file name that ends with one of {', '.join(endings)}")
+            raise DomainError(f"{shown_path(path)}: use a file name that ends with {allowed}")
 
 
 def _print_written(out: Sequence[Path]) -> None:

@@ -49,8 +49,10 @@ def verify(
 ) -> None:
     """Check a certificate, and compute it again from its scores.
 
-    Checks that the certificate is readable, does not contradict itself, and is unchanged since it was written. With
-    scores, makes the design that the certificate states, computes everything again and compares it field by field:
+    Checks that the certificate is readable, does not contradict itself, and matches its digest. This finds damage, not
+    a forgery: anyone can compute a new digest.
+
+    With scores, makes the design that the certificate states, computes everything again and compares it field by field:
     names, ranks, edges and counts exactly, evidence and margins up to one millionth, because processors round
     differently. Files are compared by their SHA-256.
 
@@ -77,7 +79,7 @@ def verify(
     [cyan]bbedge verify certificate.json scores.csv --items items.csv[/cyan]
     Compute the certificate of a board with checkpoints again from files; the list has all items of the benchmark.
 
-    [bold]Exit codes[/bold]  0 verified, 2 bad input, 3 something differs, 141 standard output was closed
+    [bold]Exit codes[/bold]  0 nothing differs, 2 bad input, 3 something differs, 141 standard output was closed
     """
     from bbedge.display.verification import show_verification
     from bbedge.verification import Stated, verify_certificate

@@ -16,17 +16,20 @@ _HEIGHT, _PADDING = 20, 7
 def badge(certificate: Certificate, model: str, *, label: str | None = None) -> str:
     """An SVG that says, for instance, ``certified #1-2 of 10``. ``label`` stands to the left of it.
 
-    It says what the certificate says: a range of ranks, not a rank, unless that is certified. The badge of a view names
-    the view.
+    It says what the certificate says: a range of ranks, not a rank, unless that is certified; and that nothing is
+    certified while every rank is possible. The badge of a view names the view.
     """
     if model not in certificate.names:
         raise DomainError(f"{quoted(model)} is not a model of this certificate")
     interval = certificate.ranks.rank_intervals[certificate.names.index(model)]
     left = shown(model if label is None else label, 40)
-    right = f"certified #{rank(interval)} of {len(certificate.names)}"
+    decided = interval != (1, len(certificate.names)) and not certificate.content.contradictions
+    if certificate.content.contradictions:
+        right = "contradiction"
+    else:
+        right = f"certified #{rank(interval)} of {len(certificate.names)}" if decided else "no rank certified yet"
     if certificate.name:
         right += f" in {shown(certificate.name, 40)}"
-    decided = interval != (1, len(certificate.names))
     widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
     total = sum(widths)
     colour = "#00689d" if decided else "#5f6b76"

@@ -48,17 +48,22 @@ def rank_figure(certificate: Certificate) -> Figure:
     means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
     by_mean = np.empty(size)
     by_mean[np.argsort(-means, kind="stable")] = np.arange(1, size + 1)
+    marks = []
     if certificate.replicates and size <= MOST_ROWS:
+        marks.append("dot: rank of the mean")
         axes.plot(
             by_mean, rows, "o", color="white", markeredgecolor=_INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
         )
-    for cut in ranks.cuts if len(ranks.cuts) <= 40 else ():
+    cuts_drawn = ranks.cuts if len(ranks.cuts) <= 40 else ()
+    if cuts_drawn:
+        marks.append("dashed: certified cut")
+    for cut in cuts_drawn:
         axes.axhline(cut - 0.5, color=_INK, linewidth=0.7, linestyle=DASHES[1])
     axes.set(xlim=(0.4, size + 0.6), ylim=(size - 0.4, -0.6), xlabel="rank")
     _name_rows(axes, certificate.names)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", visible=False)
-    _title(axes, certificate, "Possible ranks (dot: rank of the mean; dashed: certified cut)")
+    _title(axes, certificate, f"Possible ranks ({'; '.join(marks)})" if marks else "Possible ranks")
     return figure
 
 

@@ -31,12 +31,12 @@ def leaderboard_html(certificate: Certificate) -> str:
     head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in shown_columns)
     cells = zip(*(column.cells for column in shown_columns), strict=True)
     body = "".join(_row(row, shown_columns, texts, size) for row, texts in zip(made, cells, strict=True))
+    more = f"<p>{counted(size - MOST_ROWS, 'more model')}</p>" if size > MOST_ROWS else ""
     answer = verdict(certificate)
     return (
         f"<div><p><b>{escape(titled(certificate, answer.answer))}</b> {escape(answer.rest)}{_warning(certificate)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        f"{f'<p>{size - MOST_ROWS:,} more models</p>' if size > MOST_ROWS else ''}"
-        f"<p>{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified {_when(certificate)}, "
+        f"{more}<p>{ranks.n_resolved:,} of {counted(ranks.n_pairs, 'pair')} certified {_when(certificate)}, "
         f"{escape(design.method)}, alpha {design.alpha:g}</p>"
         f"{_views(certificate)}{_missing(certificate)}</div>"
     )
@@ -45,7 +45,7 @@ def leaderboard_html(certificate: Certificate) -> str:
 def _when(certificate: Certificate) -> str:
     if is_inside_pass(certificate):
         return f"({runs(certificate)})"
-    return f"after {certificate.replicates:,} replicates"
+    return f"after {runs(certificate)}"
 
 
 def _row(row: Row, shown_columns: Sequence[Column], texts: Sequence[str], size: int) -> str:
@@ -73,7 +73,7 @@ def _views(certificate: Certificate) -> str:
     ]
     if not lines:
         return ""
-    more = f"<li>{len(lines) - MOST_ROWS:,} more views</li>" if len(lines) > MOST_ROWS else ""
+    more = f"<li>{counted(len(lines) - MOST_ROWS, 'more view')}</li>" if len(lines) > MOST_ROWS else ""
     return f"<p>Other views, under the same alpha:</p><ul>{''.join(lines[:MOST_ROWS])}{more}</ul>"
 
 
@@ -85,4 +85,4 @@ def _missing(certificate: Certificate) -> str:
 def _warning(certificate: Certificate) -> str:
     if not certificate.content.contradictions:
         return ""
-    return ". <b>CONTRADICTION</b>: models are certified better than each other; do not rely on this until you know why"
+    return " <b>CONTRADICTION</b>: models are certified better than each other."

@@ -25,6 +25,11 @@ def risk(certificate: Certificate) -> str:
 
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs, all looks and all views together."""
+    if certificate.content.contradictions:
+        return (
+            f"Everything certified is true with probability at least {level(certificate)} if the assumptions hold; the "
+            "contradiction shows that something certified is false."
+        )
     probability, step = f"With probability at least {level(certificate)}", f"{certificate.step:.4g}"
     often = f"however often you look{_together(certificate)}"
     if certificate.content.design.is_joint:

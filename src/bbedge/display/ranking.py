@@ -11,6 +11,9 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
 from bbedge.text import shown
 
+CONTRADICTION = "contradiction"
+"""Instead of an interval whose lower end is above its upper end: each of two models is certified better."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -164,6 +167,8 @@ def between(certificate: Certificate, a: int, b: int) -> str:
         return f"at least {_end(units.at_least(low, '+'))}"
     if math.isnan(low):
         return f"at most {_end(units.at_most(high, '+'))}"
+    if low > high:
+        return CONTRADICTION
     return f"{_end(units.at_least(low, '+'))} to {_end(units.at_most(high, '+'))}"
 
 

@@ -46,11 +46,11 @@ def has_evidence(certificate: Certificate) -> bool:
     return bool(certificate.replicates) or is_inside_pass(certificate)
 
 
-def runs(certificate: Certificate, word: str = "replicate") -> str:
+def runs(certificate: Certificate) -> str:
     """How many runs are in the evidence, or how far the first one has come."""
     if not is_inside_pass(certificate):
-        return counted(certificate.replicates, word)
-    return f"first {word}: {progress(certificate)}"
+        return counted(certificate.replicates, "run")
+    return f"first run: {progress(certificate)}"
 
 
 def progress(certificate: Certificate) -> str:

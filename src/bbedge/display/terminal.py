@@ -14,7 +14,7 @@ from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.promise import promise, shares
-from bbedge.display.ranking import Column, Row, rows
+from bbedge.display.ranking import CONTRADICTION, Column, Row, between, rows
 from bbedge.display.ranking import columns as made_columns
 from bbedge.display.scope import has_evidence, items, missing, runs, view_lines
 from bbedge.display.verdict import verdict
@@ -251,13 +251,14 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
         a, b, first, second = b, a, second, first
     log_e = float(pairs.log_e[a, b])
     share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
-    within = units.at_least(float(pairs.margins[a, b]), "+"), units.at_most(-float(pairs.margins[b, a]), "+")
+    within = between(certificate, a, b)
+    evidence = "not tested" if np.isnan(log_e) else f"{share:.0%} of threshold"
     return [
         Text(certificate.labels[a]),
         Text(certificate.labels[b]),
         Text(units.difference(first - second)),
-        Text(" to ".join(within)),
-        Text("not tested" if np.isnan(log_e) else f"{share:.0%} of threshold"),
+        Text(within),
+        Text("-" if within == CONTRADICTION else evidence),
     ]
 
 
@@ -311,7 +312,7 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
     if layout.count == 1:
         blocks = "Items may depend on each other in any way (one block)"
     elif largest == 1:
-        blocks = "Items are independent of each other within a replicate"
+        blocks = "Items are independent of each other within a run"
     else:
         span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
         blocks = f"Blocks of {span} items are independent; items of one block may depend on each other"
@@ -326,7 +327,7 @@ def _full_statement(certificate: Certificate, identity: Identity) -> Table:
         ),
         (
             "assumptions",
-            f"{blocks}; replicates are independent (no shared cache, seed or judge state); the design was chosen "
+            f"{blocks}; runs are independent (no shared cache, seed or judge state); the design was chosen "
             "before the scores were seen. The scores alone cannot show that these hold.",
         ),
         (

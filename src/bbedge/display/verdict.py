@@ -94,8 +94,8 @@ def _leader(certificate: Certificate) -> str:
     if is_inside_pass(certificate):
         return f"No model is best for certain yet; {decided} {verb} certified."
     return (
-        f"{leader} has the highest mean of the models that could be best, but beats none for certain; {decided} {verb} "
-        "certified."
+        f"{leader} has the highest mean of the models that could be best, but beats none{above} for certain; "
+        f"{decided} {verb} certified."
     )
 
 
@@ -103,11 +103,13 @@ def _contenders(certificate: Certificate) -> str:
     count = int(np.count_nonzero(certificate.ranks.n_better == 0))
     if count == 1:
         return ""
+    # With a margin tau, a model may be worse for certain, but not by more than tau: then it is no worse than this.
+    best = f"best or within {certificate.step:.4g} of the best" if certificate.step else "best"
     if count == len(certificate.names):
-        return f"All {in_words(count)} models could be best."
+        return f"All {in_words(count)} models could be {best}."
     named = ", ".join(certificate.labels[: min(count, MOST_NAMED)])
     more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
-    return f"{in_words(count).capitalize()} models could be best: {named}{more}."
+    return f"{in_words(count).capitalize()} models could be {best}: {named}{more}."
 
 
 def _beaten(certificate: Certificate) -> str:
@@ -144,15 +146,27 @@ def _seen(certificate: Certificate) -> str:
     else:
         words = f"{names[0]} is ahead of {names[1]} by {seen.lstrip('+')} after {runs}"
     where = f" (the true difference lies between {interval.replace(' to ', ' and ')})" if " to " in interval else ""
-    return f"Nothing is certified yet: {words}{where}."
+    nothing = f"No difference above {certificate.step:.4g}" if certificate.step else "Nothing"
+    return f"{nothing} is certified yet: {words}{where}."
 
 
 def _needed(certificate: Certificate) -> str:
     """How many more runs the comparison that may be decided first is likely to need."""
+    if _all_within_tau(certificate):
+        return f"No difference is above {certificate.step:.4g} for certain, so more runs will not certify one."
     prospect = next((each for each in certificate.content.outlook or () if each.more_replicates), None)
     if prospect is None:
         return "More runs are needed; there is no trend yet that says how many."
     return f"{_about(prospect)} likely needed{_of_which(certificate, prospect)}."
+
+
+def _all_within_tau(certificate: Certificate) -> bool:
+    """Whether the margins show that no model is better than another by more than tau."""
+    if not certificate.step or certificate.known is None:
+        return False
+    margins = certificate.known.margins
+    upper = -margins[~np.eye(len(margins), dtype=bool)]
+    return bool(np.all(upper <= certificate.step))  # of a comparison that was not tested, NaN, nothing is known
 
 
 def _about(prospect: Prospect) -> str:

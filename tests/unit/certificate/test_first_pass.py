@@ -153,8 +153,8 @@ def test_every_display_says_that_the_first_run_is_not_complete(inside, capsys):
     assert f"The first run is not complete: {where}." in certificate.answer
     assert "a is best: it beats all three other models for certain." in certificate.answer
     show_leaderboard(Console(width=200), certificate)
-    assert f"first replicate: {where}" in capsys.readouterr().out
-    assert f"first replicate: {where}" in certificate.to_markdown()
+    assert f"first run: {where}" in capsys.readouterr().out
+    assert f"first run: {where}" in certificate.to_markdown()
     assert "| 1st | 1 | a | - |" in certificate.to_markdown()
     page = certificate.to_html()
     assert f"first run: {where}" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from xml.etree import ElementTree
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, to_json
 from bbedge.display.badge import badge
 from bbedge.display.exports import to_csv, to_dot, to_graphml, to_mermaid
 from bbedge.errors import DomainError
-from unit.certificate.documents import document
+from unit.certificate.documents import circular, document
 
 NAMES = ['say "hi"\\', "<b>&", "a]; x -->", "\u202enosj\x1b", "\u6a21\u578b"]
 CONTENT = document([0.95, 0.7, 0.5, 0.45, 0.05], names=NAMES)
@@ -96,3 +98,17 @@ def test_a_badge_of_any_name_is_well_formed(name):
 def test_a_badge_of_nobody():
     with pytest.raises(DomainError, match="'nobody' is not a model"):
         badge(CERTIFICATE, "nobody")
+
+
+def test_a_badge_claims_nothing_where_nothing_is_certified():
+    equal = Certificate.of(document([0.5, 0.5, 0.5]))
+    assert equal.ranks.rank_intervals[0] == (1, 3)
+    assert "no rank certified yet</text>" in badge(equal, equal.names[0])
+    assert "certified #" not in badge(equal, equal.names[0])
+
+
+def test_a_badge_claims_nothing_where_the_certificate_contradicts_itself():
+    contradicting = Certificate.of(json.loads(to_json(certificate(circular()))))
+    text = badge(contradicting, "d")
+    assert "contradiction</text>" in text
+    assert "certified" not in text

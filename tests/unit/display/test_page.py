@@ -226,3 +226,12 @@ def test_every_text_has_enough_contrast(scheme):
 def test_the_contrast_measure_is_right():
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_the_matrix_leaves_as_much_room_as_its_names_need():
+    short, wide, long = (
+        draw_matrix(Certificate.of(document([0.9, 0.1], names=names)))
+        for names in (["a", "b"], ["WWWW", "MMMM"], ["x" * 60, "y" * 60])
+    )
+    assert short.gutter < wide.gutter < long.gutter
+    assert wide.gutter > 4.4 * wide.letter  # four letters of the width of their height, and their distance

@@ -131,3 +131,13 @@ def test_a_column_that_is_no_cost_is_not_drawn():
     assert cost_plots(FEW, ModelInfo.of(["parameters"], {"m00": ["7B"], "m01": ["70B"]})) == ()
     assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["7"], "m01": [""]})) == ()
     assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["cheap"], "m01": ["2"]})) == ()
+
+
+def test_models_without_a_price_are_counted_in_good_english():
+    names = FEW.names
+    for known, words in (
+        (len(names) - 1, "1 model has no value and is not drawn."),
+        (2, "models have no value and are"),
+    ):
+        info = ModelInfo.of(["price"], {name: [str(3 + i)] for i, name in enumerate(names[:known])})
+        assert words in render_page(FEW, model_info=info)

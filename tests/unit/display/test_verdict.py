@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 
 import msgspec
 import numpy as np
 import pytest
+from rich.console import Console
 
 import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.leaderboard import certify_design, pilot_design
+from bbedge.display.notebook import leaderboard_html
+from bbedge.display.page import render_page
 from bbedge.display.ranking import between, groups, rows
+from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict
 
 
@@ -145,3 +150,55 @@ def test_what_was_not_tested_is_not_given_bounds():
     assert between(certificate, *inside) == "not tested"
     assert between(certificate, inside[0], outside[0]).startswith("at least ")
     assert between(certificate, outside[0], inside[0]).startswith("at most ")
+
+
+def overturned(**options) -> Certificate:
+    """The first run certifies m0 over m1, the others the opposite: either comparison stands."""
+    rng = np.random.default_rng(5)
+    means = np.array([[0.9, 0.4, 0.3]] + 7 * [[0.3, 0.9, 0.3]])
+    return Certificate.made(
+        bbedge.certify(named((rng.random((8, 3, 200)) < means[:, :, None]).astype(float)), **options)
+    )
+
+
+def test_an_interval_that_contradicts_itself_is_called_that():
+    certificate = overturned()
+    assert certificate.content.contradictions == (("m0", "m1"),)
+    assert between(certificate, *map(certificate.names.index, ("m0", "m1"))) == "contradiction"
+    assert [row.behind_interval for row in rows(certificate)[:2]] == ["", "contradiction"]
+    out = StringIO()
+    show_leaderboard(Console(file=out, width=120), certificate)
+    assert "of threshold" not in out.getvalue()
+    assert "everything shown here is true" not in out.getvalue()
+    assert "remains valid" not in render_page(certificate)
+
+
+def near(difference: float, **options) -> Certificate:
+    """Scores that vary little: an upper bound of the difference is close to it."""
+    rng = np.random.default_rng(2)
+    values = np.array([0.6 + difference, 0.6])[None, :, None] + rng.normal(0.0, 0.05, (4, 2, 1000))
+    return Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), **options))
+
+
+def test_more_runs_are_not_called_for_where_the_difference_is_below_tau_for_certain():
+    answer = verdict(near(0.05, tau=0.1))
+    assert answer.answer.startswith("No difference above 0.1 is certified yet: m0 is ahead of m1 by 0.0")
+    assert answer.contenders == "No difference is above 0.1 for certain, so more runs will not certify one."
+    assert "will not certify" not in verdict(near(0.1, tau=0.1)).contenders
+
+
+def test_a_model_that_is_worse_by_less_than_tau_is_not_said_to_be_possibly_best():
+    rng = np.random.default_rng(2)
+    values = np.array([0.65, 0.6, 0.2])[None, :, None] + rng.normal(0.0, 0.05, (4, 3, 1000))
+    certificate = Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), tau=0.1))
+    assert between(certificate, 1, 0).count("-") == 2  # worse for certain
+    assert verdict(certificate).contenders == "Two models could be best or within 0.1 of the best: m0, m1."
+    assert "could be 1st may be worse than the best by 0.1 or less." in render_page(certificate)
+    assert "may be worse than the best" not in render_page(drawn([0.9, 0.3]))
+
+
+def test_a_notebook_counts_in_good_english():
+    said = leaderboard_html(drawn([0.9, 0.3], replicates=1))
+    assert "1 of 1 pair certified after 1 run, bb-edge-x" in said
+    assert "1 more model<" in leaderboard_html(drawn([0.5] * 51, items=10))
+    assert "know why.</b>  <b>CONTRADICTION</b>: " in leaderboard_html(overturned())

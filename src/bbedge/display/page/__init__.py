@@ -17,6 +17,7 @@ from bbedge.text import shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 TITLE = "Certified leaderboard"
 """The heading of a page that is given none."""
@@ -88,7 +89,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment}
+    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment, "unbroken": _unbroken}
     return environment.get_template("page.html")
 
 
@@ -106,6 +107,18 @@ def _policy(style: str, script: str) -> str:
 
 def _harmless(text: str) -> str:
     return shown(text, None)
+
+
+def _unbroken(text: str) -> Markup:
+    """A sentence whose words do not break at hyphens, unless they are wider than the page.
+
+    >>> _unbroken("new-1 & old lead")
+    Markup('<span class="unbroken">new-1</span> &amp; old lead')
+    """
+    from markupsafe import Markup
+
+    span = Markup('<span class="unbroken">{}</span>')
+    return Markup(" ").join(span.format(word) if "-" in word else word for word in text.split(" "))
 
 
 def _moment(time: str) -> str:

@@ -83,6 +83,9 @@ function comparisonsOf({ doc, data, panel }) {
     const tested = [logE(a, b), logE(b, a)].filter((value) => value !== null);
     if (!tested.length) return "not tested by this design";
     const parts = [];
+    if (margin(a, b) !== null && margin(b, a) !== null && margin(a, b) > -margin(b, a)) {
+      return "contradiction";
+    }
     if (margin(a, b) !== null && margin(b, a) !== null) {
       parts.push(`difference ${signed(atLeast(margin(a, b)))} to ${signed(atMost(-margin(b, a)))}`);
     }

@@ -30,7 +30,7 @@ function pairsCsv({ facts }) {
   for (let a = 0; a < size; a++) {
     for (let b = a + 1; b < size; b++) {
       rows.push([
-        names[a], names[b], above(a, b) ? "beats" : above(b, a) ? "loses to" : "open", mean(a) - mean(b),
+        names[a], names[b], above(a, b) ? "beats" : above(b, a) ? "loses to" : "open", mean(a) === null || mean(b) === null ? null : mean(a) - mean(b),
         margin(a, b), margin(b, a) === null ? null : -margin(b, a), logE(a, b), logE(b, a),
       ]);
     }

@@ -38,7 +38,7 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         at = ", ".join(f"{100 * fraction:.3g}" for fraction in design.checkpoints.fractions)
         seed = design.checkpoints.order_seed
         yield "Checkpoints", f"at {at} % of the blocks of the first run, whose order has the seed {seed}"
-    yield "Runs", runs(certificate, "run") if is_inside_pass(certificate) else f"{content.replicates:,}"
+    yield "Runs", runs(certificate) if is_inside_pass(certificate) else f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)
         yield "Pilot", f"{counted(pilot.replicates, 'run')}, not part of the evidence; chose {chosen}"

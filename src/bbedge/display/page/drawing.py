@@ -156,19 +156,21 @@ def _paths(layout: Layout) -> dict[tuple[int, int], str]:
 
 def fitted(names: tuple[str, ...], letters: int) -> list[str]:
     """Names cut to a number of letters, wide ones counted twice, that still tell the models apart."""
-    from unicodedata import east_asian_width
-
-    def wide(text: str) -> int:
-        return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
-
     result = []
     for name, short in zip(names, display_names(names, width=letters), strict=True):
         cut = letters
-        while wide(short) > letters + 4 and cut > 4:
+        while _wide(short) > letters + 4 and cut > 4:
             cut -= 2
             short = shown(name, cut)
         result.append(short)
     return result
+
+
+def _wide(text: str) -> int:
+    """Number of letters, wide ones counted twice."""
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def draw_matrix(certificate: Certificate) -> MatrixDrawing:
@@ -178,12 +180,14 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
     step = 10 if size <= 150 else 50 if size <= 600 else 100
     cell = _WRITTEN_CELL if size <= MOST_WRITTEN else min(_LARGEST_CELL, _MATRIX / size)
     letter = min(11.0, 0.8 * cell) if few else 11.0
-    gutter = _ROW_LETTERS * 0.76 * letter if few else 36.0
+    labels = fitted(certificate.names, _ROW_LETTERS) if few else []
+    # Few letters may all be wide ones; many are not.
+    gutter = min(0.76 * _ROW_LETTERS, 0.8 + 0.95 * max(map(_wide, labels))) * letter if few else 36.0
     return MatrixDrawing(
         size=size,
         above=_runs(above),
         below=_runs(above.T),
-        labels=tuple(fitted(certificate.names, _ROW_LETTERS)) if few else (),
+        labels=tuple(labels),
         texts=tuple(_differences(certificate)) if size <= MOST_WRITTEN else (),
         ticks=() if few else tuple(range(step, size + 1, step)),
         width=round(size * cell + gutter, 1),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.units import Units
+from bbedge.display.ranking import CONTRADICTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +45,14 @@ def open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
             ahead=certificate.labels[a],
             behind=certificate.labels[b],
             difference="-" if first is None or second is None else units.difference(first - second),
-            within=f"{units.at_least(_known(low), '+')} to {units.at_most(_known(high), '+')}",
+            within=_within(units, _known(low), _known(high)),
             share=share(each.log_e, each.log_threshold),
             more=more_replicates(each.more_replicates),
         )
+
+
+def _within(units: Units, low: float, high: float) -> str:
+    return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
 
 
 def _known(end: float | None) -> float:

@@ -53,7 +53,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
       cell("td", "bar", rankBar(texts.ranks[i], size, 14)),
       withInterval("mean", texts.means[i], texts.mean_intervals?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
-      ...texts.counts[i].map((number) => cell("td", "counts", String(number))),
+      ...texts.counts[i].map((number) => cell("td", "counts", number.toLocaleString("en"))),
       ...data.info.map((column) => infoCell(column, i)),
     );
     rows[i] = row;

@@ -11,6 +11,7 @@ from bbedge.display.ranking import Row, rows
 
 MOST_ROWS = 200
 """Rows on one page of the table, for a certificate with counts only: a browser takes seconds to lay out thousands."""
+_LONG = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,11 @@ class Table:
             by_pair=by_pair,
             has_intervals=any(line.row.mean_interval for line in lines),
         )
+
+    @property
+    def has_long_names(self) -> bool:
+        """Whether some name may have to be written in several lines."""
+        return any(len(line.row.label) > _LONG for line in self.lines)
 
     @property
     def size(self) -> int:

@@ -24,6 +24,8 @@ class Words:
     """Which looks the page shows; may be empty."""
     pilot: str
     """The result of a pilot-targeted Top-k; may be empty."""
+    step: str
+    """What a certified difference exceeds, in score units; empty if that is zero."""
     level: str
     """The probability that every certificate is true."""
     promise: str
@@ -45,7 +47,7 @@ class Words:
         content, design = certificate.content, certificate.content.design
         size, resolved = len(certificate.names), certificate.ranks.n_resolved
         about = [f"View {shown(certificate.name)}"] if certificate.name else []
-        replicates = runs(certificate, "run")
+        replicates = runs(certificate)
         time = provenance(content).time
         written = [time[:10]] if time else []
         board = content.board or None
@@ -55,6 +57,7 @@ class Words:
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')} certified",
             standing=_standing(certificate),
             pilot=_pilot(certificate),
+            step=f"{certificate.step:.4g}" if certificate.step else "",
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
             promise=f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)}",
             joint=design.is_joint,
@@ -74,6 +77,8 @@ def _budget(alpha: float, board: BoardRecord | None) -> str:
 
 
 def _standing(certificate: Certificate) -> str:
+    if certificate.content.contradictions:  # no word about validity beside the alarm
+        return ""
     if certificate.content.design.has_memory:
         return "This page shows everything certified so far; a certificate, once issued, remains valid."
     current, standing = certificate.n_edges
