@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import product
@@ -408,3 +409,22 @@ def test_real_panels_certify_as_published(bbedge, tmp_path):
         outcome = bbedge("certify", panels / f"{name}.parquet")
         assert outcome.code == 2
         assert "have no score" in outcome.err
+
+
+def test_a_narrow_terminal_says_that_intervals_of_means_are_left_out(bbedge, monkeypatch):
+    words = "no room for the intervals of the means"
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = bbedge("certify", ROOT / "demo" / "scores.csv", "--mean-share", "0.1")
+    assert words in " ".join(narrow.out.split())
+    assert words not in bbedge("certify", ROOT / "demo" / "scores.csv").out
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = bbedge("certify", ROOT / "demo" / "scores.csv", "--mean-share", "0.1")
+    assert "mean interval" in wide.out
+    assert words not in wide.out
+
+
+def test_a_pilot_has_the_table_of_models(bbedge):
+    done = bbedge("certify", ROOT / "demo" / "scores.csv", "--top-k", "2", "--pilot", "1")
+    assert done.code == 0
+    assert re.search(r"1st +1-2 .*three-shot +0\.6944 +4 +0", done.out)
+    assert "pairs certified" not in done.out

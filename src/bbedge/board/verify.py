@@ -79,7 +79,9 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
         )
     events = whole_ledger(session)
     if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
-        raise BoardError(f"no event has the published hash {head[:64]}: the history was rewritten")
+        raise BoardError(
+            f"no event has the published hash {head[:64]}: the history was rewritten, or this is an older copy of it"
+        )
     _check_vectors(session, events)
     state, certificates = _begun(events[0]), 0
     for event in events[1:]:

@@ -134,7 +134,7 @@ def gate(
     out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
     out.print(render(report))
     say(*meaning, console=out)
-    say_written(out, report=json_out, summary=markdown_out, JUnit=junit_out)
+    say_written(out, report=json_out, summary=markdown_out, JUnit_file=junit_out)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 

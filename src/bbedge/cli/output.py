@@ -109,7 +109,7 @@ def say_written(console: Console, **files: Path | None) -> None:
     """Print which files were written; the name of each says what it holds."""
     for what, path in files.items():
         if path is not None and path != _STANDARD_OUTPUT:
-            say(f"Wrote the {what} to {shown_path(path)}.", console=console)
+            say(f"Wrote the {what.replace('_', ' ')} to {shown_path(path)}.", console=console)
 
 
 def write_json(out: Path | None, make: Callable[[], object]) -> Console:

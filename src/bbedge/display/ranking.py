@@ -11,6 +11,8 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import rank
 from bbedge.text import shown
 
+MEAN_INTERVAL = "mean interval"
+"""The head of the column of intervals of means."""
 CONTRADICTION = "contradiction"
 """Instead of an interval whose lower end is above its upper end: each of two models is certified better."""
 
@@ -121,7 +123,7 @@ def columns(made: Sequence[Row]) -> tuple[Column, ...]:
         Column(head="rank", cells=tuple(row.rank for row in made)),
         Column(head="model", cells=tuple(row.label for row in made), is_text=True),
         Column(head="mean", cells=tuple(row.mean for row in made)),
-        Column(head="mean interval", cells=tuple(row.mean_interval for row in made), spare=3),
+        Column(head=MEAN_INTERVAL, cells=tuple(row.mean_interval for row in made), spare=3),
         Column(head="to leader", cells=tuple(row.behind for row in made), spare=4),
         Column(head="to leader, interval", cells=tuple(row.behind_interval for row in made), spare=1),
         Column(head="beats", cells=tuple(f"{row.beats:,}" for row in made)),

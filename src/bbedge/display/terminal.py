@@ -14,7 +14,7 @@ from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.promise import promise, shares
-from bbedge.display.ranking import CONTRADICTION, Column, Row, between, rows
+from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, rows
 from bbedge.display.ranking import columns as made_columns
 from bbedge.display.scope import has_evidence, items, missing, runs, view_lines
 from bbedge.display.verdict import verdict
@@ -81,8 +81,9 @@ def show_leaderboard(
     _print(console, _answer(certificate))
     if not has_evidence(certificate):
         _print(console, Text(f"Models: {listed(certificate.names, limit=20)}."))
-    elif certificate.pilot_replicates is None:
+    else:
         console.print(Padding(_ranking(certificate, most_rows, console.width), (0, 0, 1, 0), expand=False))
+    if has_evidence(certificate) and certificate.pilot_replicates is None:
         _print(console, Text(_certified_line(certificate, looks_apart)))
         _show_open(console, certificate, top_k)
         _print(console, _top_k_line(certificate, top_k))
@@ -156,7 +157,8 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
     """The rows, grouped by best possible rank; a line is a certified cut."""
     n_models, made = len(certificate.names), rows(certificate, most_rows)
     table = Table(box=_WITH_CUTS, pad_edge=False, show_edge=False)
-    columns = _fitting(_with_bars(list(made_columns(made)), made, n_models), width)
+    known = made_columns(made)
+    columns = _fitting(_with_bars(list(known), made, n_models), width)
     for column in columns:
         wraps = column.head == "model"
         table.add_column(
@@ -170,10 +172,15 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
         if row.cut_above:
             table.add_section()
         table.add_row(*map(Text, cells))
+    captions = []
     if n_models > len(made):
-        table.caption = (
+        captions.append(
             f"{counted(n_models - len(made), 'more model')}; add --all to certify or board show to print all"
         )
+    # Other columns can be worked out from the rest or the JSON; these were asked for, and a part of alpha was paid.
+    if MEAN_INTERVAL in {column.head for column in known} - {column.head for column in columns}:
+        captions.append("no room for the intervals of the means; widen the terminal, or add --html or --markdown")
+    table.caption = "\n".join(captions) or None
     return table
 
 
