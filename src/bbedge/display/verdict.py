@@ -154,9 +154,10 @@ def _needed(certificate: Certificate) -> str:
     """How many more runs the comparison that may be decided first is likely to need."""
     if _all_within_tau(certificate):
         return f"No difference is above {certificate.step:.4g} for certain, so more runs will not certify one."
-    prospect = next((each for each in certificate.content.outlook or () if each.more_replicates), None)
-    if prospect is None:
+    likely = [each for each in certificate.content.outlook or () if each.more_replicates]
+    if not likely:
         return "More runs are needed; there is no trend yet that says how many."
+    prospect = min(likely, key=lambda each: each.more_replicates or ())
     return f"{_about(prospect)} likely needed{_of_which(certificate, prospect)}."
 
 

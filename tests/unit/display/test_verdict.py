@@ -87,6 +87,18 @@ def test_a_forecast_in_words(forecast, words):
     assert verdict(replace(certificate, content=content)).contenders == words
 
 
+def test_the_forecast_is_that_of_the_comparison_that_may_be_decided_first_in_whatever_order_they_are_listed():
+    certificate = drawn([0.55, 0.5, 0.45], items=60)
+    listed = [
+        msgspec.structs.replace(each, more_replicates=forecast)
+        for each, forecast in zip(certificate.content.outlook, [(9, 40), (2, 7), None], strict=True)
+    ]
+    for order in (listed, listed[::-1]):
+        content = msgspec.structs.replace(certificate.content, outlook=tuple(order))
+        said = verdict(replace(certificate, content=content)).contenders
+        assert said.startswith("About 2 to 7 more runs are likely needed")
+
+
 def test_no_run_at_all():
     assert str(verdict(Certificate.made(bbedge.Certifier(named(np.zeros((1, 2, 3))).design()).leaderboard()))) == (
         "Nothing is certified yet: there is no complete run."
