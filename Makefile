@@ -18,6 +18,9 @@ LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board
 	tests/unit/certificate/test_certificate.py tests/unit/certificate/test_consistency.py \
 	tests/unit/display/test_layout.py tests/unit/display/test_page.py tests/e2e/test_command_line.py
 
+# They take long, and no version of a dependency matters to them that others do not try.
+LOWEST_LEFT := test_forged_archives.py test_second_edition.py
+
 # $(call environment,FOLDER,PYTHON,ARGUMENTS OF PIP)
 # Compiling every module takes a third of the time, and few of them are ever imported.
 define environment
@@ -65,7 +68,7 @@ test: $(READY)  ## Run the tests (a few minutes)
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow'
 
 test-lowest: $(LOWEST_READY)  ## Test the oldest versions of the dependencies (a few minutes)
-	.venv-lowest/bin/pytest -n auto --dist worksteal -m 'not slow' $(LOWEST_TESTS) --ignore tests/unit/board/test_forged_archives.py
+	.venv-lowest/bin/pytest -n auto --dist worksteal -m 'not slow' $(LOWEST_TESTS) $(addprefix --ignore tests/unit/board/,$(LOWEST_LEFT))
 
 docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a broken link is an error
 	@rm -rf build/site

@@ -78,7 +78,7 @@ def judge(place, n, *, first):
 
 
 def test_false_claims_are_rare_with_stopping_and_dropping(place):
-    judge(place, 40, first=1)
+    judge(place, 16, first=1)
 
 
 @pytest.mark.slow

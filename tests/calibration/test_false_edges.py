@@ -71,7 +71,7 @@ def check_null(null: str, method: str, *, looks: int, n: int) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("null", NULLS)
 def test_false_edges_are_rare(null, method):
-    check_null(null, method, looks=12, n=60)
+    check_null(null, method, looks=12, n=40)
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def check_stopping(policy: str, method: str, *, looks: int, n: int) -> None:
 @pytest.mark.parametrize("method", SOME_METHODS)
 @pytest.mark.parametrize("policy", STOPPING)
 def test_stopping_models_costs_no_level(policy, method):
-    check_stopping(policy, method, looks=15, n=50)
+    check_stopping(policy, method, looks=15, n=30)
 
 
 @pytest.mark.slow
@@ -193,7 +193,7 @@ def check_pilot(pilot: str, method: str, *, looks: int, n: int) -> None:
 @pytest.mark.parametrize("method", SOME_METHODS)
 @pytest.mark.parametrize("pilot", PILOTS)
 def test_a_pilot_may_choose_the_candidate(pilot, method):
-    check_pilot(pilot, method, looks=15, n=50)
+    check_pilot(pilot, method, looks=15, n=30)
 
 
 @pytest.mark.slow

@@ -12,8 +12,13 @@ import pytest
 
 from bbedge.study.experiments import STUDIES
 
+ALIKE = ("top-4", "models-20", "items-50", "items-500", "margin-1", "margin-3")
+"""Studies that are those of the usual run with other numbers."""
 
-@pytest.mark.parametrize("name", STUDIES)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ALIKE else name for name in STUDIES]
+)
 def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
     done = bbedge("study", "run", name, "--repetitions", "1", "--workers", "1", "--out", str(tmp_path))
     assert done.code == 0, done.err

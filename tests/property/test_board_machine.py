@@ -315,7 +315,7 @@ def live(count, steps):
 
 
 def test_random_lives_of_a_board():
-    live(18, 14)
+    live(10, 14)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def suites(draw):
     return labels, weights, values, named, headline
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(suites())
 def test_a_board_is_what_certify_makes_of_the_same_scores(suite):
     labels, weights, values, named, headline = suite
