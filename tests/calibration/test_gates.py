@@ -129,6 +129,7 @@ def test_a_verdict_from_the_point_estimate_is_caught(monkeypatch):
     assert breaks(planted, n, alpha=ALPHA)
 
 
+@pytest.mark.slow
 def test_a_threshold_without_the_number_of_directions_is_caught(monkeypatch):
     """Eight candidates, sixteen directions, each held against 1 / alpha."""
     setting, n = SETTINGS["eight candidates at a floor"], 60

@@ -84,6 +84,7 @@ def false_boards(tmp_path, monkeypatch, capsys, *, boards, choose, seed):
     return false
 
 
+@pytest.mark.slow
 def test_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatch, capsys):
     false = false_boards(tmp_path, monkeypatch, capsys, boards=30, choose=list, seed=13)
     assert not breaks(false, 30, alpha=ALPHA)

@@ -108,6 +108,7 @@ def test_killed_at_any_moment_the_board_holds_whole_replicates(tmp_path, seed, r
     assert counts["journals"] > 0, "no kill ever came while the board was open"
 
 
+@pytest.mark.slow
 def test_killed_before_any_statement_a_change_is_whole_or_not_there(tmp_path, record_property):
     counts = run_kills("statements", tmp_path)
     record_property("kills", counts)

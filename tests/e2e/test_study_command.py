@@ -43,6 +43,7 @@ def small(out: Path, *more: str) -> list[str]:
     return ["study", "run", "same-model", "--repetitions", "40", "--out", str(out), *more]
 
 
+@pytest.mark.slow
 def test_ray_gives_the_bytes_that_joblib_gives(bbedge, tmp_path):
     assert bbedge(*small(tmp_path / "one", "--workers", "1")).code == 0
     assert bbedge(*small(tmp_path / "two", "--workers", "2")).code == 0
