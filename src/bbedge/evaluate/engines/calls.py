@@ -39,7 +39,7 @@ class Calls:
             self._cleaned = True
         self.stop.clear()
         left, workers = list(reversed(jobs)), self._study.running.workers
-        told: queue.SimpleQueue[Trouble] = queue.SimpleQueue()
+        reports: queue.SimpleQueue[Trouble] = queue.SimpleQueue()
         with ThreadPoolExecutor(max_workers=workers) as pool:
             waiting: set[Future[Done | Failed]] = set()
             try:
@@ -47,11 +47,11 @@ class Calls:
                     while left and len(waiting) < workers:
                         job = left.pop()
                         report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
-                        waiting.add(pool.submit(call, job, told.put))
+                        waiting.add(pool.submit(call, job, reports.put))
                     # Polars has system calls restarted after a signal: a wait without an end would not notice one.
                     done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
-                    while not told.empty():
-                        report(told.get())
+                    while not reports.empty():
+                        report(reports.get())
                     for future in done:
                         report(future.result())
             except BaseException:

@@ -37,16 +37,16 @@ def side_by_side(
     questions: Sequence[Callable[[Tell], None]], report: CheckReport, *, workers: int, stop: threading.Event
 ) -> None:
     """Ask all questions and report what they tell from this thread; an interrupt, or an error, ends them."""
-    told: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+    reports: queue.SimpleQueue[Heard] = queue.SimpleQueue()
     silence = _Silence(report)
     stop.clear()
     with ThreadPoolExecutor(max_workers=workers) as pool:
         try:
-            waiting: list[Future[None]] = [pool.submit(question, told.put) for question in questions]
-            while waiting or not told.empty():
+            waiting: list[Future[None]] = [pool.submit(question, reports.put) for question in questions]
+            while waiting or not reports.empty():
                 ended = [future for future in waiting if future.done()]
                 waiting = [future for future in waiting if future not in ended]
-                _drain(told, silence, report)
+                _drain(reports, silence, report)
                 for future in ended:
                     future.result()
                 silence.mention()
@@ -55,12 +55,12 @@ def side_by_side(
             raise
 
 
-def _drain(told: queue.SimpleQueue[Heard], silence: _Silence, report: CheckReport) -> None:
-    """Report all that was told, and wait a moment for the first of it."""
+def _drain(reports: queue.SimpleQueue[Heard], silence: _Silence, report: CheckReport) -> None:
+    """Hand on all reports that have come, and wait a moment for the first of them."""
     timeout = _LOOK
     while True:
         try:
-            what = told.get(timeout=timeout)
+            what = reports.get(timeout=timeout)
         except queue.Empty:
             return
         timeout = 0.0
