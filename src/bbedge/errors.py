@@ -27,6 +27,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+CONTRADICTION_EXIT_CODE = 5
+"""What a command exits with where certificates or bounds contradict each other."""
+
 
 class Blank(str):
     """A word that stands for a value to fill in: ``NAME``, written without quotes."""
