@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -102,8 +103,8 @@ def gate(
     \[\[claims]]
     not_worse_by = 0.02
 
-    [bold]Exit codes[/bold]  0 ship, 1 stop, 2 bad input, 3 undecided (only where the policy says open = "error"), 130
-    --until-decided was interrupted
+    [bold]Exit codes[/bold]  0 ship, 1 stop, 2 bad input, 3 undecided (0 or 1 if the policy says open = "pass" or
+    "fail"), 5 the runs contradict each other, 130 --until-decided was interrupted
     """
     from bbedge.display.gate import junit, markdown, render
     from bbedge.display.gate_history import over_a_year, place
@@ -115,10 +116,9 @@ def gate(
         return
     if policy is None or bool(scores) == (until_decided is not None):
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
-    rules = read_policy(policy)
+    rules, reading, about = policy_and_metrics(policy, reading, about)
     if copies is not None:
         rules = replace(rules, copies=copies)
-    rules, reading, about = _metrics(rules, reading, about)
     use = _Use(policy=policy, rules=rules, ledger=ledger, label=label)
     if until_decided is not None:
         report, recorded = use.of_study(until_decided)
@@ -133,6 +133,10 @@ def gate(
         write_whole(junit_out, junit(report))
     out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
     out.print(render(report))
+    if report.open_blocks and scores and about == About():
+        missing = [] if reading.incomplete == "refuse" else ["--incomplete", reading.incomplete]
+        words = shlex.join([*map(str, scores), "--policy", str(policy), *reading.words(), *missing])
+        meaning.insert(0, f"To plan what would decide it: bbedge plan {words}")
     say(*meaning, console=out)
     say_written(out, report=json_out, summary=markdown_out, JUnit_file=junit_out)
     if report.exit_code:
@@ -213,8 +217,11 @@ class _Use:
         return recorded.report, recorded
 
 
-def _metrics(rules: Policy, reading: Reading, about: About) -> tuple[Policy, Reading, About]:
-    """The metrics and their ranges, as the policy or the options name them, where they are needed."""
+def policy_and_metrics(path: Path, reading: Reading, about: About | None = None) -> tuple[Policy, Reading, About]:
+    """The policy in a file, and the metrics and ranges that it or the options name, where they are needed."""
+    from bbedge.gate import Policy
+
+    rules, about = Policy.from_toml(read_text(path), source=shown_path(path)), about or About()
     named = (rules.metric,) if isinstance(rules.metric, str) else rules.metric or ()
     given = tuple(reading.metric or ())
     if named and given and named != given:
@@ -237,14 +244,7 @@ def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> Non
 
     found = read_ledger(path)
     if policy is not None:
-        check_policy(found, _metrics(read_policy(policy), Reading(), About())[0], path)
+        check_policy(found, policy_and_metrics(policy, Reading())[0], path)
     out = write_json(json_out, found.to_values)
     out.print(render_history(found))
     say_written(out, history=json_out)
-
-
-def read_policy(path: Path) -> Policy:
-    """The policy in a file."""
-    from bbedge.gate import Policy
-
-    return Policy.from_toml(read_text(path), source=shown_path(path))

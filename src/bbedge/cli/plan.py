@@ -12,7 +12,7 @@ from bbedge.cli.claim import Claim
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
-from bbedge.text import quoted
+from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from bbedge.core.design import Design
     from bbedge.core.growth import Forecast, Outlook
+    from bbedge.core.scores import Scores
     from bbedge.display.plan import Way
+    from bbedge.gate import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,31 +44,40 @@ class Assumptions:
     )
     correlation: Annotated[float, typer.Option(help="Assumed correlation of two scores of a block.")] = 0.0
 
-    def design(self, claim: Claim) -> Design:
-        """A design with so many models and items."""
-        from bbedge.core.design import Design
+    def places(self) -> tuple[list[str], list[str]]:
+        """The names of the items, and those of their blocks."""
         from bbedge.readers import read_items
 
         if self.items is None:
             raise DomainError("pass the number of items with --items, or the scores of a pilot")
-        names = [f"model-{i}" for i in range(1, (self.models or 10) + 1)]
         if self.items.isdecimal():
             numbers = range(int(self.items))
-            items, blocks = [f"item-{i}" for i in numbers], [f"b{i // self.block_size}" for i in numbers]
-        else:
-            listed = read_items(Path(self.items))
-            items, blocks = list(listed.items), list(listed.blocks)
+            return [f"item-{i}" for i in numbers], [f"b{i // self.block_size}" for i in numbers]
+        listed = read_items(Path(self.items))
+        return list(listed.items), list(listed.blocks)
+
+    def design(self, claim: Claim) -> Design:
+        """A design with so many models and items."""
+        from bbedge.core.design import Design
+
+        items, blocks = self.places()
+        names = [f"model-{i}" for i in range(1, (self.models or 10) + 1)]
         return Design.make(names, items, blocks=blocks, alpha=claim.alpha, tau=claim.tau, method="bb-edge")
+
+    def outlook(self, block_size: float = 1.0) -> Outlook:
+        """What is assumed of two models, with blocks of this size."""
+        from bbedge.core.growth import Outlook
+
+        return Outlook.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
 
     def ways(self, design: Design) -> tuple[list[Way], str]:
         """Forecasts from the assumptions, and a sentence that states them."""
-        from bbedge.core.growth import Outlook
+        return _ways(design, self.outlook(float(design.layout.sizes.mean())), self.outlook()), self.words
 
-        size = float(design.layout.sizes.mean())
-        outlook = Outlook.of_scores(mean=self.mean, block_size=size, correlation=self.correlation)
-        return _ways(design, outlook, Outlook.of_scores(mean=self.mean)), (
-            f"Assumed: right-or-wrong items with mean {self.mean:g}, correlation {self.correlation:g} inside blocks."
-        )
+    @property
+    def words(self) -> str:
+        """What is assumed, in a sentence."""
+        return f"Assumed: right-or-wrong items with mean {self.mean:g}, correlation {self.correlation:g} inside blocks."
 
 
 @grouped
@@ -80,10 +91,24 @@ def plan(
         ),
     ] = None,
     *,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="POLICY.toml",
+            help="Plan the gate of this policy: after how many runs its claims are decided. Give a pilot or --items.",
+            show_default=False,
+        ),
+    ] = None,
     assumptions: Assumptions,
     gap: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Differences to compute the cost of, on the [0, 1] scale.")
-    ] = "0.01,0.02,0.05,0.1",
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Differences to compute the cost of, on the [0, 1] scale; of a policy, true differences to assume, in "
+            "score units.  [default: 0.01,0.02,0.05,0.1, or what the claims of the policy suggest]",
+            show_default=False,
+        ),
+    ] = None,
     replicates: Annotated[
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
@@ -111,11 +136,18 @@ def plan(
 
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
     [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
+    [cyan]bbedge plan --policy policy.toml --items 500[/cyan]
     """
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
     looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
-    gaps = _numbers("--gap", gap)
+    if policy is not None:
+        if figure is not None or tokens is not None:
+            raise DomainError("--figure, --tokens and --price are for plans of leaderboards; leave them out")
+        differences = None if gap is None else _numbers("--gap", gap)
+        _plan_gate(policy, pilot or [], reading, assumptions, differences, looks, json_out)
+        return
+    gaps = _numbers("--gap", "0.01,0.02,0.05,0.1" if gap is None else gap)
     if not 0.0 < power < 1.0:
         raise DomainError(f"--power {power} is not between 0 and 1; choose for example 0.8")
     if price is not None and tokens is None:
@@ -147,6 +179,56 @@ def plan(
         power=power,
         prices=Prices(tokens_per_query=tokens, per_million=price),
     )
+
+
+def _plan_gate(
+    path: Path,
+    pilot: list[Path],
+    reading: Reading,
+    assumptions: Assumptions,
+    differences: list[float] | None,
+    runs: list[int],
+    json_out: Path | None,
+) -> None:
+    """Forecast when the claims of a policy are decided."""
+    from bbedge.cli.gate import policy_and_metrics
+    from bbedge.display.gate_plan import PlannedClaim, plan_values, render_plan, usual_differences
+    from bbedge.gate import Gate
+
+    policy, reading, about = policy_and_metrics(path, reading)
+    if pilot:
+        scores = about.table(reading, pilot, policy.columns)
+        gate = Gate(policy, scores)
+        for panel in scores.values:
+            gate.update(panel)
+        forecasts, assumed = gate.forecasts(), f"Noise from {counted(len(scores.values), 'run')} of the pilot."
+    else:
+        scores = _assumed_scores(policy, assumptions)
+        size = len(scores.items) / len(set(scores.blocks))
+        forecasts, assumed = Gate(policy, scores).forecasts(assumptions.outlook(size)), assumptions.words
+    claims = [
+        PlannedClaim(forecast=each, difference=difference)
+        for each in forecasts
+        for difference in (usual_differences(each) if differences is None else differences)
+    ]
+    out = write_json(json_out, lambda: plan_values(claims, runs))
+    out.print(render_plan(claims, runs, items=len(scores.items), assumed=assumed))
+
+
+def _assumed_scores(policy: Policy, assumptions: Assumptions) -> Scores:
+    """A table without runs, with the systems of a policy and as many items as are assumed."""
+    import numpy as np
+
+    from bbedge.core.scores import Scores
+    from bbedge.gate.policy import EVERY
+
+    if policy.columns or policy.candidates == (EVERY,):
+        raise DomainError(
+            f"{policy.source} has views, weights or candidates that only scores can name; pass the scores of a pilot"
+        )
+    items, blocks = assumptions.places()
+    systems = (*policy.candidates, *(() if policy.baseline is None else (policy.baseline,)))
+    return Scores.of(np.zeros((1, len(systems), len(items))), models=systems, items=items, blocks=blocks)
 
 
 def _inside(forecast: Forecast) -> Forecast | None:

@@ -18,7 +18,7 @@ from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.penalties import Bound, Columns, Features, Floats, Pairs, Rows, State, some_pairs, toward
 from bbedge.core.predictions import Places
 
-_RUN = 128  # factors multiplied before one logarithm; each lies in [0.05, 1.95], so 128 of them stay in range
+_RUN = 128  # factors multiplied before one logarithm; each lies in [0.05, 201], so 128 of them stay in range
 _DEGREES = (4, 2, 1)  # factors in a polynomial
 _CANCELLED = 512  # roundings, at most, that a bet may lose because the terms of its polynomial cancel
 

@@ -69,7 +69,7 @@ class Design:
     alpha: float
     """Largest allowed probability of any false certificate."""
     tau: float
-    """Margin that a certified advantage must exceed, on the [0, 1] scale."""
+    """Margin that a certified advantage must exceed, on the [0, 1] scale; below 0 only with one tested direction."""
     method: Method
     """The preset that the design started from."""
     evidence: EvidenceKind
@@ -117,7 +117,8 @@ class Design:
         check_views(self.views, self.share, self.items)
         if not 0.0 < self.alpha < 1.0:
             raise DomainError(f"alpha = {self.alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
-        if not 0.0 <= self.tau < 1.0:
+        # Below zero an edge proves no order: two models may both exceed each other by more than that.
+        if not (0.0 <= self.tau < 1.0 or (-1.0 < self.tau < 0.0 and self.n_directions == 1)):
             raise DomainError(f"tau = {self.tau} is not allowed; choose 0 <= tau < 1 as a fraction of the score range")
         low, high = self.score_range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):

@@ -25,7 +25,7 @@ from bbedge.core.design import Design
 from bbedge.core.early import part_kind, part_stakes
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import bernstein_psi, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX, given_stakes
+from bbedge.core.stakes import CENTRED_MAX, Stakes, design_stakes, given_stakes
 from bbedge.errors import DomainError
 
 Array = NDArray[np.float64]
@@ -73,6 +73,8 @@ class Forecast:
     """The design."""
     outlook: Outlook
     """What is assumed."""
+    times: float = 1.0
+    """How many times as many items there are as in the design, in blocks of the same kind."""
 
     @property
     def log_threshold(self) -> float:
@@ -127,6 +129,22 @@ class Forecast:
             low, high = (low, middle) if self.power(gap, middle) >= power else (middle, high)
         return high
 
+    def times_for(self, gap: float, replicates: int, *, power: float = 0.8) -> float | None:
+        """How many times as many items certify this difference with this power; ``None`` if out of reach."""
+        if gap <= self.design.tau:
+            return None
+        high = 1.0
+        while replace(self, times=high).power(gap, replicates) < power:
+            high *= 2.0
+            if high > _MOST:
+                return None
+        low = high / 2.0
+        while high / low > 1.01:
+            middle = math.sqrt(low * high)
+            reached = replace(self, times=middle).power(gap, replicates) >= power
+            low, high = (low, middle) if reached else (middle, high)
+        return high
+
     def checkpoint_for(self, gap: float, *, power: float = 0.8) -> Checkpoint | None:
         """The first checkpoint of the first pass at which this difference is certified with this power.
 
@@ -173,7 +191,21 @@ class Forecast:
     def _variance(self) -> float:
         """Variance of a replicate's ``T``."""
         weights = self.design.layout.weights
-        return float(np.square(weights).sum() * self.outlook.noise)
+        return float(np.square(weights).sum() * self.outlook.noise / self.times)
+
+    @property
+    def _stakes(self) -> Stakes:
+        """The stakes of the design, made for so many times as many items."""
+        design = self.design
+        if self.times == 1.0 or design.stakes.rule != "design":
+            return design.stakes
+        return design_stakes(
+            alpha=design.certificate_alpha,
+            tau=design.tau,
+            n_directions=design.n_directions / design.share,
+            effective_blocks=design.layout.effective_count * self.times,
+            planned=design.planned,
+        )
 
     def _needed(self, gap: float, replicates: int) -> float:
         """The ``T`` at which the mixture reaches the threshold after some replicates."""
@@ -181,10 +213,10 @@ class Forecast:
 
     def _reached(self, gains: Array) -> float:
         """The ``T`` at which the mixture reaches the threshold, from what every stake has besides it."""
-        weights = self.design.layout.weights
-        rates = np.array(self.design.stakes.values) / weights.max()
+        stakes = self._stakes
+        rates = np.array(stakes.values) * self.times / self.design.layout.weights.max()
         with np.errstate(divide="ignore"):
-            constants = np.log(self.design.stakes.weights) + gains
+            constants = np.log(stakes.weights) + gains
 
         def short(total: float) -> float:
             return float(logsumexp(constants + rates * total)) - self.log_threshold
@@ -204,12 +236,14 @@ class Forecast:
         # left of its distance from the block's mean.
         learnt = self.outlook.noise * (1.0 + past / (1.0 + past) ** 2) + apart / (1.0 + past) ** 2
         unlearnt = np.full(replicates, self.outlook.noise + apart)
-        total = np.empty(len(self.design.stakes.values))
-        for g, stake in enumerate(self.design.stakes.values):
+        stakes = self._stakes.values
+        total = np.empty(len(stakes))
+        for g, stake in enumerate(stakes):
             wide = stake > CENTRED_MAX
             squares = unlearnt if wide else learnt
             total[g] = sum(
                 count
+                * self.times
                 * penalty(self.design.evidence, stake * size, squares, reach=self.design.mu0 if wide else 1.0).sum()
                 for size, count in zip(relative.tolist(), counts.tolist(), strict=True)
             )

@@ -21,11 +21,12 @@ _DESIGN_COUNT = 12
 _KAPPA_MIN, _KAPPA_MAX = 1 / 80, 25.0
 _NOISY_FOR = 16  # beyond 400 planned replicates, kappa grows by one for so many of them
 _WAIT = 0.7
+_LARGEST = 200.0  # reached at tau below -0.99 only; no product of 128 factors overflows
 
 
 def wide_max(tau: float) -> float:
     """Largest stake that keeps every factor positive when the prediction is the null value ``(1 + tau) / 2``."""
-    return CENTRED_MAX / ((1.0 + tau) / 2.0)
+    return min(_LARGEST, CENTRED_MAX / ((1.0 + tau) / 2.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,27 @@ from bbedge.display.markdown import escaped
 from bbedge.gate.report import ClaimResult, GateReport, Release
 from bbedge.text import counted, harmless, shown
 
-_STYLES = {"PASS": "green", "FAIL": "bold red", "OPEN": "yellow"}
-_HEADS: dict[Release, str] = {"ship": "Ship", "stop": "Stop", "undecided": "Undecided"}
+_STYLES = {"PASS": "green", "FAIL": "bold red", "OPEN": "yellow", "CONTRADICTION": "bold red"}
+_HEADS: dict[Release, str] = {
+    "ship": "Ship",
+    "stop": "Stop",
+    "undecided": "Undecided",
+    "contradiction": "CONTRADICTION",
+}
+_BY_POLICY = {
+    "pass": 'Undecided, shipped by the policy (open = "pass")',
+    "fail": 'Undecided, stopped by the policy (open = "fail")',
+    "error": "Undecided",
+}
+_MEANING = (
+    "The runs contradict each other, so there is no verdict: an assumption does not hold, or the labels of the systems "
+    "were swapped between runs. (Or this is one of the errors that alpha allows.)"
+)
+_CHECK = (
+    "Check which system each run belongs to, and whether a system, its prompt or its judge changed between runs; then "
+    "run both systems again."
+)
+_AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor"}
 _MOST = 3  # claims that a sentence lists
 
 
@@ -28,15 +47,17 @@ def sentence(report: GateReport) -> str:
     runs = counted(report.replicates, "run") if report.part is None else f"{percent(report.part)} of the first run"
     risk = f"at most {100 * report.policy.alpha:g} % risk"
     head = _HEADS[report.release]
+    if report.contradictions:
+        names = _listed(f"{shown(each.candidate)}, {shown(str(each.claim), None)}" for each in report.contradictions)
+        return f"{head}: no verdict, because the runs contradict each other ({names}); {runs}."
     if failed:
         return f"{head}: {_listed(_against(report, each) for each in failed)}; {risk}; {runs}."
     if report.open_blocks:
         count, decided = len(report.open_blocks), len(blocks) - len(report.open_blocks)
         verb = "is" if count == 1 else "are"
-        rule = {"pass": "the policy ships open claims", "fail": "the policy stops open claims", "error": "no verdict"}
         return (
-            f"{head}: {counted(count, 'blocking claim')} {verb} not decided yet, {decided} passed "
-            f"({rule[report.policy.when_open]}); {risk}; {runs}."
+            f"{_BY_POLICY[report.policy.when_open]}: {counted(count, 'blocking claim')} {verb} not decided yet, "
+            f"{decided} passed; {risk}; {runs}."
         )
     if not blocks:
         return f"{head}: no claim blocks; {risk}; {runs}."
@@ -106,26 +127,36 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def interval(result: ClaimResult) -> str:
-    """The interval of a difference."""
-    return f"{result.lower:+.4f} to {result.upper:+.4f}"
+    """The interval of a difference; none where its ends contradict each other."""
+    return "none" if result.lower > result.upper else f"{result.lower:+.4f} to {result.upper:+.4f}"
 
 
 def _difference(result: ClaimResult) -> str:
     return "unknown" if math.isnan(result.difference) else f"{result.difference:+.4f}"
 
 
-def advice(result: ClaimResult) -> str:
-    """What an open claim needs; empty if it is decided."""
-    if result.outlook is None:
+def advice(report: GateReport, result: ClaimResult) -> str:
+    """What would decide an open claim; empty if it is decided."""
+    outlook, claim = result.outlook, result.claim
+    if outlook is None:
         return ""
-    words = []
-    if result.outlook.resolvable is not None:
-        words.append(f"these runs can show a distance of {result.outlook.resolvable:.3g} from the bar")
-    if result.outlook.more_runs is None:
-        words.append("no number of runs is likely to decide it at this difference")
-    else:
-        words.append(f"about {counted(result.outlook.more_runs, 'more run')} likely needed")
-    return "; ".join(words)
+    ways, later = [], ""
+    if outlook.more_runs is not None:
+        ways.append(f"about {counted(outlook.more_runs, 'more run')}")
+    if outlook.items is not None:
+        ways.append(f"{outlook.items:,} items in {counted(report.replicates, 'run')}")
+    if outlook.amount is not None:
+        ways.append(f"a {_AMOUNTS[claim.kind]} of {outlook.amount:g} instead of {claim.amount:g}")
+        later = f"; the {_AMOUNTS[claim.kind]} of these runs is fixed, so choose another only for new ones"
+    if not ways:
+        return "at this difference no number of runs or items is likely to decide it"
+    return f"{', or '.join(ways)} would likely decide it{later}"
+
+
+def contradiction(result: ClaimResult) -> str:
+    """What contradicts itself: the interval, and the difference run by run."""
+    runs = ", ".join(f"{look.difference:+.4f}" for look in result.looks if look.difference is not None)
+    return f"difference above {result.lower:+.4f} and below {result.upper:+.4f}; run by run: {runs}"
 
 
 def render(report: GateReport) -> RenderableType:
@@ -145,44 +176,43 @@ def render(report: GateReport) -> RenderableType:
             interval(each),
             since(each),
         )
-    lines: list[RenderableType] = [Text(sentence(report), style="bold"), Text(""), table]
+    lines: list[RenderableType] = [Text(sentence(report), style="bold")]
+    if report.contradictions:
+        lines += [Text(f"{_MEANING} {_CHECK}", style="red")]
+    lines += [Text(""), table]
     for each in report.results:
-        if words := advice(each):
-            lines.append(Text(f"Open: {shown(each.candidate)}, {shown(str(each.claim), None)}: {words} (a forecast)."))
-        if each.is_contradicted:
-            lines.append(
-                Text(f"Contradiction: later runs certify the opposite of: {shown(str(each.claim), None)}.", "red")
-            )
+        subject = f"{shown(each.candidate)}, {shown(str(each.claim), None)}"
+        if words := advice(report, each):
+            lines.append(Text(f"Open: {subject}: {words} (a forecast)."))
+        if each.verdict == "CONTRADICTION":
+            lines.append(Text(f"Contradiction: {subject}: {contradiction(each)}.", "red"))
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
     return Group(*lines)
 
 
 def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     """A summary for a pull request or a step of a pipeline."""
-    mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN"}
+    mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
     rows = [
         f"| {mark[each.verdict]} | {each.claim.tier} | {escaped(shown(each.candidate))} | {escaped(str(each.claim))} | "
         f"{_difference(each)} | {interval(each)} | {since(each)} |"
         for each in report.results
     ]
-    notes = [f"- {escaped(str(each.claim))}: {words}" for each in report.results if (words := advice(each))]
-    notes += [
-        f"- {escaped(str(each.claim))}: later runs certify the opposite"
-        for each in report.results
-        if each.is_contradicted
-    ]
+    notes = [f"- {escaped(str(each.claim))}: {words}" for each in report.results if (words := advice(report, each))]
+    notes += [f"- {escaped(str(each.claim))}: {contradiction(each)}" for each in report.contradictions]
     notes += [f"- {escaped(note)}" for note in report.notes]
     lines = [
         f"## {escaped(title)}",
         "",
         f"**{escaped(sentence(report))}**",
         "",
+        *([f"{_MEANING} {_CHECK}", ""] if report.contradictions else []),
         "| verdict | tier | candidate | claim | difference | interval | since run |",
         "|---|---|---|---|---:|---|---:|",
         *rows,
         "",
         *([*notes, ""] if notes else []),
-        "PASS and FAIL are certified: all intervals hold together, however often you look. OPEN is neither.",
+        "PASS and FAIL are certified and hold together with all intervals, however often you look. OPEN is neither.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -198,9 +228,11 @@ def junit(report: GateReport, name: str = "bbedge gate") -> str:
         )
         words = _xml(f"{each.verdict}: difference {_difference(each)}, interval {interval(each)}")
         blocks = each.claim.tier == "block"
+        if each.verdict == "CONTRADICTION":
+            words = _xml(f"CONTRADICTION: {contradiction(each)}. {_MEANING} {_CHECK}")
         if (each.verdict == "FAIL" and blocks) or (each.verdict == "OPEN" and blocks and when_open == "fail"):
             kind, key = "failure", "failures"
-        elif each.verdict == "OPEN" and blocks and when_open == "error":
+        elif each.verdict == "CONTRADICTION" or (each.verdict == "OPEN" and blocks and when_open == "error"):
             kind, key = "error", "errors"
         elif each.verdict == "PASS":
             ElementTree.SubElement(case, "system-out").text = words

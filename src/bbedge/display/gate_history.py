@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,11 +12,11 @@ from rich.text import Text
 from bbedge.display.gate import percent
 from bbedge.gate.ledger import Ledger, Recorded
 from bbedge.gate.policy import Policy
-from bbedge.gate.report import GateReport
+from bbedge.gate.report import GateReport, Verdict
 from bbedge.text import counted, shown
 
 _YEAR = 100  # merges, as an example
-_STYLES = {"ship": "green", "stop": "bold red", "undecided": "yellow"}
+_STYLES = {"ship": "green", "stop": "bold red", "undecided": "yellow", "contradiction": "bold red"}
 
 
 def over_a_year(policy: Policy, recorded: Recorded | None = None) -> str:
@@ -80,4 +82,4 @@ def _runs(report: GateReport) -> str:
 
 def _counts(report: GateReport) -> str:
     verdicts = [each.verdict for each in report.results]
-    return ", ".join(f"{verdicts.count(word)} {word}" for word in ("PASS", "FAIL", "OPEN") if word in verdicts)
+    return ", ".join(f"{verdicts.count(word)} {word}" for word in get_args(Verdict) if word in verdicts)

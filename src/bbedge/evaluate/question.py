@@ -22,7 +22,7 @@ from bbedge.errors import DesignError, FormatError
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import applied, candidates_of
 from bbedge.gate.policy import Policy
-from bbedge.gate.report import GateReport
+from bbedge.gate.report import GateReport, Verdict
 from bbedge.text import counted, listed, quoted, shown
 
 Kind = Literal["all-pairs", "top-k", "pair", "ranks", "gate"]
@@ -216,7 +216,7 @@ def _gated(
     else:
         results = gate.results()
     verdicts = [(each, each.verdict) for each in results if each.claim.tier == "block"]
-    counts = [f"{n} {word}" for word in ("PASS", "FAIL", "OPEN") if (n := sum(found == word for _, found in verdicts))]
+    counts = [f"{n} {word}" for word in get_args(Verdict) if (n := sum(found == word for _, found in verdicts))]
     waiting = tuple((each.candidate, str(each.claim)) for each, found in verdicts if found == "OPEN")
     return Answer(
         answered=not waiting,

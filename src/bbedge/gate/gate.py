@@ -1,64 +1,52 @@
-"""The gate itself: bounds of the differences that a policy names, look by look, and the verdicts they give."""
+"""The gate itself: evidence and bounds of the differences that a policy names, look by look, and what they decide."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints, pass_plan
-from bbedge.core.design import Design
+from bbedge.core.design import MARGIN_SHARE, Design
+from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.growth import Forecast, pilot_outlooks
+from bbedge.core.growth import Forecast, Outlook, pilot_outlooks
 from bbedge.core.leaderboard import COUNTED
 from bbedge.core.scores import Scores
 from bbedge.core.suite import suite_options
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.gate.first_run import FirstRun
+from bbedge.gate.forecast import ClaimForecast
 from bbedge.gate.policy import EVERY, Claim, Policy, nearest
-from bbedge.gate.report import ClaimResult, GateReport, LookResult, Outlook, Verdict
+from bbedge.gate.report import ClaimResult, GateReport, LookResult
+from bbedge.gate.verdicts import (
+    AGAINST,
+    FOR,
+    ComparedMeans,
+    Hypothesis,
+    certified,
+    implied,
+    log_thresholds,
+    verdict_of,
+)
 from bbedge.text import quoted
 
 Matrix = NDArray[np.float64]
 
-_POWER = 0.8
 _REFERENCE = "\x00reference"  # no reader makes such a name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """Two means that are compared: a candidate's in a view, and what it is compared with."""
-
-    candidate: str
-    """The candidate."""
-    view: str
-    """The view."""
-    baseline: str | None
-    """The system that it is compared with; ``None`` for a floor."""
-    floor: float | None = None
-    """A constant score on the [0, 1] scale."""
-    cheaper: float = 0.0
-    """The part by which the baseline's distance from the best score is shortened first."""
-
-    def reference(self, panel: Matrix, models: Sequence[str]) -> Matrix:
-        """The scores that the candidate is compared with."""
-        if self.baseline is None:
-            return np.full(panel.shape[1], self.floor)
-        row: Matrix = panel[models.index(self.baseline)]
-        return 1.0 - (1.0 - self.cheaper) * (1.0 - row) if self.cheaper else row
-
-
 class Gate:
-    """Takes in runs one by one and keeps the bounds of every difference that the policy names.
+    """Takes in runs one by one and keeps the evidence for and against every claim of a policy, and the intervals.
 
-    All of alpha goes to bounds. Each difference has two directions, all differences have equal parts of alpha, and
-    nothing else is tested: see "Margins" in ``docs/guarantees.md``.
+    Verdicts have four fifths of alpha and are certified by e-Holm over the claims; intervals of the differences have
+    the rest, in equal parts: see "Gates" in ``docs/guarantees.md``.
 
-    **Guarantee:** with probability at least ``1 - alpha`` every bound at every look is right, and with them every
+    **Guarantee:** with probability at least ``1 - alpha`` every interval at every look is right, and with them every
     PASS (the claim is true) and every FAIL (it is false).
 
     **Needs:** what :class:`bbedge.core.evidence.Evidence` needs, and a policy chosen beforehand.
@@ -71,151 +59,221 @@ class Gate:
         self._claims = [
             (candidate, claim) for candidate in self._candidates for claim in _spread(policy, tuple(self._weights))
         ]
-        of_claims = [self._comparison(candidate, claim) for candidate, claim in self._claims]
-        comparisons = list(dict.fromkeys(of_claims))
-        self._of_claims = [comparisons.index(each) for each in of_claims]
-        self._comparisons = comparisons
-        self._sets = [EvidenceSet(self._design(each, len(comparisons))) for each in comparisons]
-        self._evidence = [each.headline for each in self._sets]
-        self._looks: list[list[LookResult]] = [[] for _ in self._claims]
+        of_claims = [self._hypothesis(candidate, claim) for candidate, claim in self._claims]
+        self._hypotheses = list(dict.fromkeys(of_claims))
+        self._means = list(dict.fromkeys(each.means for each in self._hypotheses))
+        self._of_claims = [self._hypotheses.index(each) for each in of_claims]
+        self._tests = [(self._test(each, FOR), self._test(each, AGAINST)) for each in self._hypotheses]
+        self._intervals = [EvidenceSet(self._interval_design(means)) for means in self._means]
+        self._found = np.zeros((len(self._hypotheses), 2), dtype=np.bool_)
+        self._bounds = np.tile([-1.0, 1.0], (len(self._means), 1))
+        self._looks: list[list[LookResult]] = [[] for _ in self._hypotheses]
+        self._contradicted: dict[int, LookResult] = {}
         self._panels: list[Matrix] = []
 
-    def _comparison(self, candidate: str, claim: Claim) -> Comparison:
+    def _hypothesis(self, candidate: str, claim: Claim) -> Hypothesis:
         _check_range(claim, self._scores.score_range, self._policy.source)
         if claim.kind == "at_least":
             low, high = self._scores.score_range
             floor = (claim.amount - low) / (high - low)
-            return Comparison(candidate=candidate, view=claim.view, baseline=None, floor=floor)
+            means = ComparedMeans(candidate=candidate, view=claim.view, baseline=None, floor=floor)
+            return Hypothesis(means=means, bar=0.0)
         cheaper = claim.amount if claim.kind == "cheaper_by" else 0.0
-        return Comparison(candidate=candidate, view=claim.view, baseline=self._policy.baseline, cheaper=cheaper)
+        means = ComparedMeans(candidate=candidate, view=claim.view, baseline=self._policy.baseline, cheaper=cheaper)
+        return Hypothesis(means=means, bar=_bar(claim) / self._width)
 
-    def _design(self, comparison: Comparison, count: int) -> Design:
-        design = Design.make(
-            [comparison.candidate, _REFERENCE],
+    def _test(self, hypothesis: Hypothesis, direction: int) -> EvidenceSet:
+        """The evidence that a difference exceeds its bar, or that it is at most that."""
+        first, second = (hypothesis.means.candidate, _REFERENCE)[:: 1 if direction == FOR else -1]
+        design = self._design(
+            (first, second),
+            hypothesis.means,
+            alpha=self._policy.alpha,
+            tau=hypothesis.bar if direction == FOR else -hypothesis.bar,
+            candidate=(first,),
+            margin_share=MARGIN_SHARE,
+        )
+        return EvidenceSet(design.with_share(1.0 / len(self._hypotheses)))
+
+    def _interval_design(self, means: ComparedMeans) -> Design:
+        models = (means.candidate, _REFERENCE)
+        design = self._design(models, means, alpha=MARGIN_SHARE * self._policy.alpha, margin_share=0.0)
+        return design.with_share(1.0 / len(self._means))
+
+    def _design(self, models: Sequence[str], means: ComparedMeans, **levels: Any) -> Design:  # noqa: ANN401
+        return Design.make(
+            models,
             self._scores.items,
             blocks=self._scores.blocks,
-            alpha=self._policy.alpha,
             evidence=self._policy.evidence,
-            weights=self._weights[comparison.view],
+            weights=self._weights[means.view],
             planned=self._policy.budget,
-            margin_share=0.0,
+            holm="direct",
             gaps=self._scores.gaps,
             checkpoints=self._checkpoints,
+            **levels,
         )
-        return design if count == 1 else design.with_share(1.0 / count)
 
     def update(self, panel: Matrix) -> None:
         """Take in the next run: one row per model of the scores, one column per item."""
-        for comparison, evidence in zip(self._comparisons, self._sets, strict=True):
-            evidence.update(self._pair(comparison, panel))
+        self._each(panel, EvidenceSet.update)
         self._panels.append(panel)
         self._look()
 
     def update_part(self, panel: Matrix) -> None:
         """Take in the first run up to its next checkpoint: one column per new item, in the order of the run."""
-        for comparison, evidence in zip(self._comparisons, self._sets, strict=True):
-            evidence.update_part(self._pair(comparison, panel))
+        self._each(panel, EvidenceSet.update_part)
         self._look()
+
+    def _each(self, panel: Matrix, update: Callable[[EvidenceSet, Matrix], None]) -> None:
+        """Hand a panel to all evidence."""
+        pairs = {means: means.pair(panel, self._scores.models) for means in self._means}
+        for hypothesis, (ahead, back) in zip(self._hypotheses, self._tests, strict=True):
+            update(ahead, pairs[hypothesis.means])
+            update(back, pairs[hypothesis.means][::-1])
+        for means, interval in zip(self._means, self._intervals, strict=True):
+            update(interval, pairs[means])
+
+    @property
+    def _evidence(self) -> Evidence:
+        """Any of the evidence: all has seen the same runs."""
+        return self._intervals[0].headline
 
     @property
     def _part(self) -> float | None:
         """The part of the first run that is there; ``None`` if the last run is complete."""
-        evidence = self._evidence[0]
-        plan, number = pass_plan(evidence.design), evidence.checkpoint
+        plan, number = pass_plan(self._evidence.design), self._evidence.checkpoint
         return None if plan is None or not number else plan.checkpoints[number - 1].fraction
 
     def _look(self) -> None:
-        part = self._part
-        bounds = [evidence.lower_bounds() for evidence in self._evidence]
-        for (_, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True):
-            lower, upper = float(bounds[place][0, 1]), -float(bounds[place][1, 0])
-            width = self._width
-            looks.append(
-                LookResult(
-                    replicate=self._evidence[place].run,
-                    part=part,
-                    verdict=_verdict(lower, upper, self._bar(claim)),
-                    lower=lower * width,
-                    upper=upper * width,
-                )
+        part, width = self._part, self._width
+        now = implied(certified(self._log_e, self._level), self._hypotheses)
+        self._found |= now
+        bounds = [interval.headline.lower_bounds() for interval in self._intervals]
+        at_look = np.array([[float(both[0, 1]), -float(both[1, 0])] for both in bounds])
+        self._bounds[:, 0] = np.maximum(self._bounds[:, 0], at_look[:, 0])
+        self._bounds[:, 1] = np.minimum(self._bounds[:, 1], at_look[:, 1])
+        places = [self._means.index(each.means) for each in self._hypotheses]
+        for place, hypothesis, found in zip(places, self._hypotheses, self._found, strict=True):
+            # What is certified is on the right side of its bar, on the same event on which intervals hold.
+            if found[FOR]:
+                self._bounds[place, 0] = max(self._bounds[place, 0], hypothesis.bar)
+            if found[AGAINST]:
+                self._bounds[place, 1] = min(self._bounds[place, 1], hypothesis.bar)
+        for number, place in enumerate(places):
+            look = LookResult(
+                replicate=self._evidence.run,
+                part=part,
+                verdict=verdict_of(now[number]),
+                lower=float(at_look[place, 0]) * width,
+                upper=float(at_look[place, 1]) * width,
+                difference=None if part is not None else self._last_difference(place),
             )
+            self._looks[number].append(look)
+            if self._found[number].all() or self._bounds[place, 0] > self._bounds[place, 1]:
+                self._contradicted.setdefault(number, look)
 
-    def _pair(self, comparison: Comparison, panel: Matrix) -> Matrix:
-        """The scores of the candidate and those that it is compared with."""
-        models = self._scores.models
-        return np.stack([panel[models.index(comparison.candidate)], comparison.reference(panel, models)])
+    def _last_difference(self, place: int) -> float | None:
+        """The difference of two means in the last run, without what is missing; ``None`` if one has no score."""
+        means = self._means[place]
+        weights = self._weights[means.view]
+        rows = np.ma.masked_invalid(means.pair(self._panels[-1], self._scores.models))
+        first, second = np.ma.average(rows, axis=1, weights=weights)
+        return None if first is np.ma.masked or second is np.ma.masked else float(first - second) * self._width
+
+    @property
+    def _log_e(self) -> Matrix:
+        """The evidence for and against each claim."""
+        return np.array([[float(side.headline.log_e()[0, 1]) for side in both] for both in self._tests])
+
+    @property
+    def _level(self) -> float:
+        """The level of the verdicts."""
+        return self._tests[0][FOR].headline.design.certificate_alpha
 
     @property
     def _width(self) -> float:
         low, high = self._scores.score_range
         return high - low
 
-    def _bar(self, claim: Claim) -> float:
-        """What the difference must exceed, on the [0, 1] scale."""
-        if claim.kind == "not_worse_by":
-            return -claim.amount / self._width
-        return claim.amount / self._width if claim.kind == "better_by" else 0.0
-
     def report(self) -> GateReport:
         """What is known now."""
-        if not self._evidence[0].run:
+        if not self._evidence.run:
             raise DataError("the gate has no runs yet; add at least one")
         results = self.results()
-        outlooks = zip(results, self._of_claims, strict=True)
+        if self._panels:
+            results = tuple(
+                replace(result, outlook=forecast.outlook(result.difference, len(self._panels)))
+                if result.verdict == "OPEN"
+                else result
+                for result, forecast in zip(results, self.forecasts(), strict=True)
+            )
         return GateReport(
             policy=self._policy,
-            replicates=self._evidence[0].replicates,
+            replicates=self._evidence.replicates,
             part=self._part,
             items=len(self._scores.items),
-            results=tuple(
-                replace(result, outlook=self._outlook(result, self._evidence[place].design, place))
-                if result.since is None and self._panels
-                else result
-                for result, place in outlooks
-            ),
+            results=results,
             notes=tuple(note.text for note in self._scores.notes),
         )
 
     def results(self) -> tuple[ClaimResult, ...]:
         """What is known of every claim, without forecasts, which take longer."""
+        log_e = self._log_e
+        thresholds = log_thresholds(log_e, self._level)
         return tuple(
-            self._result(candidate, claim, place, looks)
-            for (candidate, claim), place, looks in zip(self._claims, self._of_claims, self._looks, strict=True)
+            self._result(candidate, claim, number, log_e[number], float(thresholds[number]))
+            for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
         )
 
-    def _result(self, candidate: str, claim: Claim, place: int, looks: list[LookResult]) -> ClaimResult:
-        evidence, bar = self._evidence[place], self._bar(claim)
-        design = evidence.design
+    def _result(self, candidate: str, claim: Claim, number: int, log_e: Matrix, log_threshold: float) -> ClaimResult:
+        looks, hypothesis = self._looks[number], self._hypotheses[number]
+        place = self._means.index(hypothesis.means)
         decided = next((look for look in looks if look.verdict != "OPEN"), None)
-        means = evidence.means
+        decided = self._contradicted.get(number, decided)
+        means, (lower, upper) = self._intervals[place].headline.means, self._bounds[place].tolist()
+        verdict = "CONTRADICTION" if number in self._contradicted else "OPEN" if decided is None else decided.verdict
         return ClaimResult(
             claim=claim,
             candidate=candidate,
-            verdict="OPEN" if decided is None else decided.verdict,
+            verdict=verdict,
             since=None if decided is None else decided.replicate,
             since_part=None if decided is None else decided.part,
             difference=float(means[0] - means[1]) * self._width,
-            lower=max(look.lower for look in looks),
-            upper=min(look.upper for look in looks),
-            bar=bar * self._width,
-            log_e=float(evidence.log_e_above(bar)[0, 1]),
-            log_e_against=float(evidence.log_e_above(-bar)[1, 0]),
-            log_threshold=math.log(design.n_directions / (design.share * design.alpha)),
+            lower=lower * self._width,
+            upper=upper * self._width,
+            bar=hypothesis.bar * self._width,
+            log_e=float(log_e[FOR]),
+            log_e_against=float(log_e[AGAINST]),
+            log_threshold=log_threshold,
             looks=tuple(looks),
         )
 
-    def _outlook(self, result: ClaimResult, design: Design, place: int) -> Outlook:
-        pairs = [self._pair(self._comparisons[place], panel) for panel in self._panels]
-        panels = np.nan_to_num(np.stack(pairs), nan=0.5)
-        forecast = Forecast(design=design, outlook=pilot_outlooks(panels, design)[0])
-        done = len(panels)
-        resolvable = forecast.smallest_gap(done, power=_POWER)
-        distance = abs(result.difference - result.bar) / self._width
-        needed = forecast.replicates_for(distance, power=_POWER) if distance > 0.0 else None
-        return Outlook(
-            resolvable=None if resolvable is None else resolvable * self._width,
-            more_runs=None if needed is None else max(1, needed - done),
+    def forecasts(self, noise: Outlook | None = None) -> tuple[ClaimForecast, ...]:
+        """When each claim will likely be decided, from the noise of the runs there are, or from that of two systems."""
+        return tuple(
+            ClaimForecast(
+                claim=claim,
+                candidate=candidate,
+                ahead=Forecast(design=ahead.headline.design, outlook=self._noise(number, noise)),
+                back=Forecast(design=back.headline.design, outlook=self._noise(number, noise)),
+                width=self._width,
+            )
+            for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
+            for ahead, back in (self._tests[number],)
         )
+
+    def _noise(self, number: int, given: Outlook | None) -> Outlook:
+        means, design = self._hypotheses[number].means, self._tests[number][FOR].headline.design
+        if given is not None:  # a floor has none of its own
+            return given if means.floor is None else replace(given, noise=given.noise / 2.0)
+        pairs = np.stack([means.pair(panel, self._scores.models) for panel in self._panels])
+        return pilot_outlooks(np.nan_to_num(pairs, nan=0.5), design)[0]
+
+
+def _bar(claim: Claim) -> float:
+    """What the difference must exceed, in score units."""
+    return {"not_worse_by": 0.0 - claim.amount, "better_by": claim.amount}.get(claim.kind, 0.0)
 
 
 def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -> GateReport:
@@ -253,10 +311,6 @@ def checked(policy: Policy, scores: Scores) -> Scores:
     if policy.copies == "allow" and scores.copies:
         return replace(scores, notes=(*scores.notes, COUNTED))
     return scores
-
-
-def _verdict(lower: float, upper: float, bar: float) -> Verdict:
-    return "PASS" if lower > bar else "FAIL" if upper < bar else "OPEN"
 
 
 def _check_range(claim: Claim, score_range: tuple[float, float], source: str) -> None:

@@ -22,7 +22,7 @@ ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
 Tier = Literal["block", "warn", "info"]
 """What a failed claim does: it stops the release, is a warning, or is only shown."""
 WhenOpen = Literal["pass", "fail", "error"]
-"""What an undecided blocking claim means for the release: ship with a warning, stop, or no verdict."""
+"""What an undecided blocking claim means for the release: ship all the same, stop, or no verdict."""
 Budget = Literal["each-run", "ledger"]
 """Whether every use of the gate has alpha for itself, or all uses recorded in a ledger share it."""
 
@@ -92,7 +92,7 @@ class Policy:
     """What should be true of each candidate."""
     alpha: float = 0.05
     """Largest allowed probability that any verdict of the policy is wrong, at any look."""
-    when_open: WhenOpen = "pass"
+    when_open: WhenOpen = "error"
     """What a blocking claim that is not decided means."""
     budget: int | None = None
     """The number of runs that are planned for each system."""

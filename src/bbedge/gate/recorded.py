@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bbedge.gate.policy import Claim, Policy
-from bbedge.gate.report import ClaimResult, GateReport, LookResult, Outlook
+from bbedge.gate.report import ClaimOutlook, ClaimResult, GateReport, LookResult
 
 
 def policy_from(content: Mapping[str, Any], *, source: str) -> Policy:
@@ -38,7 +38,9 @@ def _result(values: Mapping[str, Any], *, has_outlook: bool) -> ClaimResult:
     lower, upper = values["bounds"]
     outlook = None
     if values["since"] is None and has_outlook:
-        outlook = Outlook(resolvable=values["resolvable"], more_runs=values["more_runs"])
+        outlook = ClaimOutlook(
+            more_runs=values["more_runs"], items=values["needed_items"], amount=values["needed_amount"]
+        )
     return ClaimResult(
         claim=Claim(kind=values["kind"], amount=values["amount"], view=values["view"], tier=values["tier"]),
         outlook=outlook,
@@ -50,6 +52,7 @@ def _result(values: Mapping[str, Any], *, has_outlook: bool) -> ClaimResult:
                 verdict=look["verdict"],
                 lower=look["bounds"][0],
                 upper=look["bounds"][1],
+                difference=look["difference"],
                 part=look.get("part"),
             )
             for look in values["looks"]

@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bbedge.errors import CONTRADICTION_EXIT_CODE
 from bbedge.gate.policy import Claim, Policy
 
-Verdict = Literal["PASS", "FAIL", "OPEN"]
-"""The claim is certified, its opposite is certified, or neither is."""
-Release = Literal["ship", "stop", "undecided"]
+Verdict = Literal["PASS", "FAIL", "OPEN", "CONTRADICTION"]
+"""The claim is certified, its opposite is certified, neither is, or both are: then an assumption does not hold."""
+Release = Literal["ship", "stop", "undecided", "contradiction"]
 """What the policy says about a candidate."""
 
-EXIT_CODES: dict[Release, int] = {"ship": 0, "stop": 1, "undecided": 3}
+EXIT_CODES: dict[Release, int] = {"ship": 0, "stop": 1, "undecided": 3, "contradiction": CONTRADICTION_EXIT_CODE}
 """What a command that ran the gate exits with."""
 
 
@@ -29,18 +30,26 @@ class LookResult:
     """Lower bound of the difference at this look, in score units."""
     upper: float
     """Upper bound likewise."""
+    difference: float | None
+    """Candidate minus baseline or floor in this run alone, of the scores there are; ``None`` inside the first one."""
     part: float | None = None
     """The part of the first run that was there, at a look inside it; ``None`` at a look after a complete run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
-    """What could be seen, and what is likely needed: a forecast without guarantee."""
+class ClaimOutlook:
+    """What would likely decide an open claim if the difference stays what it is: a forecast without guarantee.
 
-    resolvable: float | None
-    """The smallest distance from the claim's margin that is seen with 80 % probability; ``None`` if none is."""
+    Each is enough by itself, with a probability of 80 %.
+    """
+
     more_runs: int | None
-    """Further runs that are likely needed if the difference stays what it is; ``None`` if no number is enough."""
+    """Further runs of the same items; ``None`` if no number is enough."""
+    items: int | None
+    """Items in place of those there are, in as many runs; ``None`` if no number is enough."""
+    amount: float | None
+    """The margin or floor with which as many new runs would PASS; ``None`` if there is none. It is for a later gate:
+    that of this one is fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +65,15 @@ class ClaimResult:
     candidate: str
     """The candidate."""
     verdict: Verdict
-    """What stands: the first verdict that was not open."""
+    """What stands: the first verdict that was not open, unless something contradicts it."""
     since: int | None
     """The run after which it was decided; ``None`` while it is open."""
     difference: float
     """Candidate minus baseline, or minus the floor, in score units, of the scores there are; NaN if one has none."""
     lower: float
-    """Lower bound of the difference over all looks, in score units."""
+    """Lower bound of the difference over all looks, in score units; not below the bar if the claim is PASS."""
     upper: float
-    """Upper bound likewise."""
+    """Upper bound likewise; not above the bar if it is FAIL. Below the lower one: a contradiction."""
     bar: float
     """What the difference must exceed, in score units."""
     log_e: float
@@ -77,18 +86,8 @@ class ClaimResult:
     """Every look."""
     since_part: float | None = None
     """The part of the first run after which it was decided, if that was inside it."""
-    outlook: Outlook | None = None
-    """Of an open claim: what could be seen and what is needed."""
-
-    @property
-    def is_contradicted(self) -> bool:
-        """Whether a later look certified the opposite of what stands: an assumption fails, or this is an error.
-
-        Bounds that were found inside the first run are kept at later looks, whose verdict they then repeat.
-        """
-        return self.upper < self.bar < self.lower or any(
-            look.verdict not in ("OPEN", self.verdict) for look in self.looks
-        )
+    outlook: ClaimOutlook | None = None
+    """Of an open claim: what would decide it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +108,11 @@ class GateReport:
     """The part of the first run that is there, if it is not complete."""
 
     def release_of(self, candidate: str) -> Release:
-        """What the policy says about a candidate."""
-        verdicts = [each.verdict for each in self.results if each.candidate == candidate and each.claim.tier == "block"]
+        """What the policy says about a candidate; a contradiction in any claim leaves nothing to say."""
+        of_candidate = [each for each in self.results if each.candidate == candidate]
+        if any(each.verdict == "CONTRADICTION" for each in of_candidate):
+            return "contradiction"
+        verdicts = [each.verdict for each in of_candidate if each.claim.tier == "block"]
         if "FAIL" in verdicts:
             return "stop"
         if "OPEN" not in verdicts:
@@ -126,17 +128,23 @@ class GateReport:
     def release(self) -> Release:
         """What the policy says about all candidates together: ship only if each may ship."""
         found = [self.release_of(candidate) for candidate in self.candidates]
-        return "stop" if "stop" in found else "undecided" if "undecided" in found else "ship"
+        worst_first: tuple[Release, ...] = ("contradiction", "stop", "undecided")
+        return next((release for release in worst_first if release in found), "ship")
 
     @property
     def exit_code(self) -> int:
-        """0 to ship, 1 to stop, 3 if undecided."""
+        """0 to ship, 1 to stop, 3 if undecided, 5 if results contradict each other."""
         return EXIT_CODES[self.release]
 
     @property
     def open_blocks(self) -> tuple[ClaimResult, ...]:
         """Blocking claims that are not decided."""
         return tuple(each for each in self.results if each.claim.tier == "block" and each.verdict == "OPEN")
+
+    @property
+    def contradictions(self) -> tuple[ClaimResult, ...]:
+        """Claims of which no verdict can be given."""
+        return tuple(each for each in self.results if each.verdict == "CONTRADICTION")
 
     def to_values(self) -> dict[str, Any]:
         """The report as plain values, for JSON."""
@@ -167,17 +175,23 @@ def _values(result: ClaimResult) -> dict[str, Any]:
         "tier": result.claim.tier,
         "verdict": result.verdict,
         "since": result.since,
-        "contradicted": result.is_contradicted,
+        "contradicted": result.verdict == "CONTRADICTION",
         "difference": None if math.isnan(result.difference) else result.difference,
         "bounds": [result.lower, result.upper],
         "bar": result.bar,
         "log_e": result.log_e,
         "log_e_against": result.log_e_against,
         "log_threshold": result.log_threshold,
-        "resolvable": None if outlook is None else outlook.resolvable,
         "more_runs": None if outlook is None else outlook.more_runs,
+        "needed_items": None if outlook is None else outlook.items,
+        "needed_amount": None if outlook is None else outlook.amount,
         "looks": [
-            {"replicate": look.replicate, "verdict": look.verdict, "bounds": [look.lower, look.upper]}
+            {
+                "replicate": look.replicate,
+                "verdict": look.verdict,
+                "bounds": [look.lower, look.upper],
+                "difference": look.difference,
+            }
             | _given("part", look.part)
             for look in result.looks
         ],

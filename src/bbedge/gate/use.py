@@ -119,10 +119,10 @@ def use_from(line: Mapping[str, Any], policy: Policy, uses: Sequence[Use]) -> Us
 
 
 def keeps(now: GateReport, before: GateReport) -> bool:
-    """Whether every claim that was decided before still has its verdict, since the same look."""
+    """Whether every claim that was decided before still has its verdict, since the same look, or is contradicted."""
     return len(now.results) == len(before.results) and all(
         (new.claim, new.candidate) == (old.claim, old.candidate)
-        and (old.since is None or _decided(new) == _decided(old))
+        and (old.since is None or new.verdict == "CONTRADICTION" or _decided(new) == _decided(old))
         for new, old in zip(now.results, before.results, strict=True)
     )
 
@@ -158,7 +158,7 @@ def _check_parts(found: Found, use: Use, checkpoints: Checkpoints) -> None:
         _require([(look.replicate, look.part) for look in result.looks] == looks)
         decided = next((look for look in result.looks if look.verdict != "OPEN"), None)
         stands = ("OPEN", None, None) if decided is None else (decided.verdict, decided.replicate, decided.part)
-        _require(_decided(result) == stands)
+        _require(result.verdict == "CONTRADICTION" or _decided(result) == stands)
     _require(use.newest is None or keeps(report, use.newest.report))
 
 
