@@ -7,10 +7,11 @@ import pytest
 
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
-from bbedge.gate import Claim, Gate, Policy
+from bbedge.gate import Claim, Policy
 from bbedge.gate.first_run import FirstRun
+from bbedge.gate.forecast import ClaimForecast
 from bbedge.gate.ledger import record, record_look, reserve
-from bbedge.gate.report import Outlook
+from bbedge.gate.report import ClaimOutlook
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 
@@ -30,7 +31,8 @@ ITEMS = tuple(f"q{i}" for i in range(N_ITEMS))
 @pytest.fixture(autouse=True)
 def no_forecasts(monkeypatch):
     """Forecasts change no verdict and take most of the time."""
-    monkeypatch.setattr(Gate, "_outlook", lambda *_: Outlook(resolvable=None, more_runs=None))
+    none = ClaimOutlook(more_runs=None, items=None, amount=None)
+    monkeypatch.setattr(ClaimForecast, "outlook", lambda *_: none)
 
 
 def wrong_ledgers(folder, *, n: int, seed: int, file_order: bool = False) -> int:

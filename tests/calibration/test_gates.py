@@ -1,6 +1,5 @@
-"""Gates whose claims are true or false by nothing at all: any PASS or FAIL at any look is wrong."""
+"""Gates whose differences are exactly at the bar: any PASS at any look is wrong, and any FAIL is right by nothing."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -11,7 +10,8 @@ from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.growth import Forecast, Outlook
 from bbedge.core.scores import Scores
-from bbedge.gate import Claim, Gate, Policy
+from bbedge.gate import Claim, Gate, Policy, verdicts
+from bbedge.gate.verdicts import AGAINST, FOR
 from bbedge.study.experiments.gates import chances
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
@@ -90,74 +90,106 @@ SETTINGS = {
 }
 
 
-def wrong_runs(setting: AtMargin, *, n: int, seed: int, alpha: float = ALPHA) -> int:
-    """Pipelines in which some claim was PASS or FAIL at some look."""
-    wrong = 0
-    for rng in np.random.default_rng(seed).spawn(n):
-        values = setting.draw(rng)
-        made = Gate(setting.policy(alpha), setting.scores(values))
+@dataclass(frozen=True, kw_only=True)
+class Wrong:
+    """Of how many pipelines some claim was PASS, was FAIL, or had an interval without its difference, at some look."""
+
+    passed: int
+    failed: int
+    missed: int
+
+
+def wrong_runs(setting: AtMargin, *, n: int, seed: int, alpha: float = ALPHA, batch: int = 500) -> Wrong:
+    """At the bar PASS is wrong. FAIL would be wrong if the difference were larger by nothing at all."""
+    rng, counts = np.random.default_rng(seed), np.zeros(3, dtype=int)
+    for size in [batch] * (n // batch) + ([n % batch] if n % batch else []):
+        values = np.stack([setting.draw(rng) for _ in range(size)], axis=1)  # runs x pipelines x models x items
+        gate = Gate(setting.policy(alpha), setting.scores(values[:, 0]))
+        tests = [[Evidence(side.headline.design, batch=(size,)) for side in both] for both in gate._tests]
+        intervals = [Evidence(each.headline.design, batch=(size,)) for each in gate._intervals]
+        found, missed = np.zeros((size, len(tests), 2), dtype=bool), np.zeros(size, dtype=bool)
         for panel in values:
-            made.update(panel)
-            if any(looks[-1].verdict != "OPEN" for looks in made._looks):
-                wrong += 1
-                break
-    return wrong
+            pairs = {
+                means: np.moveaxis(means.pair(np.moveaxis(panel, 0, 2), setting.models), 2, 0) for means in gate._means
+            }
+            for hypothesis, (ahead, back) in zip(gate._hypotheses, tests, strict=True):
+                ahead.update(pairs[hypothesis.means])
+                back.update(pairs[hypothesis.means][:, ::-1])
+            log_e = np.stack([[side.log_e()[:, 0, 1] for side in both] for both in tests])
+            found |= verdicts.certified(np.moveaxis(log_e, 2, 0), gate._level)
+            for means, interval in zip(gate._means, intervals, strict=True):
+                interval.update(pairs[means])
+                (true,) = {each.bar for each in gate._hypotheses if each.means == means}
+                bounds = interval.lower_bounds()
+                missed |= (bounds[:, 0, 1] > true) | (-bounds[:, 1, 0] < true)
+        counts += [found[:, :, 0].any(axis=1).sum(), found[:, :, 1].any(axis=1).sum(), missed.sum()]
+    return Wrong(passed=int(counts[0]), failed=int(counts[1]), missed=int(counts[2]))
+
+
+def check(name: str, *, n: int, seed: int) -> None:
+    """PASS and FAIL have four fifths of alpha, each; intervals have the rest."""
+    wrong = wrong_runs(SETTINGS[name], n=n, seed=seed)
+    show(f"at the bar, {name}: PASS {wrong.passed}, FAIL {wrong.failed}, intervals {wrong.missed} of {n}")
+    assert not breaks(wrong.passed, n, alpha=0.8 * ALPHA)
+    assert not breaks(wrong.failed, n, alpha=0.8 * ALPHA)
+    assert not breaks(wrong.missed, n, alpha=0.2 * ALPHA)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_verdicts_at_the_margin_are_rare(name):
-    wrong = wrong_runs(SETTINGS[name], n=30, seed=1)
-    show(f"any verdict at the margin, {name}: {wrong}/30")
-    assert not breaks(wrong, 30, alpha=ALPHA)
+def test_verdicts_at_the_bar_are_rare(name):
+    check(name, n=60, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_verdicts_at_the_margin_are_rare_in_many_repetitions(name):
-    wrong = wrong_runs(SETTINGS[name], n=1000, seed=2)
-    show(f"any verdict at the margin, {name}: {wrong}/1000")
-    assert not breaks(wrong, 1000, alpha=ALPHA)
+def test_verdicts_at_the_bar_are_rare_in_many_repetitions(name):
+    check(name, n=10_000, seed=2)
+
+
+def test_a_gate_gives_the_verdicts_that_are_counted_here():
+    setting = SETTINGS["better by the margin, and at the floor"]
+    values = setting.draw(np.random.default_rng(14))
+    gate = Gate(setting.policy(0.5), setting.scores(values))
+    for panel in values:
+        gate.update(panel)
+    results = gate.results()
+    assert any(each.verdict != "OPEN" for each in results)
+    for each in results:
+        for direction, evidence in ((FOR, each.log_e), (AGAINST, each.log_e_against)):
+            reached = evidence >= each.log_threshold
+            assert reached == (each.looks[-1].verdict == ("PASS", "FAIL")[direction])
+
+
+def test_a_threshold_without_the_number_of_claims_is_caught(monkeypatch):
+    """Eight candidates, each held against 1 / alpha as if it were the only one."""
+    setting, n = SETTINGS["eight candidates at a floor"], 500
+    honest = wrong_runs(setting, n=n, seed=4)
+    monkeypatch.setattr(verdicts, "certified", lambda log_e, alpha: log_e >= -np.log(alpha))
+    planted = wrong_runs(setting, n=n, seed=4)
+    show(f"threshold without K: honest {honest.passed}/{n}, planted {planted.passed}/{n}")
+    assert not breaks(honest.passed, n, alpha=0.8 * ALPHA)
+    assert breaks(planted.passed, n, alpha=0.8 * ALPHA)
 
 
 def test_a_verdict_from_the_point_estimate_is_caught(monkeypatch):
-    setting, n, module = SETTINGS["60 items, worse by the margin"], 60, sys.modules[Gate.__module__]
-    honest = wrong_runs(setting, n=n, seed=3)
-    monkeypatch.setattr(module, "_verdict", lambda low, high, bar: "PASS" if (low + high) / 2 > bar else "FAIL")
+    setting, n = SETTINGS["60 items, worse by the margin"], 60
+    monkeypatch.setattr(verdicts, "certified", lambda log_e, alpha: log_e > log_e[..., ::-1])
     planted = wrong_runs(setting, n=n, seed=3)
-    show(f"verdict from the point estimate: honest {honest}/{n}, planted {planted}/{n}")
-    assert not breaks(honest, n, alpha=ALPHA)
-    assert breaks(planted, n, alpha=ALPHA)
-
-
-@pytest.mark.slow
-def test_a_threshold_without_the_number_of_directions_is_caught(monkeypatch):
-    """Eight candidates, sixteen directions, each held against 1 / alpha."""
-    setting, n = SETTINGS["eight candidates at a floor"], 60
-    honest = wrong_runs(setting, n=n, seed=4)
-    bounds = Evidence.lower_bounds
-
-    def alone(evidence):
-        evidence._n_directions = 1.0
-        return bounds(evidence)
-
-    monkeypatch.setattr(Evidence, "lower_bounds", alone)
-    planted = wrong_runs(setting, n=n, seed=4)
-    show(f"threshold without the factor 2K: honest {honest}/{n}, planted {planted}/{n}")
-    assert not breaks(honest, n, alpha=ALPHA)
-    assert breaks(planted, n, alpha=ALPHA)
+    show(f"verdict from the point estimate: planted {planted.passed}/{n}")
+    assert breaks(planted.passed, n, alpha=0.8 * ALPHA)
 
 
 # Power -----------------------------------------------------------------------------------------------------------
 
 
 def gate_design(n_items: int, margin: float) -> Design:
-    """The design of a gate with one claim about two systems."""
+    """The design of the evidence for one claim about two systems."""
     scores = Scores.of(np.zeros((1, 2, n_items)), models=["new", "old"], items=[f"q{i}" for i in range(n_items)])
     policy = Policy(candidates=("new",), baseline="old", claims=(claim("not_worse_by", margin),))
-    return Gate(policy, scores)._evidence[0].design
+    return Gate(policy, scores)._tests[0][FOR].headline.design
 
 
-def passes(design: Design, margin: float, *, looks: int, n: int, seed: int, batch: int = 50) -> np.ndarray:
+def passes(design: Design, *, looks: int, n: int, seed: int, batch: int = 50) -> np.ndarray:
     """Whether each of ``n`` pipelines says PASS at each look: looks x n."""
     rng, found, both = np.random.default_rng(seed), [], chances(len(design.items), 0.0)
     for _ in range(n // batch):
@@ -165,7 +197,7 @@ def passes(design: Design, margin: float, *, looks: int, n: int, seed: int, batc
         at_looks = []
         for _ in range(looks):
             evidence.update((rng.random((batch, *both.shape)) < both).astype(float))
-            at_looks.append(evidence.lower_bounds()[:, 0, 1] > -margin)
+            at_looks.append(evidence.log_e()[:, 0, 1] >= -np.log(design.certificate_alpha))
         found.append(np.stack(at_looks))
     return np.concatenate(found, axis=1)
 
@@ -180,9 +212,9 @@ def runs_for(shares: np.ndarray, level: float) -> float:
 def check_forecast(n_items: int, margin: float, *, n: int, seed: int) -> None:
     design, looks, both = gate_design(n_items, margin), 14, chances(n_items, 0.0)
     noise = float((both * (1.0 - both)).sum(axis=0).mean() / 4.0)
-    now = passes(design, margin, looks=looks, n=n, seed=seed)
+    now = passes(design, looks=looks, n=n, seed=seed)
     forecast = Forecast(design=design, outlook=Outlook(noise=noise, unevenness=0.0))
-    expected = np.array([forecast.power(margin, r) for r in range(1, looks + 1)])
+    expected = np.array([forecast.power(0.0, r) for r in range(1, looks + 1)])
     for name, found in (("at the look", now), ("at any look so far", np.logical_or.accumulate(now, axis=0))):
         for level in (0.5, 0.8, 0.9):
             seen, foreseen = runs_for(found.mean(axis=1), level), runs_for(expected, level)

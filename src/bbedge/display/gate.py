@@ -108,14 +108,15 @@ def _claim_words(report: GateReport, result: ClaimResult) -> str:
 
 
 def _against(report: GateReport, result: ClaimResult) -> str:
-    """The certified opposite of a claim."""
+    """The certified opposite of a claim, which is also true if the difference is exactly what the claim must exceed."""
     name, base, amount = shown(result.candidate), shown(report.policy.baseline or ""), result.claim.amount
     where = "" if result.claim.view == HEADLINE else f" in {shown(result.claim.view)}"
     words = {
-        "not_worse_by": f"{name} is worse than {base}" + (f" by more than {amount:g}" if amount else ""),
-        "better_by": f"{name} is not better than {base}" + (f" by {amount:g}" if amount else ""),
-        "at_least": f"{name} scores less than {amount:g}",
-        "cheaper_by": f"{name} is not {100 * amount:g} % cheaper than {base}",
+        "not_worse_by": f"{name} is "
+        + (f"worse than {base} by at least {amount:g}" if amount else f"not better than {base}"),
+        "better_by": f"{name} is not better than {base}" + (f" by more than {amount:g}" if amount else ""),
+        "at_least": f"{name} scores at most {amount:g}",
+        "cheaper_by": f"{name} is not more than {100 * amount:g} % cheaper than {base}",
     }
     return words[result.claim.kind] + where
 

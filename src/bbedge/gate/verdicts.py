@@ -46,7 +46,7 @@ class ComparedMeans:
         """The scores of the candidate, and those that it is compared with."""
         own: Matrix = panel[models.index(self.candidate)]
         if self.baseline is None:
-            return np.stack([own, np.full(panel.shape[1], self.floor)])
+            return np.stack([own, np.full_like(own, self.floor)])
         row: Matrix = panel[models.index(self.baseline)]
         return np.stack([own, 1.0 - (1.0 - self.cheaper) * (1.0 - row) if self.cheaper else row])
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv, stdtrit
 
 from bbedge.core.scores import Scores
-from bbedge.gate import Claim, Policy, gate
+from bbedge.gate import Claim, Gate, Policy
 from bbedge.study.study import Column, Record, Seeds, Study
 
 Array = NDArray[np.float64]
@@ -18,7 +18,7 @@ Verdicts = NDArray[np.int64]
 """What a gate says after each run: 1 for PASS, -1 for FAIL, 0 for OPEN."""
 
 OURS, ALONE = "bbedge gate", "bbedge gate, last look alone"
-_CODES = {"PASS": 1, "OPEN": 0, "FAIL": -1}
+_CODES = {"PASS": 1, "OPEN": 0, "FAIL": -1, "CONTRADICTION": 0}
 _SHAPE = 0.46  # of the Beta distribution whose p (1 - p) is 0.12 on the average, as in the demo data
 
 
@@ -83,7 +83,10 @@ def looks_of_gate(panels: Array, margin: float, alpha: float) -> Verdicts:
     scores = Scores.of(panels, models=("new", "old"), items=[f"q{i}" for i in range(panels.shape[2])])
     claim = Claim(kind="not_worse_by", amount=margin)
     policy = Policy(candidates=("new",), baseline="old", claims=(claim,), alpha=alpha)
-    return np.array([_CODES[look.verdict] for look in gate(policy, scores).results[0].looks])
+    gate = Gate(policy, scores)
+    for panel in panels:
+        gate.update(panel)
+    return np.array([_CODES[look.verdict] for look in gate.results()[0].looks])
 
 
 def standing(verdicts: Verdicts) -> Verdicts:
@@ -95,11 +98,11 @@ def standing(verdicts: Verdicts) -> Verdicts:
 def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) -> dict[str, Array]:
     """What was wrong, what changed, and what passed.
 
-    ``distance`` is the true difference less what the claim asks for; at 0 neither PASS nor FAIL is right. A verdict
-    that stands still counts as changed if a later look says the opposite.
+    ``distance`` is the true difference less what the claim asks for; at 0 the claim is false, and FAIL is right. A
+    verdict that stands still counts as changed if a later look says the opposite.
     """
     passed, failed = at_looks == 1, at_looks == -1
-    wrong = (passed & (distance <= 0.0)) | (failed & (distance >= 0.0))
+    wrong = (passed & (distance <= 0.0)) | (failed & (distance > 0.0))
     back = (failed & np.logical_or.accumulate(passed)) | (passed & np.logical_or.accumulate(failed))
     changed = np.zeros(len(shown), dtype=np.bool_)
     changed[1:] = (shown[:-1] != 0) & (shown[1:] != shown[:-1])
@@ -187,8 +190,8 @@ STUDY = Study(
         Column(metric="passed"),
     ),
     notes=(
-        "At the margin exactly neither PASS nor FAIL is right, so that a gate that always says one of them is always "
-        "wrong there. A gate that may say OPEN is not.",
+        "At the margin exactly the claim is false, and PASS is wrong: a gate without a verdict OPEN has to be wrong in "
+        "many pipelines there, or to stop many systems that are good enough.",
         "McNemar's test asks whether the systems differ at all: where the new system is worse by 0.01, which the "
         "policy allows, more runs only make it more likely to stop the release.",
     ),
