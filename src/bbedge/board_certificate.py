@@ -62,11 +62,6 @@ def notes(board: Board, number: int) -> list[str]:
         notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
         notes.append(f"Retired: {listed(board.state.retired)}. Their certificates remain valid.")
-    if board.events[0].content.version == 1:
-        notes.append(
-            f"An earlier version of bbedge created this board. The hash that it published, {board.design.hash}, covers "
-            f"the settings only; the registration {board.registration} also covers models, items and blocks."
-        )
     notes += [shown(note.text, None) for note in board.noted if note.epoch == number]
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)

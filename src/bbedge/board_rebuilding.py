@@ -124,7 +124,7 @@ def _chains(part: Conclusions) -> Iterator[Sequence[str]]:
 
 
 def _design(record: BoardRecord) -> BoardDesign:
-    return BoardDesign.from_content(plain(record.design), source="the design of the board")
+    return BoardDesign.from_values(plain(record.design), source="the design of the board")
 
 
 def _fitted(document: Document, record: BoardRecord, scores: Scores) -> tuple[BoardDesign, Scores, bool]:

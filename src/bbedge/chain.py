@@ -1,5 +1,6 @@
 """A file of JSON lines, each with a checksum over its content and the checksum of the line before.
 
+The first line states the version of the file.
 A line that was edited, inserted, removed or moved is noticed when the file is read, because the checksums after it no
 longer fit. Only the end of the file can be lost unnoticed, which is what a crash does: a torn last line is left out.
 """
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from bbedge.errors import BbedgeError, EvaluationError
+from bbedge.files import FILE_VERSION, check_file_version
 from bbedge.text import shown_path
 
-_SUM = "sum"
+_SUM, _VERSION = "sum", "version"
 _FIRST = hashlib.sha256(b"bbedge journal").hexdigest()
 
 
@@ -26,20 +28,15 @@ class Chain:
     """The complete lines of a file."""
 
     lines: tuple[dict[str, Any], ...]
-    """Their contents, without checksums."""
+    """Their contents, without the version and checksums."""
     end: int
     """The size of the complete lines in bytes; what follows is a torn line."""
     head: str
     """The checksum that the next line builds on."""
-    unchained: int
-    """Lines at the beginning that have no checksum: an earlier version of bbedge wrote them."""
 
 
-def read_chain(path: Path, *, remedy: str, unchained: bool = False, kind: type[BbedgeError] = EvaluationError) -> Chain:
-    """Read and check a file; one that does not exist is empty. ``unchained`` allows lines without checksums first.
-
-    What is wrong with it is raised as an error of ``kind``.
-    """
+def read_chain(path: Path, *, remedy: str, kind: type[BbedgeError] = EvaluationError) -> Chain:
+    """Read and check a file; one that does not exist is empty. What is wrong is raised as an error of ``kind``."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -47,24 +44,26 @@ def read_chain(path: Path, *, remedy: str, unchained: bool = False, kind: type[B
     except OSError as error:
         raise kind(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
     end = data.rfind(b"\n") + 1
-    head, lines, without = _FIRST, [], 0
+    head, lines = _FIRST, []
     for place, text in enumerate(data[:end].split(b"\n")[:-1], start=1):
         content = _parsed(text)
         if content is None:
             raise damaged(path, place, remedy, kind)
         given = content.pop(_SUM, None)
-        head = _next(head, content)
-        if given is None and unchained and without == place - 1:
-            without += 1
-        elif given is None:
+        if given is None:
             raise kind(f"{shown_path(path)}:{place}: the line has no checksum; {remedy}")
-        elif given != head or text != _text(content | {_SUM: head}):
+        if place == 1:
+            check_file_version(content.get(_VERSION), what=f"{shown_path(path)}:1: the file", kind=kind)
+        head = _next(head, content)
+        if given != head or text != _text(content | {_SUM: head}):
             raise kind(
                 f"{shown_path(path)}:{place}: the checksum does not fit: this line was changed, or lines before it "
                 f"were inserted, removed or moved; {remedy}"
             )
+        if place == 1:
+            del content[_VERSION]
         lines.append(content)
-    return Chain(lines=tuple(lines), end=end, head=head, unchained=without)
+    return Chain(lines=tuple(lines), end=end, head=head)
 
 
 def append(
@@ -79,6 +78,8 @@ def append(
 
     A line that is not durable is for what only has to be counted.
     """
+    if head == _FIRST:
+        content = {_VERSION: FILE_VERSION, **content}
     new = _next(head, content)
     try:
         file.write(_text({**content, _SUM: new}) + b"\n")

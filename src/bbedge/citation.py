@@ -65,7 +65,7 @@ def as_text() -> str:
     """How to cite both, to read."""
     return (
         f"The method:\n  {PAPER.text}\n\nThis program:\n  {SOFTWARE.text}\n\n"
-        "Please cite both, and state the version: results may differ between editions of a method.\n"
+        "Please cite both, and state the version: results may differ between versions.\n"
     )
 
 

@@ -139,11 +139,6 @@ class Stated:
         content, source = read_content(Path(given)), shown_path(given)
         return cls(content=content, document=read_document(content, source=source), source=source)
 
-    @property
-    def is_of_this_version(self) -> bool:
-        """Whether the same program wrote it, so that keys and sentences must be the same, too."""
-        return self.document.bbedge == __version__ and bool(self.document.provenance)
-
 
 def verify_certificate(
     certificate: str | os.PathLike[str] | Mapping[str, Any] | Certificate | Stated,
@@ -200,13 +195,12 @@ def own_checks(stated: Stated) -> Iterator[Check]:
 
 
 def _schema(stated: Stated) -> Check:
-    """Whether it says nothing that this version would not read, and so could not check."""
+    """Whether it says nothing that would not be read, and so could not be checked."""
     text = f"written by bbedge {shown(stated.document.bbedge)}, and readable"
     unknown = list(unknown_keys(stated.content, plain(stated.document)))
     if not unknown:
         return Check(kind="schema", status="ok", text=text)
-    status: Status = "differs" if stated.is_of_this_version else "unknown"
-    return Check(kind="schema", status=status, text=f"{text}, except for unknown keys: {listed(unknown)}")
+    return Check(kind="schema", status="differs", text=f"{text}, except for unknown keys: {listed(unknown)}")
 
 
 def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:
@@ -358,7 +352,7 @@ def _results(stated: Stated, computed: Document) -> Iterator[Check]:
 
 
 def _comparison(stated: Stated, computed: Document) -> Comparison:
-    return compare(stated.content, json.loads(to_json(computed)), complete=stated.is_of_this_version)
+    return compare(stated.content, json.loads(to_json(computed)))
 
 
 def _compared(found: Comparison) -> Check:
@@ -376,19 +370,16 @@ def _compared(found: Comparison) -> Check:
 
 
 def _notes(stated: Stated, computed: Document) -> Check:
-    """Compare notes; files may lie in other folders now, and other versions use other words."""
+    """Compare notes; files may lie in other folders now."""
     before, now = (comparable_notes(each) for each in (stated.document, computed))
     if sorted(before) == sorted(now):
         return Check(kind="notes", status="ok", text="its notes follow" + not_compared(stated.document))
     extra = [Difference(place="notes", kind="only-stated", stated=note) for note in before if note not in now]
     missing = [Difference(place="notes", kind="only-computed", computed=note) for note in now if note not in before]
-    same_words = stated.is_of_this_version
     return Check(
         kind="notes",
-        status="differs" if same_words else "unknown",
-        text="its notes are not those of the scores"
-        if same_words
-        else "its notes are not those of this version, which may word them otherwise",
+        status="differs",
+        text="its notes are not those of the scores",
         differences=(*extra, *missing),
         count=len(extra) + len(missing),
     )

@@ -1,4 +1,4 @@
-"""The second edition of bb-edge-x: any false edge or any false margin, at any look, has probability at most alpha."""
+"""The promise of bb-edge-x: any false edge or any false margin, at any look, has probability at most alpha."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

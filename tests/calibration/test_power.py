@@ -15,7 +15,7 @@ from calibration.repetitions import ALPHA, METHODS, show
 FLOORS = [
     ("published", METHODS["bernstein-running-mean-paper"], 56, 2),
     ("sharp", METHODS["sharp-running-mean-paper"], 50, 3),
-    ("bb-edge-x, first edition", {"method": "bb-edge-x", "edition": 1}, 49, 3),
+    ("betting, design stakes", {"method": "bb-edge", "evidence": "betting", "stakes": "design"}, 49, 3),
     ("bb-edge-x, whole alpha", {"method": "bb-edge-x", "margin_share": 0.0}, 42, 3),
     ("bb-edge-x", {"method": "bb-edge-x"}, 43, 3),
 ]

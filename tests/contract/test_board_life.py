@@ -22,7 +22,7 @@ CHANCES = dict(zip((*MODELS, "newcomer"), (0.1, 0.5, 0.95, 0.02), strict=True))
 DESIGNS = {
     "all": BoardDesign(),
     "planned": BoardDesign(planned=60, margin_share=0.5),
-    "first edition": BoardDesign(edition=1),
+    "look by look": BoardDesign(method="bb-edge", evidence="betting", stakes="design"),
     "published": BoardDesign(method="bb-edge"),
     "pilot": BoardDesign(method="bb-edge-x", family="pilot-top-k", k=1, pilot=2, spending="equal", shares=4),
     "graded": BoardDesign(method="bb-edge-x", tau=0.02, pairing="first", first=2),

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from bbedge.board.ledger import Event
-from bbedge.board.store import SCHEMA_VERSION, Store, Vector
+from bbedge.board.store import Store, Vector
 from bbedge.errors import BoardError
 from unit.board.forging import event_after
 
@@ -118,19 +118,19 @@ def test_opening_leaves_no_trace_where_there_is_no_board(place, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_newer_layout_is_refused_by_name(store, place, sql):
-    newer = SCHEMA_VERSION + 1
-    sql(place, f"UPDATE bbedge_meta SET value = '{newer}' WHERE key = 'layout'")
+@pytest.mark.parametrize("value", ["0", "2", "x", "", "-1"])
+def test_another_version_is_refused_by_name(store, place, sql, value):
+    sql(place, f"UPDATE bbedge_meta SET value = '{value}' WHERE key = 'version'")
     for create in (False, True):
-        with pytest.raises(BoardError, match=f"layout {newer}, newer than the {SCHEMA_VERSION}.*newer bbedge"):
+        with pytest.raises(BoardError, match=f"the board is of version {value}, and this bbedge reads version 1; use"):
             Store(place, create=create)
 
 
-@pytest.mark.parametrize("value", ["x", "", "-1"])
-def test_a_layout_that_is_no_number_is_refused(store, place, sql, value):
-    sql(place, f"UPDATE bbedge_meta SET value = '{value}' WHERE key = 'layout'")
-    with pytest.raises(BoardError, match=r"damaged.*layout"):
-        Store(place)
+def test_a_board_without_a_version_is_refused(store, place, sql):
+    sql(place, "DELETE FROM bbedge_meta WHERE key = 'version'")
+    for create in (False, True):
+        with pytest.raises(BoardError, match="the board states no version"):
+            Store(place, create=create)
 
 
 def test_making_the_tables_again_keeps_what_is_there(store, place):

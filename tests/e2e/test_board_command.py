@@ -560,16 +560,16 @@ def test_archives_that_were_edited(archive):
 @pytest.mark.parametrize(
     "rows",
     [
-        [{"bbedge-board": 1}],
-        [{"bbedge-board": 1, "events": 0}],
-        [{"bbedge-board": 2, "events": 0}],
-        [{"bbedge-board": 1, "events": 0}, {"cache": 5}],
-        [{"bbedge-board": 1, "events": 0}, {"cache": {"x": "!"}}],
-        [{"bbedge-board": 1, "events": 1}, {"seq": 1}],
-        [{"bbedge-board": 1, "events": 1}, {"seq": 1, "kind": "init", "vectors": 3}],
-        [{"bbedge-board": 1, "events": 1}, [1, 2]],
+        [{"kind": "bbedge-board", "version": 1}],
+        [{"kind": "bbedge-board", "version": 1, "events": 0}],
+        [{"kind": "bbedge-board", "version": 2, "events": 0}],
+        [{"kind": "bbedge-board", "version": 1, "events": 0}, {"cache": 5}],
+        [{"kind": "bbedge-board", "version": 1, "events": 0}, {"cache": {"x": "!"}}],
+        [{"kind": "bbedge-board", "version": 1, "events": 1}, {"seq": 1}],
+        [{"kind": "bbedge-board", "version": 1, "events": 1}, {"seq": 1, "kind": "init", "vectors": 3}],
+        [{"kind": "bbedge-board", "version": 1, "events": 1}, [1, 2]],
         [
-            {"bbedge-board": 1, "events": 1},
+            {"kind": "bbedge-board", "version": 1, "events": 1},
             {"seq": [], "kind": {}, "at": 0, "payload": 0, "previous": 0, "hash": 0, "vectors": []},
         ],
     ],
@@ -749,7 +749,7 @@ def test_the_planned_number_is_set_beside_a_design_and_frozen(folder):
     folder.write("design.toml", "alpha = 0.1\n")
     said = folder("init", folder.board, "--design", folder / "design.toml", "--items", folder / "items.csv", "--models",
                   "strong,weak", "--planned", 12)  # fmt: skip
-    assert "edition 2, 12 planned replicates" in said
+    assert "Method bb-edge-x (bbedge), 12 planned replicates, tau 0" in " ".join(said.split())
     assert Board.open(folder.board).design == BoardDesign(alpha=0.1, planned=12)
     # The file that leaves the number out is still that of the board; one that states another is not.
     one = folder.table("one.csv", ("strong", "weak"), [1])
@@ -775,23 +775,10 @@ def test_a_planned_number_that_is_refused(folder, text, planned, message):
     assert not folder.board.exists()
 
 
-@pytest.mark.parametrize(
-    ("first", "later"),
-    [
-        ('method = "bb-edge-x"\nedition = 1', 'method = "bb-edge-x"'),
-        ('method = "bb-edge"', ""),
-        ('method = "bb-edge"\nevidence = "hoeffding"', 'evidence = "hoeffding"'),
-    ],
-)
-def test_the_file_of_a_board_of_the_first_edition_is_still_its_design(folder, first, later):
-    """Files of that time name no edition, and those that name no method meant bb-edge."""
-    folder.write("design.toml", first + "\n")
+def test_a_file_that_leaves_the_method_out_means_bb_edge_x(folder):
+    folder.write("design.toml", 'method = "bb-edge"\n')
     folder.init()
-    folder.write("design.toml", later + "\n")
-    one = folder.table("one.csv", ("strong", "middle", "weak"), [1])
-    folder("add", folder.board, one, "--design", folder / "design.toml")
-    assert Board.open(folder.board).design.edition == 1
-    folder.write("design.toml", "edition = 2\n")
+    folder.write("design.toml", "")
     assert "is not the design of" in folder.refuse("show", folder.board, "--design", folder / "design.toml")
 
 

@@ -148,7 +148,7 @@ def test_a_study_that_is_killed_inside_its_first_run_continues_its_use(bbedge, t
     process = subprocess.Popen(
         [sys.executable, "-m", "bbedge", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    while process.poll() is None and b"looked-in-parts" not in (ledger.read_bytes() if ledger.exists() else b""):
+    while process.poll() is None and b'"looked"' not in (ledger.read_bytes() if ledger.exists() else b""):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.communicate()

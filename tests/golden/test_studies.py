@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bbedge.display.study_page import Made, study_page
-from bbedge.study.contenders import FIRST_EDITION, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
+from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN
 from bbedge.study.results import Results
 from bbedge.study.study import Column
 
-OF_X = ("BB-EDGE-X", FIRST_EDITION, WHOLE_ALPHA, TWO_WAY, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)
+OF_X = ("BB-EDGE-X", DIRECT, WHOLE_ALPHA, TWO_WAY, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)
 FOLDER = Path(__file__).parents[2] / "studies"
 
 

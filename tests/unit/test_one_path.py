@@ -35,7 +35,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "edition", "means", "parts"])
+@pytest.mark.parametrize(("options", "arguments"), CASES, ids=["plain", "method", "margins", "means", "parts"])
 def test_the_json_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path, options, arguments):  # noqa: F811
     assert bbedge("certify", DEMO, *arguments, "--json", tmp_path / "c.json").code == 0
     text = package.certify(scores, **options).to_json(time=TIME)

@@ -47,7 +47,6 @@ def _with(design: Design, kind: EvidenceKind) -> Design:
         method="bb-edge",
         evidence=kind,
         stakes=paper_stakes(),
-        edition=1,
         margin_share=0.0,
         holm="direct",
         planned=None,

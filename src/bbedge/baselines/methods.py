@@ -13,7 +13,7 @@ from bbedge.baselines import items, means, preferences
 from bbedge.baselines.bb_edge import VARIANTS, plug_in_edges, run_by_name
 from bbedge.baselines.references import REFERENCES
 from bbedge.citation import Reference
-from bbedge.core.design import EDITIONS, Design
+from bbedge.core.design import Design
 from bbedge.errors import DomainError
 
 Array = NDArray[np.float64]
@@ -58,11 +58,6 @@ class Method:
     """What the last look must have for it to be more than a form."""
     target: Target = "these items"
     """What its claims are about."""
-
-    @property
-    def edition(self) -> int | None:
-        """The edition that is run, of a method that ``certify`` offers."""
-        return EDITIONS.get(self.name.lower())
 
     @property
     def references(self) -> tuple[Reference, ...]:

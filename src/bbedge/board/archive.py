@@ -22,15 +22,14 @@ from bbedge.board.packing import checksum
 from bbedge.board.store import Session, Store, Vector
 from bbedge.board.verify import Verified, verify_session
 from bbedge.errors import BbedgeError, BoardError, FormatError
+from bbedge.files import FILE_VERSION, check_file_version
 from bbedge.text import shown, shown_path
-
-FORMAT = 1
-"""The format that is written and read."""
 
 LONGEST_LINE = 1 << 30
 """Bytes of a line. Lines are read whole, and without a bound a single one could take all memory."""
 
-_FORMS = {
+_KIND = "bbedge-board"
+_TEXTS = {
     **dict.fromkeys(("head", "previous", "hash"), (HASH, "a hash of 64 digits")),
     "kind": (re.compile("|".join(KINDS)), "a kind of event"),
     "at": (re.compile(r"[ -~]{1,64}"), "a time"),
@@ -38,7 +37,7 @@ _FORMS = {
 }
 """What each text of a line must match, and how a message calls it."""
 
-_HEAD_KEYS = frozenset({"bbedge-board", "events", "head"})
+_HEAD_KEYS = frozenset({"kind", "version", "events", "head"})
 _ROW_KEYS = frozenset({"seq", *TEXTS, "vectors"})
 
 
@@ -46,7 +45,8 @@ def export_lines(store: Store) -> Iterator[str]:
     """The lines of the archive."""
     with store.read() as session:
         events = session.events()
-        yield _line({"bbedge-board": FORMAT, "events": len(events), "head": events[-1].hash if events else None})
+        head = events[-1].hash if events else None
+        yield _line({"kind": _KIND, "version": FILE_VERSION, "events": len(events), "head": head})
         of_event: dict[int, list[tuple[int, int, str]]] = {}
         for epoch, replicate, model, seq in session.vector_places():
             of_event.setdefault(seq, []).append((epoch, replicate, model))
@@ -173,9 +173,11 @@ def _read_head(line: str, source: str) -> _Head:
         row = _object(line)
     except _LineError as error:
         raise FormatError(f"{source}: not a board archive ({error}); make one with bbedge board export") from error
-    if row.get("bbedge-board") != FORMAT or isinstance(row["bbedge-board"], bool) or set(row) != _HEAD_KEYS:
-        raise FormatError(f"{source}: not a board archive of format {FORMAT}; make one with bbedge board export")
+    if row.get("kind") != _KIND:
+        raise FormatError(f"{source}: not a board archive; make one with bbedge board export")
+    check_file_version(row.get("version"), what=f"{source}: the archive", kind=FormatError)
     try:
+        _check_keys(row, _HEAD_KEYS)
         events = _integer(row, "events", least=1)
         return _Head(events=events, hash=_text(row, "head"))
     except _LineError as error:
@@ -253,8 +255,8 @@ def _integer(row: dict[str, object], key: str, *, least: int) -> int:
 
 
 def _text(row: dict[str, object], key: str) -> str:
-    value, (form, called) = row[key], _FORMS[key]
-    if not isinstance(value, str) or not form.fullmatch(value):
+    value, (pattern, called) = row[key], _TEXTS[key]
+    if not isinstance(value, str) or not pattern.fullmatch(value):
         raise _LineError(f"'{key}' is not {called}")
     return value
 

@@ -1,8 +1,4 @@
-"""Frozen classes as canonical JSON and back. Reading accepts only what the types of the fields allow.
-
-A class may have several forms. A field that its metadata marks belongs to some of them, and has its default in the
-others.
-"""
+"""Frozen classes as canonical JSON and back. Reading accepts only what the types of the fields allow."""
 
 from __future__ import annotations
 
@@ -26,14 +22,6 @@ HASH = re.compile(r"[0-9a-f]{64}")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _CLAIM = re.compile(r"0|[1-9][0-9]{0,9}")
 
-SINCE_2: Mapping[str, object] = {"since": 2}
-"""Marks a field that form 1 lacks."""
-SINCE_3: Mapping[str, object] = {"since": 3}
-"""Marks a field that forms 1 and 2 lack."""
-SINCE_4: Mapping[str, object] = {"since": 4}
-"""Marks a field that forms 1 to 3 lack."""
-UNTIL_1: Mapping[str, object] = {"until": 1}
-"""Marks a field that only form 1 has."""
 FLAT: Mapping[str, object] = {"flat": True}
 """Marks a field that is a class of its own, with its keys among those of the class that has it."""
 
@@ -76,8 +64,8 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _matches(form: re.Pattern[str]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, str) and form.fullmatch(value) is not None
+def _matches(pattern: re.Pattern[str]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 Count = Annotated[int, Codec(lambda value: type(value) is int and 0 <= value <= LARGEST)]
@@ -92,7 +80,7 @@ Json = Annotated[Mapping[str, object], Codec(_is_dict)]
 
 
 class _Key(NamedTuple):
-    """A field in one of the forms."""
+    """A field of a class."""
 
     name: str
     codec: Codec
@@ -103,36 +91,25 @@ class _Key(NamedTuple):
 
 
 @cache
-def _keys(cls: Any, form: int) -> tuple[_Key, ...]:  # noqa: ANN401 - a dataclass
+def _keys(cls: Any) -> tuple[_Key, ...]:  # noqa: ANN401 - a dataclass
     hints, found = get_type_hints(cls, include_extras=True), []
     for each in fields(cls):
-        if each.metadata.get("since", form) <= form <= each.metadata.get("until", form):
-            hint = hints[each.name]
-            parts = get_args(hint) or (hint,)
-            found.append(
-                _Key(each.name, _codec(hint), parts[0] if "flat" in each.metadata else None, type(None) in parts)
-            )
+        hint = hints[each.name]
+        parts = get_args(hint) or (hint,)
+        found.append(_Key(each.name, _codec(hint), parts[0] if "flat" in each.metadata else None, type(None) in parts))
     return tuple(found)
 
 
-def names(cls: Any, form: int) -> set[str]:  # noqa: ANN401 - a dataclass
-    """The keys of a class in a form."""
-    found: set[str] = set()
-    for name, _, group, _ in _keys(cls, form):
-        found |= {name} if group is None else names(group, form)
-    return found
-
-
-def read_fields(cls: Any, content: Mapping[str, object], form: int) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401
+def read_fields(cls: Any, content: Mapping[str, object]) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401
     """The values of the fields of a class, and the keys that they come from; ``BoardError`` says what is wrong."""
     values: dict[str, Any] = {}
     used: set[str] = set()
-    for name, codec, group, optional in _keys(cls, form):
+    for name, codec, group, optional in _keys(cls):
         if group is None:
             values[name] = _read_key(name, codec, content)
             used.add(name)
-        elif not optional or _keys(group, form)[0].name in content:
-            inner, more = read_fields(group, content, form)
+        elif not optional or _keys(group)[0].name in content:
+            inner, more = read_fields(group, content)
             values[name] = group(**inner)
             used |= more
     return values, used
@@ -149,15 +126,15 @@ def _read_key(name: str, codec: Codec, content: Mapping[str, object]) -> object:
         raise BoardError(f"{quoted(name)} is not what belongs there") from error
 
 
-def written(value: Any, form: int) -> dict[str, object]:  # noqa: ANN401 - a dataclass
-    """The keys and JSON values of a value in a form."""
+def written(value: Any) -> dict[str, object]:  # noqa: ANN401 - a dataclass
+    """The keys and JSON values of a value."""
     plain: dict[str, object] = {}
-    for name, codec, group, _ in _keys(value.__class__, form):
+    for name, codec, group, _ in _keys(value.__class__):
         part = getattr(value, name)
         if group is None:
             plain[name] = codec.write(part)
         elif part is not None:
-            plain |= written(part, form)
+            plain |= written(part)
     return plain
 
 

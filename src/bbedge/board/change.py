@@ -35,7 +35,6 @@ from bbedge.board.events import (
     PartAdded,
     PilotAdded,
     ReplicateAdded,
-    form_of,
     to_payload,
 )
 from bbedge.board.gaps import check_rule, completed
@@ -89,15 +88,10 @@ class Change:
     events: list[Event]
     """The ledger."""
 
-    @property
-    def _form(self) -> int:
-        return form_of(self.state.design)
-
     def create(self) -> None:
         """Record the design, models and items of a new board."""
         design, epoch = self.state.design, self.state.epoch
         content = Created(
-            version=self._form,
             design=design,
             registration=design.registration(
                 epoch.models, epoch.items, epoch.blocks, epoch.columns, order_seed=epoch.order_seed
@@ -150,7 +144,6 @@ class Change:
         earlier = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, epoch.pilots + 1)]
         candidate = self.state.add_pilot(fresh.panel, earlier)
         content = PilotAdded(
-            version=self._form,
             gaps=missing_scores(fresh.panel),
             epoch=epoch.number,
             pilot=epoch.pilots,
@@ -167,7 +160,6 @@ class Change:
         epoch = self.state.epoch
         found = self.state.add_replicate(fresh.panel)
         content = ReplicateAdded(
-            version=self._form,
             gaps=missing_scores(fresh.panel),
             epoch=epoch.number,
             replicate=epoch.replicates,
@@ -195,7 +187,6 @@ class Change:
         found = state.add_part(fresh.panel)
         checkpoint = epoch.parts[-1].checkpoint
         content = PartAdded(
-            version=self._form,
             epoch=epoch.number,
             checkpoint=checkpoint.number,
             blocks=checkpoint.blocks,
@@ -241,7 +232,6 @@ class Change:
         found = state.add_model(name, runs, stored, stored_parts(self.session, epoch))
         packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}
         content = ModelAdded(
-            version=self._form,
             epoch=epoch.number,
             model=name,
             vectors=tuple(checksum(data) for data in packed.values()),
@@ -262,7 +252,6 @@ class Change:
         self.state.add_items(items, blocks, columns, order_seed=order_seed)
         epoch = self.state.epoch
         content = ItemsAdded(
-            version=self._form,
             epoch=epoch.number,
             items=items,
             blocks=blocks,
@@ -278,14 +267,12 @@ class Change:
         """Stop a model."""
         self.state.retire(model)
         epoch = self.state.epoch
-        self._append(
-            ModelRetired(version=self._form, epoch=epoch.number, model=model, cache=save(self.session, epoch.stages))
-        )
+        self._append(ModelRetired(epoch=epoch.number, model=model, cache=save(self.session, epoch.stages)))
 
     def note(self, about: str, text: str, particulars: Mapping[str, object]) -> None:
         """Record something that readers of the board should know."""
         epoch = self.state.epoch.number
-        self._append(NoteAdded(version=self._form, epoch=epoch, about=about, text=text, particulars=particulars))
+        self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
 
     def _append(self, content: Content, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
         """Append an event to the ledger, with the packed scores by place and model that came with it."""

@@ -13,7 +13,7 @@ from bbedge.board import plain_design as plain
 from bbedge.board.passes import MOST_PILOTS, CheckpointRule
 from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
 from bbedge.core.checkpoints import Checkpoints
-from bbedge.core.design import EDITIONS, MARGIN_SHARE, Design
+from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.core.spending import Spending
 from bbedge.errors import DesignError, DomainError, FormatError
@@ -64,8 +64,6 @@ class BoardDesign:
     """How many, for pairing ``first``."""
     copies: Copies = "refuse"
     """Whether replicates that repeat earlier ones score by score count; if not, they stop the command."""
-    edition: int | None = None
-    """The edition of the method; the latest, unless another is named. A board keeps its edition for life."""
     margin_share: float | None = None
     """The part of every level that margins spend; the method's own, if not given."""
     mean_share: float | None = None
@@ -99,10 +97,8 @@ class BoardDesign:
                     f"{name} = {value} has no meaning with {owner} = {getattr(self, owner)!r}; leave it out"
                 )
         Spending(rule=self.spending, shares=self.shares)
-        # Frozen as numbers: what a later version of bbedge prefers must not change a board.
-        if self.edition is None:
-            object.__setattr__(self, "edition", EDITIONS[self.method])
-        if self.margin_share is None and self.edition != 1:
+        # Frozen as a number: what a later version of bbedge prefers must not change a board.
+        if self.margin_share is None and self.method == "bb-edge-x":
             object.__setattr__(self, "margin_share", MARGIN_SHARE)
         if self.mean_share == 0.0:
             object.__setattr__(self, "mean_share", None)  # one design, one hash
@@ -122,8 +118,8 @@ class BoardDesign:
     def _check_checkpoints(self) -> None:
         if self.checkpoints is None:
             return
-        if self.edition == 1:
-            raise DesignError(f"checkpoints are not part of edition 1 of {self.method}; leave them out")
+        if self.method == "bb-edge":
+            raise DesignError(f"checkpoints are not part of {self.method}; leave them out")
         if (self.pilot or 0) >= MOST_PILOTS:
             raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {MOST_PILOTS - 1:,}")
 
@@ -141,13 +137,8 @@ class BoardDesign:
         return cls.from_values({**(otherwise or {}), **values}, source=source)
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
-        """The design of which this is the :attr:`content`. Content without an edition was written under the first."""
-        return cls.from_values({"edition": 1, **content}, source=source)
-
-    @classmethod
     def from_values(cls, values: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
-        """A design from plain values, such as those of a file; what is left out is as in the latest edition."""
+        """A design from plain values, such as those of a file or its :attr:`content`; the rest has its default."""
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
@@ -161,7 +152,7 @@ class BoardDesign:
                 if not isinstance(given["score_range"], list | tuple) or len(given["score_range"]) != 2:
                     raise TypeError(f"score_range = {given['score_range']!r} is not a list of two numbers")
                 given["score_range"] = tuple(map(plain.number, given["score_range"]))
-            for name in ("k", "pilot", "shares", "first", "edition", "planned"):
+            for name in ("k", "pilot", "shares", "first", "planned"):
                 if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
                     raise TypeError(f"{name} must be a whole number")
             if "headline" in given:
@@ -234,7 +225,6 @@ class BoardDesign:
             candidate=candidate,
             newcomer=newcomer,
             copies=self.copies,
-            edition=self.edition,
             margin_share=self.margin_share,
             mean_share=self.mean_share or 0.0,
             planned=self.planned,
@@ -271,13 +261,6 @@ class BoardDesign:
     def content(self) -> dict[str, object]:
         """The design as plain values, without what is not set."""
         values = {name: value for name, value in asdict(self).items() if value is not None}
-        # Left out, so that designs of earlier versions keep their hash.
-        if self.copies == "refuse":
-            del values["copies"]
-        if self.edition == 1:
-            del values["edition"]
-        if self.incomplete == "refuse":
-            del values["incomplete"]
         for name in ("headline", "views"):
             if name in values:
                 values[name] = {key: value for key, value in values[name].items() if value not in (None, {})}
@@ -289,24 +272,14 @@ class BoardDesign:
         return values
 
     @property
-    def is_plain(self) -> bool:
-        """Whether it compares one mean over all items, with every score there: what boards have always done."""
-        return (
-            self.headline == Headline()
-            and self.views is None
-            and self.incomplete == "refuse"
-            and self.checkpoints is None
-        )
-
-    @property
     def hash(self) -> str:
         """SHA-256 of the design's content, in hexadecimal."""
         return _digest(self.content)
 
     @property
     def filled_in(self) -> dict[str, object]:
-        """What this design has for the keys that another version of bbedge fills in otherwise."""
-        return {key: self.content[key] for key in FILLED_IN if key in self.content} | {"edition": self.edition}
+        """What this design has for the keys that a file may leave out and commands fill in."""
+        return {key: self.content[key] for key in FILLED_IN if key in self.content}
 
     def registration(
         self,
@@ -330,8 +303,8 @@ class BoardDesign:
         return _digest(content)
 
 
-FILLED_IN = ("method", "edition", "margin_share", "planned")
-"""What a file may leave out and versions, or the commands, fill in differently."""
+FILLED_IN = ("planned",)
+"""What a file may leave out and commands fill in."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "method": get_args(Method),

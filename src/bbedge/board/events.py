@@ -1,23 +1,17 @@
 """The events of a board: a frozen class for each kind, and the mapping between these classes and the ledger's texts.
 
-Ledgers hold events of four forms; what a form lacks has its default there. Form 4 is that of boards with checkpoints,
-form 3 that of boards with views, weights or missing scores, form 2 that of all others. Earlier versions wrote form 1.
+Every event states the version of its keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from operator import attrgetter
 from typing import Annotated, ClassVar, get_args
 
 from bbedge.board.canonical import (
     FLAT,
-    SINCE_2,
-    SINCE_3,
-    SINCE_4,
-    UNTIL_1,
     Bits,
     ClaimKey,
     Codec,
@@ -29,7 +23,6 @@ from bbedge.board.canonical import (
     Ordinal,
     Seed,
     canonical,
-    names,
     parsed,
     read_fields,
     written,
@@ -38,27 +31,12 @@ from bbedge.board.design import BoardDesign
 from bbedge.board.passes import part_place
 from bbedge.core.notes import Note
 from bbedge.errors import BoardError
+from bbedge.files import FILE_VERSION, check_file_version
 from bbedge.text import quoted
-
-VERSION = 2
-"""The form of the events of most boards; events without a version are of form 1."""
-
-WITH_GAPS = 3
-"""The form of the events of boards with views, weights or missing scores."""
-
-LATEST = 4
-"""The form of the events of boards with checkpoints."""
-
-
-def form_of(design: BoardDesign) -> int:
-    """The form of the events that this version writes for a board."""
-    if design.checkpoints is not None:
-        return LATEST
-    return VERSION if design.is_plain else WITH_GAPS
 
 
 def _read_design(values: Mapping[str, object]) -> BoardDesign:
-    return BoardDesign.from_content(values, source="the board's design")
+    return BoardDesign.from_values(values, source="the board's design")
 
 
 FrozenDesign = Annotated[BoardDesign, Codec(lambda value: isinstance(value, dict), _read_design, attrgetter("content"))]
@@ -126,7 +104,7 @@ class Outcome:
     """The edges of each claim: the bits of its matrix, row by row."""
     certified: tuple[NewEdge, ...]
     """What is certified for the first time."""
-    views: Mapping[Name, ViewOutcome] = field(default_factory=dict, metadata=SINCE_3)
+    views: Mapping[Name, ViewOutcome] = field(default_factory=dict)
     """The same of the other views of the epoch."""
 
 
@@ -146,11 +124,11 @@ class CountedCopy:
 class Origin:
     """Where scores come from."""
 
-    files: tuple[Digest, ...] = field(default=(), metadata=SINCE_2)
+    files: tuple[Digest, ...] = ()
     """The SHA-256 of each file."""
-    copies: tuple[CountedCopy, ...] = field(default=(), metadata=SINCE_2)
+    copies: tuple[CountedCopy, ...] = ()
     """What was counted although it repeats earlier scores."""
-    notes: tuple[Note, ...] = field(default=(), metadata=SINCE_2)
+    notes: tuple[Note, ...] = ()
     """What the reader noticed."""
 
 
@@ -160,8 +138,8 @@ class _Content:
 
     kind: ClassVar[str]
     """What happened, as the ledger calls it."""
-    version: Ordinal = field(default=VERSION, metadata=SINCE_2)
-    """The form of the event."""
+    version: Ordinal = FILE_VERSION
+    """The version of its keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,9 +149,7 @@ class Created(_Content):
     kind = "init"
     design: FrozenDesign
     """The design."""
-    design_hash: Digest = field(default="", metadata=UNTIL_1)
-    """The hash of the design, which is all that form 1 states."""
-    registration: Digest = field(default="", metadata=SINCE_2)
+    registration: Digest
     """The hash of the design, models, items, blocks and columns."""
     models: tuple[Name, ...]
     """The models that open the first epoch."""
@@ -181,9 +157,9 @@ class Created(_Content):
     """Its items."""
     blocks: tuple[Name, ...]
     """The block of each item."""
-    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict, metadata=SINCE_3)
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
     """What else the design uses of each item, by the name of the column."""
-    order_seed: Seed | None = field(default=None, metadata=SINCE_4)
+    order_seed: Seed | None = None
     """The seed of the order in which the blocks of the first pass are run."""
     stages: tuple[Opened, ...]
     """The claims that it opens: none while there is a pilot to come."""
@@ -219,9 +195,9 @@ class PilotAdded(_InEpoch):
     """The claims that it opens."""
     cache: Mapping[ClaimKey, Digest]
     """The checksum of the saved evidence of each claim."""
-    gaps: Mapping[Name, Ordinal] = field(default_factory=dict, metadata=SINCE_3)
+    gaps: Mapping[Name, Ordinal] = field(default_factory=dict)
     """The number of missing scores of each model that lacks any."""
-    runs: tuple[Name, ...] = field(default=(), metadata=SINCE_2)
+    runs: tuple[Name, ...] = ()
     """The identities of its runs."""
     origin: Origin = field(metadata=FLAT)
     """Where the scores come from."""
@@ -275,9 +251,9 @@ class ReplicateAdded(_InEpoch):
     """The checksum of the saved evidence of each claim."""
     outcome: Outcome = field(metadata=FLAT)
     """What the look showed."""
-    gaps: Mapping[Name, Ordinal] = field(default_factory=dict, metadata=SINCE_3)
+    gaps: Mapping[Name, Ordinal] = field(default_factory=dict)
     """The number of missing scores of each model that lacks any."""
-    runs: tuple[Name, ...] = field(default=(), metadata=SINCE_2)
+    runs: tuple[Name, ...] = ()
     """The identities of its runs."""
     origin: Origin = field(metadata=FLAT)
     """Where the scores come from."""
@@ -303,9 +279,9 @@ class ModelAdded(_InEpoch):
     """The checksum of the saved evidence of that claim."""
     outcome: Outcome | None = field(default=None, metadata=FLAT)
     """What the look showed, if there were replicates to look at."""
-    gaps: tuple[Count, ...] = field(default=(), metadata=SINCE_3)
+    gaps: tuple[Count, ...] = ()
     """The number of missing scores in each of these."""
-    runs: tuple[tuple[Name, ...], ...] = field(default=(), metadata=SINCE_2)
+    runs: tuple[tuple[Name, ...], ...] = ()
     """The identities of these runs."""
     origin: Origin = field(metadata=FLAT)
     """Where the scores come from."""
@@ -320,9 +296,9 @@ class ItemsAdded(_InEpoch):
     """The new items."""
     blocks: tuple[Name, ...]
     """The block of each."""
-    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict, metadata=SINCE_3)
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
     """What else the design uses of each, by the name of the column."""
-    order_seed: Seed | None = field(default=None, metadata=SINCE_4)
+    order_seed: Seed | None = None
     """The seed of the order in which the blocks of its first pass are run."""
     models: tuple[Name, ...]
     """The models of the epoch."""
@@ -352,8 +328,8 @@ class NoteAdded(_InEpoch):
     """What it is about, for programs."""
     text: str
     """The sentence to show."""
-    particulars: Json = field(default_factory=dict, metadata=SINCE_2)
-    """Anything else; form 1 has these keys beside the text."""
+    particulars: Json = field(default_factory=dict)
+    """Anything else."""
 
 
 Content = Created | PilotAdded | PartAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | NoteAdded
@@ -363,11 +339,8 @@ KINDS = tuple(_KINDS)
 
 
 def to_payload(content: Content) -> str:
-    """An event as canonical JSON, in its own form."""
-    plain = written(content, content.version)
-    if isinstance(content, NoteAdded) and content.version == 1:
-        plain |= content.particulars
-    return canonical(plain)
+    """An event as canonical JSON."""
+    return canonical(written(content))
 
 
 def from_payload(kind: str, payload: str) -> Content:
@@ -375,19 +348,9 @@ def from_payload(kind: str, payload: str) -> Content:
     content, cls = parsed(payload), _KINDS.get(kind)
     if cls is None:
         raise BoardError(f"the kind {quoted(kind)} is unknown")
-    version = content.get("version", 1)
-    if type(version) is not int or not 1 <= version <= LATEST:
-        raise BoardError(f"its form {quoted(str(version))} is unknown; use the newer bbedge that wrote it")
-    values, used = read_fields(cls, content, version)
+    check_file_version(content.get("version"), what="its content", kind=BoardError)
+    values, used = read_fields(cls, content)
     unknown = sorted(content.keys() - used)
-    if version == 1 and cls is NoteAdded:
-        values["particulars"] = {key: content[key] for key in unknown}
-        unknown = [key for key in unknown if key in _keys_of_form_1()]  # none may look like what other events say
     if unknown:
         raise BoardError(f"the key {quoted(unknown[0])} is unknown")
-    return cls(**values | {"version": version})
-
-
-@cache
-def _keys_of_form_1() -> frozenset[str]:
-    return frozenset[str]().union(*(names(cls, 1) for cls in _KINDS.values()))
+    return cls(**values)

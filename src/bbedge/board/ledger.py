@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from bbedge.board.events import LATEST, VERSION, Content, Created, PartAdded, form_of, from_payload
+from bbedge.board.events import Content, Created, PartAdded, from_payload
 from bbedge.errors import BoardError
 
 GENESIS = "0" * 64
@@ -45,7 +45,7 @@ class Event:
 
     @cached_property
     def content(self) -> Content:
-        """What the event says; ``BoardError`` if the payload does not have the form of its kind."""
+        """What the event says; ``BoardError`` if the payload is not what its kind says."""
         return from_payload(self.kind, self.payload)
 
     @property
@@ -61,7 +61,7 @@ def _digest(seq: int, kind: str, at: str, payload: str, previous: str) -> str:
 
 def checked(events: Iterable[Event]) -> Iterator[Event]:
     """The events again, each after a check of its place, its hash and its content."""
-    before, expected, version, needed = GENESIS, 1, 1, VERSION
+    before, expected, has_checkpoints = GENESIS, 1, False
     for event in events:
         if event.seq != expected:
             raise BoardError(f"event {expected} is missing from the ledger: event {event.seq} comes in its place")
@@ -70,18 +70,14 @@ def checked(events: Iterable[Event]) -> Iterator[Event]:
         if event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous):
             raise BoardError(f"{event.called} does not match its hash: it was edited")
         try:
-            form = event.content.version
+            content = event.content
         except BoardError as error:
             raise BoardError(f"event {event.seq}: {error}") from error
         if (event.kind == "init") != (expected == 1):
             raise BoardError(f"{event.called}: a board begins with its design, and has one")
-        if form < version:
-            raise BoardError(f"{event.called}: an event of form {form} after one of form {version}")
-        if isinstance(event.content, Created):
-            needed = form_of(event.content.design)
-        if isinstance(event.content, PartAdded) and form < LATEST:
+        if isinstance(content, Created):
+            has_checkpoints = content.design.checkpoints is not None
+        if isinstance(content, PartAdded) and not has_checkpoints:
             raise BoardError(f"{event.called}: the design of the board has no checkpoints")
-        if form > needed or form < needed > VERSION:
-            raise BoardError(f"{event.called}: an event of form {form} on a board of form {needed}")
-        before, expected, version = event.hash, expected + 1, form
+        before, expected = event.hash, expected + 1
         yield event

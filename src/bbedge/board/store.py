@@ -16,11 +16,11 @@ from sqlalchemy.exc import DBAPIError
 
 from bbedge.board import place as places
 from bbedge.board.place import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
-from bbedge.board.tables import SCHEMA_VERSION, Session, Vector, layout, migrate
+from bbedge.board.tables import Session, Vector, is_board, make_tables
 from bbedge.errors import BoardError, NoBoardError
 from bbedge.text import quoted
 
-__all__ = ["SCHEMA_VERSION", "Session", "Store", "Vector", "check_storable"]
+__all__ = ["Session", "Store", "Vector", "check_storable"]
 
 POSTGRESQL_NAME = 2600
 """Bytes of a model's name that fit into an index of PostgreSQL, with what else is in its entry."""
@@ -75,25 +75,15 @@ class Store:
     def _connect(self, *, create: bool) -> None:
         self._engine = self._place.engine()
         with self._explained(), _transaction(self._engine, "read") as connection:
-            version = self._layout(connection)
-        if version is None and not create:
+            self._is_new = not self._is_board(connection)
+        if self._is_new and not create:
             raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
-        self._is_new = version is None
-        if version is not None and version < SCHEMA_VERSION:
-            with self._explained(), _transaction(self._engine, "write") as connection:
-                migrate(connection)
 
-    def _layout(self, connection: sa.Connection) -> int | None:
+    def _is_board(self, connection: sa.Connection) -> bool:
         try:
-            version = layout(connection)
+            return is_board(connection)
         except BoardError as error:
             raise BoardError(f"{self.name}: {error}") from error
-        if version is not None and version > SCHEMA_VERSION:
-            raise BoardError(
-                f"{self.name}: the board has layout {version}, newer than the {SCHEMA_VERSION} that this bbedge knows; "
-                "use the newer bbedge that wrote it"
-            )
-        return version
 
     @property
     def is_sqlite(self) -> bool:
@@ -157,9 +147,9 @@ class Store:
             self._connect(create=True)
         assert self._engine is not None
         with self._explained(), _transaction(self._engine, "write") as connection:
-            if self._is_new and self._layout(connection) is None:
+            if self._is_new and not self._is_board(connection):
                 try:
-                    migrate(connection)
+                    make_tables(connection)
                 except BoardError as error:
                     raise BoardError(f"{self.name}: {error}") from error
             yield Session(connection)
@@ -177,7 +167,7 @@ class Store:
             with self._explained():
                 engine = sqlite_engine(made)
                 with _transaction(engine, "write") as connection:
-                    migrate(connection)
+                    make_tables(connection)
                     yield Session(connection)
                 _fold_journal(engine)
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
@@ -12,12 +11,10 @@ import sqlalchemy as sa
 from bbedge.board.ledger import TEXTS, Event
 from bbedge.board.packing import digest
 from bbedge.errors import BoardError
+from bbedge.files import FILE_VERSION, check_file_version
 from bbedge.text import quoted, shown
 
 _T = TypeVar("_T")
-
-SCHEMA_VERSION = 1
-"""The layout that this version writes."""
 
 _METADATA = sa.MetaData()
 META = sa.Table(
@@ -50,43 +47,31 @@ CACHE = sa.Table(
 )
 
 
-def _create_all(connection: sa.Connection) -> None:
-    _METADATA.create_all(connection)
-
-
-_MIGRATIONS = (_create_all,)
-"""Step v turns a board of layout v into one of layout v + 1. Steps are only ever added."""
-
 # ANALYZE makes these; they guide the choice of an index and hold nothing that is read here.
 _STATISTICS = frozenset({"sqlite_stat1", "sqlite_stat4"})
 
 
-def layout(connection: sa.Connection) -> int | None:
-    """The layout of the board in this database; ``None`` where there is no board."""
+def is_board(connection: sa.Connection) -> bool:
+    """Whether this database holds a board; ``BoardError`` if it is damaged, or of a version that is not read."""
     if connection.dialect.name == "sqlite":
         found = _objects(connection)
         if META.name not in found:
-            return None
+            return False
         _check_objects(found)
     elif not sa.inspect(connection).has_table(META.name):
-        return None
-    value = connection.scalar(sa.select(META.c.value).where(META.c.key == "layout"))
-    if value is None:
-        return None
-    if not (isinstance(value, str) and re.fullmatch(r"[1-9][0-9]{0,8}", value)):
-        raise BoardError(f"the board is damaged: its layout is {quoted(str(value), 20)}, not a number")
-    return int(value)
+        return False
+    value = connection.scalar(sa.select(META.c.value).where(META.c.key == "version"))
+    if value != str(FILE_VERSION):  # a column of texts
+        check_file_version(value, what="the board", kind=BoardError)
+    return True
 
 
-def migrate(connection: sa.Connection) -> None:
-    """Bring the tables to the present layout; make them where there are none."""
-    version = layout(connection) or 0
-    if not version and connection.dialect.name == "sqlite" and (found := _objects(connection)):
+def make_tables(connection: sa.Connection) -> None:
+    """Make the tables of a new board."""
+    if connection.dialect.name == "sqlite" and (found := _objects(connection)):
         raise BoardError(f"not a board: the file is a database with the {_called(found, min(found))}; choose another")
-    for step in _MIGRATIONS[version:]:
-        step(connection)
-    connection.execute(sa.delete(META).where(META.c.key == "layout"))
-    connection.execute(sa.insert(META).values(key="layout", value=str(SCHEMA_VERSION)))
+    _METADATA.create_all(connection)
+    connection.execute(sa.insert(META).values(key="version", value=str(FILE_VERSION)))
 
 
 def _objects(connection: sa.Connection) -> dict[str, tuple[str, str, str | None]]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bbedge.board.combined import Parts
 from bbedge.board.events import (
-    WITH_GAPS,
     Created,
     ItemsAdded,
     ModelAdded,
@@ -112,8 +111,7 @@ def _begun(event: Event) -> BoardState:
         state = begin(event)
     except BbedgeError as error:
         raise BoardError(f"{event.called} cannot have happened: {error}") from error
-    stated = content.design_hash if content.version == 1 else content.registration
-    if stated != (content.design.hash if content.version == 1 else content.computed_registration):
+    if content.registration != content.computed_registration:
         raise BoardError(f"{event.called}: the design does not match its hash")
     _check_stages(event, content.stages, state.epoch.stages)
     _check_cache_keys(event, state.epoch.stages)
@@ -208,10 +206,9 @@ def _stated_vectors(events: Sequence[Event]) -> tuple[dict[tuple[int, int, str],
                 for model in sorted(added.gaps.keys() - added.vectors.keys()):
                     raise BoardError(f"{event.called}: it has missing scores of model {quoted(model)}, and no others")
             case ModelAdded() as joined:
-                gaps = joined.gaps if joined.version >= WITH_GAPS else (0,) * len(joined.vectors)
-                if len(gaps) != len(joined.vectors):
+                if len(joined.gaps) != len(joined.vectors):
                     raise BoardError(f"{event.called}: missing scores are not counted for each of its runs")
-                for replicate, (total, missing) in enumerate(zip(joined.vectors, gaps, strict=True), start=1):
+                for replicate, (total, missing) in enumerate(zip(joined.vectors, joined.gaps, strict=True), start=1):
                     place = joined.epoch, replicate, joined.model
                     stated[place] = _Stated(event=event, checksum=total, missing=missing)
     return stated, n_items

@@ -62,24 +62,22 @@ class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """Overrides the method's stakes."""
     score_range: tuple[Number, Number]
     """The scale of the scores."""
-    family: Literal["all", "pilot-top-k"] | UnsetType = UNSET
+    family: Literal["all", "pilot-top-k"]
     """All directions, or those from a candidate that a pilot chooses."""
     k: Positive | UnsetType = UNSET
     """Size of the candidate."""
     pilot: Positive | UnsetType = UNSET
     """Number of pilot replicates, which are not evidence."""
-    spending: SpendingRule | UnsetType = UNSET
+    spending: SpendingRule
     """How alpha is shared out over epochs and added models."""
     shares: Positive | UnsetType = UNSET
     """Number of claims that equal spending pays for."""
-    pairing: Literal["all", "first"] | UnsetType = UNSET
+    pairing: Literal["all", "first"]
     """With which stored replicates a new model's runs are joined."""
     first: Positive | UnsetType = UNSET
     """How many, for pairing first."""
-    copies: Copies | UnsetType = UNSET
+    copies: Copies
     """Whether replicates that repeat earlier ones score by score count."""
-    edition: Positive | UnsetType = UNSET
-    """The edition of the method; the first, if absent."""
     margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
     """The part of every level that margins spend."""
     mean_share: Annotated[float, Meta(gt=0, lt=1)] | UnsetType = UNSET
@@ -90,8 +88,8 @@ class BoardDesignRecord(Record, frozen=True, kw_only=True):
     """The means that the headline compares; over all items with the same weight, if absent."""
     views: BoardViews | UnsetType = UNSET
     """The rule for other views; none, if absent."""
-    incomplete: Literal["worst-case", "zero"] | UnsetType = UNSET
-    """What a missing score does; it stops the command, if absent."""
+    incomplete: Literal["refuse", "worst-case", "zero"]
+    """What a missing score does: refuse stops the command."""
     checkpoints: BoardCheckpoints | UnsetType = UNSET
     """Looks inside the first pass of every epoch; none, if absent."""
 

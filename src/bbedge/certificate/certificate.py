@@ -23,7 +23,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.reading import read_content, read_document
 from bbedge.certificate.shape import Document
-from bbedge.certificate.standing import Shown, Stood, look_of, stood
+from bbedge.certificate.standing import Shown, Stood
 from bbedge.certificate.units import Units
 from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
@@ -296,10 +296,7 @@ class Certificate:
     @property
     def n_edges(self) -> tuple[int, int]:
         """Edges of the last look, and edges that stand."""
-        content = self.content
-        if content.counts:
-            return content.counts.edges, content.counts.standing_edges
-        return len(content.edges or ()), len(content.standing_edges or ())
+        return self.content.counts.edges, self.content.counts.standing_edges
 
     @property
     def mean_intervals(self) -> tuple[tuple[float, float], ...] | None:
@@ -308,19 +305,12 @@ class Certificate:
         return tuple(each for each in found if each is not UNSET) or None
 
     @property
-    def looks(self) -> list[Stood] | None:
-        """How much the graph that is shown had after each look; ``None`` where an earlier version did not write it."""
+    def looks(self) -> list[Stood]:
+        """How much the graph that is shown had after each look."""
         looks = self.content.looks
         if self.shown == "current":
             return [Stood(look.edges, look.resolved_pairs) for look in looks]
-        written = [
-            Stood(look.standing_edges, look.standing_resolved_pairs)
-            for look in looks
-            if look.standing_edges is not UNSET and look.standing_resolved_pairs is not UNSET
-        ]
-        if len(written) == len(looks) or self.pairs is None:
-            return written if len(written) == len(looks) else None
-        return stood(look_of(self.pairs.first_certified, [look.replicate for look in looks]), len(looks))
+        return [Stood(look.standing_edges, look.standing_resolved_pairs) for look in looks]
 
     @property
     def history(self) -> tuple[NDArray[np.int64], Matrix, Matrix] | None:

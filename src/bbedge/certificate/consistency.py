@@ -235,13 +235,13 @@ class _PairCheck(ModelCheck):
         """What is listed as open is open, with the evidence and bounds of the matrices."""
         current, standing = self._pairs.graphs["current"].above, self._pairs.graphs["standing"].above
         log_e, margins = self._pairs.log_e, self._pairs.margins
-        for each in self._document.outlook or ():
+        for each in self._document.outlook:
             a, b = self._place[each.ahead], self._place[each.behind]
             if a == b or current[a, b] or current[b, a]:
                 self.refuse(f"'outlook' lists {self.pair(a, b)} as open, and the edges of the last look decide it")
-            if each.stands is not UNSET and each.stands != bool(standing[a, b] or standing[b, a]):
+            if each.stands != bool(standing[a, b] or standing[b, a]):
                 self.refuse(f"'outlook' and 'standing_edges' do not agree on {self.pair(a, b)}")
-            for given, expected in zip(each.within or (), (margins[a, b], -margins[b, a]), strict=False):
+            for given, expected in zip(each.within, (margins[a, b], -margins[b, a]), strict=True):
                 if not _close(np.nan if given is None else given, float(expected)):
                     self.refuse(f"'outlook' and 'margins' do not agree on {self.pair(a, b)}")
             if not _close(each.log_e, float(log_e[a, b])) or log_e[b, a] > log_e[a, b]:

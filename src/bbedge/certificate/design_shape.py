@@ -72,17 +72,15 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     """Number of directions tested."""
     score_range: tuple[Number, Number]
     """The scale of the scores, lower end first."""
-    copies: Copies | UnsetType = UNSET
+    copies: Copies
     """Whether replicates that repeat others score by score count."""
-    edition: Positive | UnsetType = UNSET
-    """The edition of the method; the first, if absent."""
-    margin_share: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
-    """The part of alpha that margins spend. With 0, or if absent, certificates and margins have alpha each."""
+    margin_share: Annotated[float, Meta(ge=0, lt=1)]
+    """The part of alpha that margins spend. With 0, certificates and margins have alpha each."""
     mean_share: Annotated[float, Meta(gt=0, lt=1)] | UnsetType = UNSET
     """The part of alpha that the intervals of means spend; there are none if it is absent."""
-    holm: Holm | UnsetType = UNSET
-    """How evidence becomes edges; direct, if absent."""
-    planned: Positive | UnsetType | None = UNSET
+    holm: Holm
+    """How evidence becomes edges."""
+    planned: Positive | None
     """The number of replicates that the stakes were made for; null if none was stated."""
     share: Share | UnsetType = UNSET
     """The part of alpha that the directions of this view have; all of it, if absent."""
@@ -104,17 +102,17 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     @property
     def certificate_share(self) -> float:
         """The part of alpha that certificates spend."""
-        return 1.0 - (self.margin_share or 0.0) - (self.mean_share or 0.0)
+        return 1.0 - self.margin_share - (self.mean_share or 0.0)
 
     @property
     def is_joint(self) -> bool:
         """Whether certificates and margins hold together with probability at least 1 - alpha."""
-        return bool(self.margin_share)
+        return self.margin_share > 0.0
 
     @property
     def has_memory(self) -> bool:
         """Whether what stands is the answer of every look."""
-        return self.edition is not UNSET and self.edition > 1
+        return self.method == "bb-edge-x"
 
 
 class Pilot(Record, frozen=True, kw_only=True):

@@ -24,8 +24,6 @@ MOST_LISTED = 1000
 
 _ELSEWHERE = ("bbedge", "notes", "provenance")  # compared by the checks of their own
 _MATRICES = ("log_e", "log_w", "margins")
-# Their absence says something: that no score is missing, that no model was stopped, that there is no other view.
-_MEANT = frozenset({"gaps", "stopped", "views", "view", "board", "share", "weights"})
 _EVIDENCE = frozenset(
     {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within", "mean_interval"}
 )
@@ -55,8 +53,6 @@ class Comparison:
 
     scale: float = 1.0
     """How large scores are: rounding errors of means and margins grow with it."""
-    complete: bool = True
-    """Whether both were written by one version: then a key that only one of them has is a difference."""
     found: list[Difference] = field(default_factory=list)
     """The first differences."""
     count: int = 0
@@ -97,11 +93,11 @@ def unknown_keys(content: object, known: object, place: str = "") -> Iterator[st
             yield from unknown_keys(value, other, f"{place}[{i}]")
 
 
-def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, complete: bool = True) -> Comparison:
+def compare(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> Comparison:
     """Compare two documents of plain values, field by field."""
     ends = [float(end) for end in computed["design"]["score_range"]]
     scale = max(*(abs(end) for end in ends), ends[1] - ends[0])
-    to = Comparison(scale=scale, complete=complete)
+    to = Comparison(scale=scale)
     _record(to, "", _rest(stated), _rest(computed))
     return to
 
@@ -115,9 +111,8 @@ def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Map
     for key in (*computed, *(key for key in stated if key not in computed)):
         where = f"{place}.{key}" if place else key
         if key not in stated or key not in computed:
-            if to.complete or key in _MEANT:
-                kind: Kind = "only-computed" if key not in stated else "only-stated"
-                to.add(where, kind, _brief(stated.get(key)), _brief(computed.get(key)))
+            kind: Kind = "only-computed" if key not in stated else "only-stated"
+            to.add(where, kind, _brief(stated.get(key)), _brief(computed.get(key)))
         elif order is not None and key in _MATRICES and isinstance(computed[key], list):
             _matrix(to, where, key, stated[key], computed[key], order)
         elif order is not None and key == "history" and isinstance(computed[key], dict) and stated[key]:

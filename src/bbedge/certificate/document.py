@@ -26,6 +26,7 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.files import FILE_VERSION
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
@@ -71,6 +72,7 @@ def certificate(
         for view in leaderboard.views
     ]
     return Document(
+        version=FILE_VERSION,
         bbedge=__version__,
         design=_design(design, board.design_hash if board else design.hash),
         pilot=None if pilot is None else Pilot(k=len(candidate), replicates=pilot, candidate=candidate),
@@ -252,7 +254,6 @@ def _blocks(design: Design) -> Blocks:
 
 
 def _design(design: Design, identity: str) -> DesignRecord:
-    first = design.edition == 1  # of which certificates stay as they were
     return DesignRecord(
         alpha=design.alpha,
         tau=design.tau,
@@ -266,11 +267,10 @@ def _design(design: Design, identity: str) -> DesignRecord:
         directions=design.n_directions,
         score_range=design.score_range,
         copies=design.copies,
-        edition=msgspec.UNSET if first else design.edition,
-        margin_share=msgspec.UNSET if first else design.margin_share,
+        margin_share=design.margin_share,
         mean_share=design.mean_share or msgspec.UNSET,
-        holm=msgspec.UNSET if first else design.holm,
-        planned=msgspec.UNSET if first else design.planned,
+        holm=design.holm,
+        planned=design.planned,
         share=msgspec.UNSET if design.share == 1.0 else design.share,
         weights=msgspec.UNSET if design.weights is None else _weights(design),
         gaps=msgspec.UNSET if design.gaps == "refuse" else design.gaps,

@@ -35,8 +35,8 @@ class ModelCheck:
         )
 
     def same(self, given: object, expected: object, key: str, follows_from: str) -> None:
-        """Refuse a value that is not what follows from others; ``None`` was not written by an earlier version."""
-        if given is not None and given != expected:
+        """Refuse a value that is not what follows from others."""
+        if given != expected:
             self.refuse(f"{quoted(key)} is not what follows from {follows_from}")
 
     def pair(self, a: int, b: int) -> str:
@@ -94,10 +94,8 @@ class ModelCheck:
                 self.refuse(f"the mean {model.mean} of {quoted(model.name)} is outside the score range")
         tiers = {shown: _tiers(ranks) for shown, ranks in self._parts.ranks.items()}
         means = [-np.inf if model.mean is None else model.mean for model in self._document.models]
-        # Earlier versions sorted by the tiers of the last look.
-        by_both = [(s, c, -mean) for s, c, mean in zip(tiers["standing"], tiers["current"], means, strict=True)]
-        by_last = [(c, -mean) for c, mean in zip(tiers["current"], means, strict=True)]
-        if by_both != sorted(by_both) and by_last != sorted(by_last):
+        keys = [(s, c, -mean) for s, c, mean in zip(tiers["standing"], tiers["current"], means, strict=True)]
+        if keys != sorted(keys):
             self.refuse("'models' are not in the order of their tiers and means")
 
     def mean_intervals(self) -> None:
@@ -125,10 +123,9 @@ class ModelCheck:
                 self.same(said(model, shown, key), value, f"{prefix}{key} of {model.name}", interval)
         self.same(said(self._document, shown, "certified_k"), ranks.cuts, f"{prefix}certified_k", interval)
         counts = self._document.counts
-        if counts:
-            self.same(counts.pairs, ranks.n_pairs, "counts.pairs", interval)
-            resolved = said(counts, shown, "resolved_pairs")
-            self.same(resolved, ranks.n_resolved, f"counts.{prefix}resolved_pairs", interval)
+        self.same(counts.pairs, ranks.n_pairs, "counts.pairs", interval)
+        resolved = said(counts, shown, "resolved_pairs")
+        self.same(resolved, ranks.n_resolved, f"counts.{prefix}resolved_pairs", interval)
 
     def first_pass(self) -> None:
         """Looks inside the first pass are of checkpoints of the design, in their order, and say how far it has come."""
@@ -167,20 +164,17 @@ class ModelCheck:
             return
         counts, contradicted = self._document.counts, bool(self._document.contradictions)
         for shown, prefix in PREFIX.items():
-            edges = said(counts, shown, "edges") if counts else None
+            edges = said(counts, shown, "edges")
             if self._parts.pairs is not None:
-                listed = self._parts.pairs.graphs[shown].n_edges
-                self.same(edges, listed, f"counts.{prefix}edges", "the edges")
-                edges = listed
+                self.same(edges, self._parts.pairs.graphs[shown].n_edges, f"counts.{prefix}edges", "the edges")
             for key, value in (("edges", edges), ("resolved_pairs", self._parts.ranks[shown].n_resolved)):
                 self.same(said(looks[-1], shown, key), value, f"{prefix}{key} of the last look", "the edges")
         before = (0, 0)
         for look in looks:
-            edges, pairs = (said(look, "standing", key) for key in ("edges", "resolved_pairs"))
-            now = (before[0] if edges is None else edges, before[1] if pairs is None else pairs)
+            now = (look.standing_edges, look.standing_resolved_pairs)
             if now[0] < before[0] or (now[1] < before[1] and not contradicted):
                 self.refuse(f"after replicate {look.replicate} less stands than before")
-            if edges is not None and edges < look.edges:
+            if look.standing_edges < look.edges:
                 self.refuse(f"after replicate {look.replicate} more is certified than stands")
             before = now
 

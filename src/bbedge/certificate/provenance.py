@@ -42,7 +42,7 @@ class Provenance:
 
 
 def provenance(document: Document) -> Provenance:
-    """The facts about a document; one of an earlier version has few."""
+    """The facts about a document."""
     record = document.provenance or None
     return Provenance(
         version=document.bbedge,

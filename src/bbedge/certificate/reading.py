@@ -17,6 +17,7 @@ from msgspec import inspect
 from bbedge.certificate.shape import Document
 from bbedge.certificate.values import LARGEST, LARGEST_COUNT, Matrix
 from bbedge.errors import FormatError
+from bbedge.files import check_file_version
 from bbedge.text import quoted, shown_path
 
 MOST_BYTES = 1 << 28
@@ -60,6 +61,9 @@ def read_content(path: Path) -> dict[str, Any]:
 
 def read_document(content: Mapping[str, Any], *, source: str) -> Document:
     """Plain values as a document; a value of the wrong type is refused with its place and what belongs there."""
+    if "bbedge" not in content:
+        raise refusal("'bbedge' is missing", source=source)
+    check_file_version(content.get("version"), what=f"{source}: the certificate", kind=FormatError)
     try:
         return msgspec.convert(dict(content), Document, dec_hook=_matrix)
     except msgspec.ValidationError as error:

@@ -106,7 +106,7 @@ def _design(document: Document, scores: Scores, options: DesignOptions) -> Desig
 
 
 def _options(document: Document) -> DesignOptions:
-    """What the certificate states of its design; what earlier versions did not write was the first edition."""
+    """What the certificate states of its design."""
     design = document.design
     stakes = (
         Stakes(rule="given", values=design.stake_values, weights=design.stake_weights)
@@ -120,12 +120,11 @@ def _options(document: Document) -> DesignOptions:
         "evidence": design.evidence,
         "prediction": design.prediction,
         "stakes": stakes,
-        "copies": "refuse" if design.copies is UNSET else design.copies,
-        "edition": 1 if design.edition is UNSET else design.edition,
-        "margin_share": None if design.margin_share is UNSET else design.margin_share,
+        "copies": design.copies,
+        "margin_share": design.margin_share,
         "mean_share": design.mean_share or 0.0,
-        "holm": "direct" if design.holm is UNSET else design.holm,
-        "planned": design.planned or None,
+        "holm": design.holm,
+        "planned": design.planned,
         "checkpoints": _checkpoints(document),
     }
 

@@ -6,7 +6,7 @@ are made from them: the text under each field is its description in the schema.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -47,11 +47,11 @@ class Model(Record, frozen=True, kw_only=True):
     """Models this one is certified above."""
     certified_below: Count
     """Models certified above this one."""
-    standing_tier: Positive | UnsetType = UNSET
+    standing_tier: Positive
     """The same for what stands."""
-    standing_certified_above: Count | UnsetType = UNSET
+    standing_certified_above: Count
     """The same for what stands."""
-    standing_certified_below: Count | UnsetType = UNSET
+    standing_certified_below: Count
     """The same for what stands."""
 
 
@@ -85,7 +85,7 @@ class Counts(Record, frozen=True, kw_only=True):
     """Edges of the last look."""
     standing_edges: Count
     """Edges of all looks."""
-    standing_resolved_pairs: Count | UnsetType = UNSET
+    standing_resolved_pairs: Count
     """Pairs that an edge or a path of what stands decides."""
 
 
@@ -98,9 +98,9 @@ class LookRecord(Record, frozen=True, kw_only=True):
     """Edges of this look."""
     resolved_pairs: Count
     """Pairs that these and their paths decide."""
-    standing_edges: Count | UnsetType = UNSET
+    standing_edges: Count
     """Edges of this look and all before it."""
-    standing_resolved_pairs: Count | UnsetType = UNSET
+    standing_resolved_pairs: Count
     """Pairs that these decide."""
 
 
@@ -171,9 +171,9 @@ class Prospect(Record, frozen=True, kw_only=True):
     """What it must reach; of staggered e-Holm, less where a stake has entered after the direction had lost evidence."""
     more_replicates: tuple[Positive, Positive] | None
     """From and to: a forecast without guarantee; null where the evidence does not grow or a model was stopped."""
-    within: tuple[Number | None, Number | None] | UnsetType = UNSET
+    within: tuple[Number | None, Number | None]
     """Simultaneous bounds of the difference, ahead minus behind; null where that direction is not tested."""
-    stands: bool | UnsetType = UNSET
+    stands: bool
     """Whether an earlier look decided the pair, and that stands."""
 
     def __post_init__(self) -> None:
@@ -214,25 +214,25 @@ class Conclusions(Record, frozen=True, kw_only=True):
     """Everything certified at any look."""
     unresolved: tuple[Pair, ...] | None
     """Pairs that neither an edge nor a path of the last look decides."""
-    standing_unresolved: tuple[Pair, ...] | UnsetType | None = UNSET
+    standing_unresolved: tuple[Pair, ...] | None
     """Pairs that nothing that stands decides."""
     top_k: TopSets | None
     """For every k from 1 to one less than the number of models: the certified set, or null."""
-    standing_top_k: TopSets | UnsetType | None = UNSET
+    standing_top_k: TopSets | None
     """The same for what stands."""
-    counts: Counts | UnsetType = UNSET
+    counts: Counts
     """How long the lists of pairs are, whether they are written or not."""
-    certified_k: tuple[Positive, ...] | UnsetType = UNSET
+    certified_k: tuple[Positive, ...]
     """Every k whose Top-k set is certified at the last look, smallest first; the set is the first k of models."""
-    standing_certified_k: tuple[Positive, ...] | UnsetType = UNSET
+    standing_certified_k: tuple[Positive, ...]
     """The same for what stands."""
     looks: tuple[LookRecord, ...]
     """Every look after a replicate, first to last."""
     parts: tuple[PartRecord, ...] | UnsetType = UNSET
     """Every look inside the first replicate; absent if the design has no checkpoints."""
-    history: HistoryRecord | UnsetType | None = UNSET
+    history: HistoryRecord | None
     """Evidence look by look; null with more than 30 models, and from a board where a model was added to the epoch."""
-    outlook: tuple[Prospect, ...] | UnsetType = UNSET
+    outlook: tuple[Prospect, ...]
     """At most 200 open pairs, those that may be certified soonest first."""
     contradictions: tuple[Group, ...]
     """Groups of models certified above each other: a false edge or a broken assumption."""
@@ -286,18 +286,19 @@ class Document(Closing, frozen=True):
     """What ``bbedge certify --json`` and ``bbedge board show --json`` write.
 
     A key that starts with standing is about everything certified at any look, the key without it about the last look
-    alone; from the second edition of bb-edge-x on they are the same. Means and margins are in score units; log_e and
-    log_w are natural logarithms. With more than 500 models log_e, log_w, margins, edges, standing_edges, unresolved,
-    standing_unresolved, top_k and standing_top_k are null, all of them together; counts and certified_k are always
-    there. Keys that are not required are absent from certificates of earlier versions, from those of a method that
-    does not have them, or from those that are not of a board, have no views or miss no scores.
+    alone; of bb-edge-x they are the same. Means and margins are in score units; log_e and log_w are natural
+    logarithms. With more than 500 models log_e, log_w, margins, edges, standing_edges, unresolved,
+    standing_unresolved, top_k and standing_top_k are null, all of them together. Keys that are not required are absent
+    where a method does not have them, and where there is no board, no other view or no missing score.
 
     What is not inside views is about the headline. Everything together keeps alpha: the threshold of direct e-Holm
     follows from the evidence of all views.
     """
 
+    version: Literal[1]
+    """The version of the document's keys and their meaning."""
     bbedge: str
-    """Version that wrote the document."""
+    """The version of bbedge that wrote the document."""
     design: DesignRecord
     """What was frozen before the first score was seen."""
     pilot: Pilot | None

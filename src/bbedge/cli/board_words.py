@@ -130,9 +130,7 @@ def announcement(board: Board) -> str:
         f"equal shares for {design.shares} claims" if design.spending == "equal" else "6/(pi^2 (v+1)^2) for claim v"
     )
     pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
-    edition = f"edition {design.edition}, " if design.edition != 1 else ""
-    if design.planned is not None:
-        edition += f"{design.planned} planned replicates, "
+    planned = "" if design.planned is None else f"{design.planned} planned replicates, "
     what = "certificate or margin" if design.margin_share else "certificate"
     if design.mean_share:
         what = "certificate, margin or interval of a mean"
@@ -142,7 +140,7 @@ def announcement(board: Board) -> str:
         *_announced_views(board),
         *_announced_gaps(board),
         *_announced_checkpoints(board),
-        f"Method {design.method} (bbedge), {edition}tau {design.tau:g}, scores from {design.score_range[0]:g} to "
+        f"Method {design.method} (bbedge), {planned}tau {design.tau:g}, scores from {design.score_range[0]:g} to "
         f"{design.score_range[1]:g}; tested: {family}.",
         f"The probability that any {what} of this board is ever false, over all looks, is at most "
         f"{design.alpha:g}; error spending: {spending}; a new model's runs are paired with {pairing}, in order.",

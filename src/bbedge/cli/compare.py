@@ -95,7 +95,6 @@ def _claims(
 
     nothing = Claims(
         method=method.name,
-        edition=method.edition,
         control=method.validity,
         assumes=method.assumes,
         target=method.target,

@@ -182,7 +182,7 @@ class _Use:
         run_study(chosen, again=again)
         with Board.open(chosen.board) as board:
             systems = chosen.question.systems
-            first = first_run_of(board, systems) if chosen.may_look_inside else None
+            first = first_run_of(board, systems)
             return self._decide(stored_scores(board, systems), number=number, of_study=True, first_run=first)
 
     def _reserved(self, spec: EvaluationSpec, ledger: Path) -> tuple[EvaluationSpec, int]:

@@ -162,9 +162,8 @@ def check_checkpoints(design: Design) -> None:
     """Refuse checkpoints that the blocks or the method of a design do not allow."""
     if design.checkpoints is None:
         return
-    if design.edition == 1:
-        edition = "" if design.method == "bb-edge" else " of edition 1"
-        raise DesignError(f"checkpoints are not part of {design.method}{edition}; leave them out")
+    if not design.has_memory:
+        raise DesignError(f"checkpoints are not part of {design.method}; leave them out")
     n_blocks, last = len(set(design.blocks)), max(design.checkpoints.fractions)
     if math.ceil(last * n_blocks - _CLOSE) >= n_blocks:
         raise DesignError(

@@ -39,9 +39,6 @@ BETTING_LIMIT = 2_000_000_000
 STAGGERED_LIMIT = 250_000
 """``bb-edge-x`` uses staggered e-Holm up to this many directions (500 models), else direct e-Holm."""
 
-EDITIONS: dict[str, int] = {"bb-edge": 1, "bb-edge-x": 2}
-"""The latest edition of each method. Designs of earlier editions stay what they were."""
-
 MARGIN_SHARE = 0.2
 """The part of alpha that ``bb-edge-x`` spends on margins."""
 
@@ -84,8 +81,6 @@ class Design:
     """The scale of the raw scores, which panels map to [0, 1]."""
     copies: Copies = "refuse"
     """Whether replicates that repeat earlier ones score by score count."""
-    edition: int = 1
-    """The edition of the method: what was frozen under an edition stays under it."""
     margin_share: float = 0.0
     """The part of ``alpha`` that margins spend; certificates have the rest. With 0, each has ``alpha`` for itself."""
     mean_share: float = 0.0
@@ -129,23 +124,18 @@ class Design:
         check_choice("rule for copies", self.copies, get_args(Copies))
         check_choice("kind of e-Holm", self.holm, get_args(Holm))
         check_choice("rule for gaps", self.gaps, get_args(Gaps))
-        self._check_edition()
+        self._check_shares()
         self.family.check(self.models)
         self._check_stakes()
         check_checkpoints(self)
 
-    def _check_edition(self) -> None:
-        if self.edition not in range(1, EDITIONS[self.method] + 1):
-            raise DesignError(
-                f"edition {self.edition!r} of {self.method} is not known; this bbedge has editions up to "
-                f"{EDITIONS[self.method]}"
-            )
-        check_level_shares(self.margin_share, self.mean_share if self.edition > 1 else 0.0)
+    def _check_shares(self) -> None:
+        check_level_shares(self.margin_share, self.mean_share if self.has_memory else 0.0)
         if self.planned is not None and not (type(self.planned) is int and self.planned >= 1):
             raise DomainError(
                 f"{self.planned!r} planned replicates are not possible; give a whole number of at least 1"
             )
-        if self.edition == 1:
+        if not self.has_memory:
             for name, value, default in (
                 ("margin_share", self.margin_share, 0.0),
                 ("mean_share", self.mean_share, 0.0),
@@ -153,8 +143,7 @@ class Design:
                 ("planned", self.planned, None),
             ):
                 if value != default:
-                    edition = "" if self.method == "bb-edge" else " of edition 1"
-                    raise DesignError(Argument(name, value), f" is not part of {self.method}{edition}; leave it out")
+                    raise DesignError(Argument(name, value), f" is not part of {self.method}; leave it out")
         if self.holm == "staggered" and self.stakes.rule != "design":
             raise DesignError("staggered e-Holm needs the design stakes, whose rule says when each enters")
 
@@ -198,7 +187,6 @@ class Design:
         mean_share: float = 0.0,
         planned: int | None = None,
         holm: Holm | None = None,
-        edition: int | None = None,
         weights: Sequence[float] | None = None,
         views: Mapping[str, Sequence[float]] | None = None,
         shares: Mapping[str, float] | None = None,
@@ -220,8 +208,7 @@ class Design:
 
         For ``bb-edge-x``: ``margin_share`` is the part of ``alpha`` that margins spend, ``mean_share`` that of
         intervals for the models' own means (for instance 0.1), ``planned`` the number of replicates that are planned,
-        if that was decided without looking at scores, ``holm`` and ``edition`` override what the size of the design
-        and the present version choose.
+        if that was decided without looking at scores, and ``holm`` overrides what the size of the design chooses.
         """
         check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
@@ -236,9 +223,8 @@ class Design:
                 raise DesignError(f"the candidate {candidate!r} is a single text; give a list of model names")
             family = Family(kind="cross-set", candidate=tuple(sorted(set(candidate))), newcomer=newcomer)
         extended = method == "bb-edge-x"
-        edition = EDITIONS[method] if edition is None else edition
         if margin_share is None:
-            margin_share = MARGIN_SHARE if edition > 1 else 0.0
+            margin_share = MARGIN_SHARE if extended else 0.0
         if weights is not None and len(set(weights)) == 1 and weights[0] > 0.0:
             check_weights(weights, items)
             weights = None
@@ -260,7 +246,6 @@ class Design:
             family=family,
             score_range=(float(score_range[0]), float(score_range[1])),
             copies=copies,
-            edition=edition,
             margin_share=float(margin_share),
             mean_share=float(mean_share),
             planned=planned,
@@ -277,7 +262,7 @@ class Design:
             raise DesignError(Argument("planned", planned), f" has no meaning with {grid.rule} stakes; leave it out")
         if holm is None:
             small = draft.n_directions * (1 + len(draft.views)) <= STAGGERED_LIMIT and grid.rule == "design"
-            holm = "staggered" if edition > 1 and small else "direct"
+            holm = "staggered" if extended and small else "direct"
         return replace(draft, evidence=evidence, stakes=grid, holm=holm)
 
     def _stakes_by(self, rule: str | Stakes | Sequence[float]) -> Stakes:
@@ -355,7 +340,7 @@ class Design:
     @property
     def has_memory(self) -> bool:
         """Whether what stands is the answer of every look: true of methods whose later looks take nothing back."""
-        return self.edition > 1
+        return self.method == "bb-edge-x"
 
     @property
     def entry_groups(self) -> tuple[EntryGroup, ...]:

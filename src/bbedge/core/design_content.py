@@ -2,8 +2,7 @@
 
 Models, items and blocks are sorted and blocks lose their labels, so that the order of rows in a file and the spelling
 of block names make no difference. A stake rule stands for its values: they follow from the rest of the design, up to
-the last bit of a platform's logarithm. What most designs do not say is left out, so that designs hashed by earlier
-versions keep their hash.
+the last bit of a platform's logarithm.
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ def design_content(design: Design) -> dict[str, object]:
     stakes: object = design.stakes.rule
     if design.stakes.rule == "given":
         stakes = {"values": list(design.stakes.values), "weights": list(design.stakes.weights)}
-    family: dict[str, object] = {"kind": design.family.kind, "candidate": sorted(design.family.candidate)}
-    if design.family.newcomer is not None:
-        family["newcomer"] = design.family.newcomer
-    return _said(design) | {
+    return {
         "version": _VERSION,
+        "method": design.method,
         "models": sorted(design.models),
         "blocks": sorted(sorted(block) for block in members.values()),
         "alpha": design.alpha,
@@ -37,33 +34,25 @@ def design_content(design: Design) -> dict[str, object]:
         "evidence": design.evidence,
         "prediction": design.prediction,
         "stakes": stakes,
-        "family": family,
+        "family": {
+            "kind": design.family.kind,
+            "candidate": sorted(design.family.candidate),
+            "newcomer": design.family.newcomer,
+        },
         "score_range": list(design.score_range),
-    }
-
-
-def _said(design: Design) -> dict[str, object]:
-    """What few designs say."""
-    said: dict[str, object] = {} if design.copies == "refuse" else {"copies": design.copies}
-    if design.edition > 1:
-        said |= {"edition": design.edition, "margin_share": design.margin_share, "holm": design.holm}
-    if design.mean_share:
-        said["mean_share"] = design.mean_share
-    if design.planned is not None:
-        said["planned"] = design.planned
-    if design.weights is not None:
-        said["weights"] = dict(zip(design.items, design.weights, strict=True))
-    if design.share != 1.0:
-        said["share"] = design.share
-    if design.views:
-        said["views"] = {
+        "copies": design.copies,
+        "margin_share": design.margin_share,
+        "mean_share": design.mean_share,
+        "holm": design.holm,
+        "planned": design.planned,
+        "weights": None if design.weights is None else dict(zip(design.items, design.weights, strict=True)),
+        "share": design.share,
+        "views": {
             view.name: {"share": view.share, "weights": _weights(design.items, view.weights)} for view in design.views
-        }
-    if design.gaps != "refuse":
-        said["gaps"] = design.gaps
-    if design.checkpoints is not None:
-        said["checkpoints"] = design.checkpoints.content
-    return said
+        },
+        "gaps": design.gaps,
+        "checkpoints": None if design.checkpoints is None else design.checkpoints.content,
+    }
 
 
 def _weights(items: Sequence[str], weights: Sequence[float]) -> dict[str, float]:

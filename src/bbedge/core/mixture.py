@@ -385,7 +385,7 @@ def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs:
         return HoeffdingPenalty(stakes, shares, space=space, pairs=pairs)
     if kind == "betting":
         return BettingPenalty(stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach)
-    # The numbers of designs with a single view are those of earlier versions to the last digit.
+    # Worth it where views share the products; it rounds differently in the last digits.
     several = design.share < 1.0
     return gram_penalty(
         kind, stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach, keep_binary=several

@@ -37,7 +37,6 @@ class DesignOptions(TypedDict, total=False):
     mean_share: float
     planned: int | None
     holm: Holm | None
-    edition: int | None
     weights: Sequence[float] | None
     views: Mapping[str, Sequence[float]] | None
     shares: Mapping[str, float] | None

@@ -267,8 +267,9 @@ def split_null(
     half = n_replicates // 2
     if half < 2:
         return ()
-    # No margins are shown: the whole of alpha is for certificates, as it is in the first edition.
-    pair = Design.make(["first half", "second half"], scores.items, blocks=scores.blocks, method=method, edition=1)
+    # No margins are shown: the whole of alpha is for certificates.
+    names = ("first half", "second half")
+    pair = Design.make(names, scores.items, blocks=scores.blocks, method=method, margin_share=0.0, holm="direct")
     orders = np.stack([np.arange(n_replicates), *(rng.permutation(n_replicates) for _ in range(splits))])
     log_weights = np.log([0.25, *[0.25 / splits] * splits])  # each for either direction
     results = []

@@ -56,8 +56,6 @@ class Claims:
     """Directions that it claims, at any look if they stand, else at the last, and BB-EDGE-X at none."""
     standing_width: float | None = None
     """Mean width of the rank intervals that follow from what stands."""
-    edition: int | None = None
-    """The edition, of the methods that ``bbedge certify`` offers."""
     not_applicable: str | None = None
     """Why the method cannot be used on these scores, if it cannot; its numbers are then ``None``."""
 
@@ -133,8 +131,6 @@ def _remarks(claims: Sequence[Claims]) -> Iterator[tuple[str, str]]:
                 "not cover repeated looks, and does not test whether more runs of these questions keep the order.",
                 "",
             )
-        if each.edition is not None and each.edition > 1:
-            yield f"{each.method}: edition {each.edition} of the method, as bbedge certify uses it.", "dim"
 
 
 def _sources(claims: Sequence[Claims], *, verbose: bool) -> Iterator[str]:

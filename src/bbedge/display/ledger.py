@@ -51,7 +51,7 @@ def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, nex
 
 def show_looks(console: Console, certificate: Certificate, *, most: int = 12) -> None:
     """Print the history of looks, latest last: what stood after each, or what each certified by itself."""
-    looks = list(zip(certificate.content.looks, certificate.looks or (), strict=True))
+    looks = list(zip(certificate.content.looks, certificate.looks, strict=True))
     if not looks:
         return
     table = _table("replicate", "certificates", "pairs decided")

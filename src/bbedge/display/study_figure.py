@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _OURS = {
     "BB-EDGE": "#0072B2",
     "BB-EDGE-X": "#D55E00",
-    "BB-EDGE-X, first edition": "#E8A06B",
     "BB-EDGE-X, whole alpha": "#8B2F00",
     "BB-EDGE-X, two-way": "#AA3377",
     "BB-EDGE-X, whole alpha, two-way": "#661144",
@@ -34,7 +33,6 @@ _OURS = {
 }
 # Variants of one method, so that they do not differ by colour alone.
 _DASHED = {
-    "BB-EDGE-X, first edition": "--",
     "BB-EDGE-X, whole alpha": "-.",
     "BB-EDGE-X, two-way": ":",
     "BB-EDGE-X, whole alpha, two-way": (0, (1, 3)),

@@ -154,7 +154,7 @@ def _needed(certificate: Certificate) -> str:
     """How many more runs the comparison that may be decided first is likely to need."""
     if _all_within_tau(certificate):
         return f"No difference is above {certificate.step:.4g} for certain, so more runs will not certify one."
-    likely = [each for each in certificate.content.outlook or () if each.more_replicates]
+    likely = [each for each in certificate.content.outlook if each.more_replicates]
     if not likely:
         return "More runs are needed; there is no trend yet that says how many."
     prospect = min(likely, key=lambda each: each.more_replicates or ())

@@ -29,9 +29,7 @@ def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
     design = study.design
     if "checkpoints" not in study.left_out:
         return design.checkpoints is not None
-    if not study.may_look_inside:
-        return False
-    return design.edition != 1 and design.family == "all" and len(set(benchmark.blocks)) >= LEAST_BLOCKS
+    return design.method == "bb-edge-x" and design.family == "all" and len(set(benchmark.blocks)) >= LEAST_BLOCKS
 
 
 def can_stop_inside(benchmark: Benchmark) -> bool:

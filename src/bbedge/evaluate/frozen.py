@@ -36,7 +36,6 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
         root=seeds_of(study, benchmark, board).root,
         protocol=Seeds.of(note["protocol"], note["benchmark"]).root,
         order=board.state.epoch.order_seed,
-        unchained="journal" not in note,
         blocks=dict(zip(benchmark.items, benchmark.blocks, strict=True)),
     )
 
@@ -125,7 +124,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
             f"{board.name}: the categories or weights of its items are not those of the benchmark: "
             f"{listed(board.design.columns)} differ; {another}"
         )
-    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint, "journal": "checksums"}
+    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint}
     known = _notes(board)
     if not known:
         if epoch.replicates or epoch.pilots or epoch.parts:
@@ -185,19 +184,11 @@ def _columns_of(columns: Mapping[str, Sequence[str]], items: Sequence[str]) -> d
 
 
 def _comparable(now: Mapping[str, Any], was: Mapping[str, Any]) -> dict[str, Any]:
-    """The protocol as it is now, reduced to what was known when it was frozen.
-
-    Earlier versions froze no hashes of program files, and a word of the command may name a file only since the
-    program has written it.
-    """
-    reduced = dict(now)
-    if "programs" in reduced:
-        known = was.get("programs")
-        if known is None:
-            del reduced["programs"]
-        else:
-            reduced["programs"] = {word: digest for word, digest in now["programs"].items() if word in known}
-    return reduced
+    """The protocol as it is now, without files that a word of the command names only since the program wrote them."""
+    if "programs" not in now:
+        return dict(now)
+    known = was.get("programs", {})
+    return {**now, "programs": {word: digest for word, digest in now["programs"].items() if word in known}}
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:

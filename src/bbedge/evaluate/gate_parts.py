@@ -51,6 +51,4 @@ def reserved_study(
         return record_look(ledger, policy, scores, first_run, use=use.number)
 
     gated = study.gated(policy.at_level(use.level))
-    question = replace(gated.question, keep=keep)
-    # A use that began without looks inside the first pass goes on without them, whatever its board plans.
-    return replace(gated, question=question, may_look_inside=use.checkpoints is not None), use.number
+    return replace(gated, question=replace(gated.question, keep=keep)), use.number

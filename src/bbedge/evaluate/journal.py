@@ -47,9 +47,8 @@ class Journal:
     """The folder of a run. Only one process at a time may use it: a context manager.
 
     ``root`` and ``protocol`` say which study the files belong to, and ``order`` is the seed of the order of its first
-    pass, if that has checkpoints: another board of the same study has another. ``unchained`` allows lines without
-    checksums, for a study that was begun by a version that wrote none. ``blocks`` are those of the items, for the table
-    of judgements.
+    pass, if that has checkpoints: another board of the same study has another. ``blocks`` are those of the items, for
+    the table of judgements.
     """
 
     def __init__(
@@ -59,10 +58,9 @@ class Journal:
         root: str,
         protocol: str = "",
         order: int | None = None,
-        unchained: bool = False,
         blocks: Mapping[str, str] | None = None,
     ) -> None:
-        self._folder, self._unchained, self._blocks = folder, unchained, blocks or {}
+        self._folder, self._blocks = folder, blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
         self._finished: list[Finished] | None = None
@@ -106,22 +104,13 @@ class Journal:
     def page(self, replicate: int) -> Page:
         """The file of a replicate in progress."""
         path = self._folder / f"replicate-{replicate:05d}.jsonl"
-        return Page(path, study=self._study, replicate=replicate, unchained=self._unchained)
-
-    def without_checksums(self) -> int:
-        """How many lines an earlier version wrote, in all files."""
-        count = read_chain(self._folder / _USAGE, unchained=self._unchained, remedy=_RESTORE).unchained
-        for replicate in self.pages():
-            page = self.page(replicate)
-            count += page.unchained
-            page.close()
-        return count
+        return Page(path, study=self._study, replicate=replicate)
 
     def finished(self) -> list[Finished]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
             path = self._folder / _USAGE
-            chain = read_chain(path, unchained=self._unchained, remedy=_RESTORE)
+            chain = read_chain(path, remedy=_RESTORE)
             self._finished = []
             for place, line in enumerate(chain.lines, start=1):
                 try:
@@ -134,7 +123,7 @@ class Journal:
     def of_other_orders(self) -> set[int]:
         """Replicates that the same study has run for another board, which drew another order of the first pass."""
         any_order = {key: value for key, value in self._study.items() if key != "order"}
-        lines = read_chain(self._folder / _USAGE, unchained=self._unchained, remedy=_RESTORE).lines
+        lines = read_chain(self._folder / _USAGE, remedy=_RESTORE).lines
         others = (line for line in lines if belongs(line, any_order) and not belongs(line, self._study))
         return {whole(line["replicate"]) for line in others}
 
@@ -156,7 +145,7 @@ class Journal:
                 traces=traces,
             )
             path = self._folder / _USAGE
-            chain = read_chain(path, unchained=self._unchained, remedy=_RESTORE)
+            chain = read_chain(path, remedy=_RESTORE)
             with _opened(path, chain.end) as file:
                 append(file, chain.head, self._study | finished_line(record), durable=True)
             done.append(record)
@@ -166,7 +155,7 @@ class Journal:
 class Page:
     """The file of one replicate in progress."""
 
-    def __init__(self, path: Path, *, study: Mapping[str, str], replicate: int, unchained: bool) -> None:
+    def __init__(self, path: Path, *, study: Mapping[str, str], replicate: int) -> None:
         self.path, self.replicate = path, replicate
         self.done: dict[tuple[str, str], Done] = {}
         """Finished samples; their usage includes that of their judgements."""
@@ -176,8 +165,8 @@ class Page:
         """Requests in flight at an interruption, by model."""
         self._wasted: dict[str, Usage] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
-        chain = read_chain(path, unchained=unchained, remedy=_RUN_AGAIN)
-        self.unchained, self._head = chain.unchained, chain.head
+        chain = read_chain(path, remedy=_RUN_AGAIN)
+        self._head = chain.head
         for place, line in enumerate(chain.lines, start=1):
             if place == 1:
                 if not belongs(line, study) or line.get("replicate") != replicate:

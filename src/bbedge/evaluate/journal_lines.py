@@ -22,15 +22,15 @@ class Finished(Replicate):
 
     replicate: int
     """Its number, pilots counted."""
-    samples: int | None
-    """Samples that were run and scored; ``None`` if an earlier version did not count them: all of every model."""
+    samples: int
+    """Samples that were run and scored."""
     traces: Mapping[str, str]
     """A hash of all answers of each model whose answers the engine sees."""
 
 
 def belongs(line: Mapping[str, Any], study: Mapping[str, str]) -> bool:
-    """Whether a line is of this study; earlier versions wrote the root only."""
-    return "root" in line and all(line.get(key, value) == value for key, value in study.items())
+    """Whether a line is of this study."""
+    return all(line.get(key) == value for key, value in study.items())
 
 
 def done_from(line: Mapping[str, Any]) -> Done:
@@ -80,7 +80,7 @@ def finished_line(record: Finished) -> dict[str, Any]:
     return {
         "replicate": record.replicate,
         "usage": {model: usage.content for model, usage in record.usage.items()},
-        "wasted": None if record.wasted is None else {model: used.content for model, used in record.wasted.items()},
+        "wasted": {model: used.content for model, used in record.wasted.items()},
         "samples": record.samples,
         "lost": record.lost,
         "traces": dict(record.traces),
@@ -90,13 +90,12 @@ def finished_line(record: Finished) -> dict[str, Any]:
 
 def finished_from(line: Mapping[str, Any]) -> Finished:
     """A finished replicate, from its line."""
-    wasted = line.get("wasted")
     return Finished(
         replicate=whole(line["replicate"]),
         usage={model: Usage.from_content(usage) for model, usage in line["usage"].items()},
-        wasted=None if wasted is None else {model: Usage.from_content(usage) for model, usage in wasted.items()},
-        samples=None if line.get("samples") is None else whole(line["samples"]),
-        lost=whole(line.get("lost", 0)),
+        wasted={model: Usage.from_content(usage) for model, usage in line["wasted"].items()},
+        samples=whole(line["samples"]),
+        lost=whole(line["lost"]),
         shares={model: number(share) for model, share in line.get("shares", {}).items()},
         traces={model: text(trace) for model, trace in line["traces"].items()},
     )

@@ -28,16 +28,6 @@ def unseeded(page: Page) -> list[str]:
     ]
 
 
-def lines_without_checksums(journal: Journal) -> list[str]:
-    """A note if an earlier version has written some of the journal."""
-    if not journal.without_checksums():
-        return []
-    return [
-        "The journal was begun by an earlier version of bbedge, which kept no checksums: whether another "
-        "program has changed those lines is not known."
-    ]
-
-
 def set_back(journal: Journal, place: int) -> list[str]:
     """A note for every replicate from this place on that the journal has and the board lacks.
 

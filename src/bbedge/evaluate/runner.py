@@ -41,7 +41,6 @@ from bbedge.evaluate.limits import Reached
 from bbedge.evaluate.noticed import (
     LOST_PARTS,
     is_fresh,
-    lines_without_checksums,
     repeated,
     repeated_answers,
     set_back,
@@ -135,7 +134,7 @@ class _Runner:
         check_usage(self.journal, replicates=self._place - 1)
         if lacks_parts(self.journal, self.first, board.state):
             self._note("journal", LOST_PARTS)
-        for text in (*set_back(self.journal, self._place), *lines_without_checksums(self.journal)):
+        for text in set_back(self.journal, self._place):
             self._note("journal", text)
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
@@ -187,7 +186,7 @@ class _Runner:
             answer = question.answer(
                 self._leaderboard(),
                 lambda: stored_scores(board, question.systems),
-                lambda: first_run_of(board, question.systems) if self.study.may_look_inside else None,
+                lambda: first_run_of(board, question.systems),
             )
             self._answered = (self.board.head, answer)
         return self._answered[1]

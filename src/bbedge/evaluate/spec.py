@@ -121,8 +121,6 @@ class EvaluationSpec:
     """What may be spent."""
     left_out: tuple[str, ...] = ()
     """The keys of the design that a board decides if the study does not state them."""
-    may_look_inside: bool = True
-    """Whether looks inside the first pass are of use to whoever runs the study; a gate may have begun without them."""
 
     @classmethod
     def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:
@@ -322,8 +320,8 @@ def _design(values: Mapping[str, Any], question: Question, budget: int, *, sourc
                 f"{source}: tau = {given['tau']} but the question asks for a margin of {question.by:g}; make them equal"
             )
     design = BoardDesign.from_values(given, source=source)
-    # Only of the latest edition, and of the stakes that depend on it. Pilots are part of the budget, but not evidence.
-    if design.edition != 1 and design.stakes in (None, "design") and "planned" not in given:
+    # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
+    if design.method == "bb-edge-x" and design.stakes in (None, "design") and "planned" not in given:
         design = replace(design, planned=max(1, budget - (design.pilot or 0)))
     left_out = (*(key for key in FILLED_IN if key not in given), *{"checkpoints"} - stated)
     return {"design": design, "left_out": left_out}

@@ -25,7 +25,7 @@ def spent_so_far(
     ``first`` is the replicate that is run in parts, if there is one, and ``first_samples`` are its samples.
     """
     finished, per_model = journal.finished(), len(benchmark.samples)
-    samples = sum(per_model * len(each.usage) if each.samples is None else each.samples for each in finished)
+    samples = sum(each.samples for each in finished)
     unfinished = {}
     for place in journal.pages():
         page = journal.page(place)

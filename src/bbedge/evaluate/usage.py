@@ -75,8 +75,8 @@ class Replicate:
 
     usage: Mapping[str, Usage]
     """By model, failed and repeated attempts included."""
-    wasted: Mapping[str, Usage] | None
-    """The part of it that was failed and repeated attempts; ``None`` if an earlier version did not record it."""
+    wasted: Mapping[str, Usage]
+    """The part of it that was failed and repeated attempts."""
     lost: int = 0
     """Requests that were sent again because an interruption came before their sample was in the journal; they are part
     of both."""
@@ -86,9 +86,8 @@ class Replicate:
 
     @property
     def useful(self) -> dict[str, Usage]:
-        """What the samples that were scored have used, by model, as far as it is known."""
-        wasted = self.wasted or {}
-        return {model: usage - wasted.get(model, Usage()) for model, usage in self.usage.items()}
+        """What the samples that were scored have used, by model."""
+        return {model: usage - self.wasted.get(model, Usage()) for model, usage in self.usage.items()}
 
     @property
     def total(self) -> Usage:
@@ -97,8 +96,8 @@ class Replicate:
 
     @property
     def wasted_calls(self) -> int:
-        """Calls of failed and repeated attempts, as far as they are known."""
-        return self.lost if self.wasted is None else sum(used.calls for used in self.wasted.values())
+        """Calls of failed and repeated attempts."""
+        return sum(used.calls for used in self.wasted.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +166,8 @@ def spent(
     for replicate in finished:
         count += 1
         used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
-        if replicate.wasted is not None:
-            for model, usage in replicate.useful.items():
-                by_model.setdefault(model, []).append((usage, replicate.shares.get(model, 1.0)))
+        for model, usage in replicate.useful.items():
+            by_model.setdefault(model, []).append((usage, replicate.shares.get(model, 1.0)))
     for replicate in unfinished:
         used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
     if inside is not None:
@@ -227,7 +225,7 @@ def pass_saving(
 ) -> PassSaving | None:
     """What was saved in a first pass that is over; ``None`` if the usage of a model is not known."""
     useful = first.useful
-    if first.wasted is None or any(not first.shares.get(model, 1.0) or model not in useful for model in models):
+    if any(not first.shares.get(model, 1.0) or model not in useful for model in models):
         return None
     shares = {model: first.shares.get(model, 1.0) for model in models}
     used = sum((useful[model] for model in models), Usage())

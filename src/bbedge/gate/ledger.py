@@ -31,7 +31,6 @@ from bbedge.gate.report import GateReport
 from bbedge.gate.use import Found, Use, keeps, use_from
 from bbedge.text import shown_path
 
-_FORM = 1
 _WAIT_SECONDS = 30.0  # for another process that records a use
 _REMEDY = "restore the file from a copy, or begin a new ledger"
 
@@ -178,12 +177,12 @@ def reserve(
     """The use of a study that is about to run, by the hash of its board: the same one when the study continues.
 
     It has its level before the first look, so that uses that end meanwhile cannot take it. ``checkpoints`` are the
-    looks that its board plans inside the first run. A use that began without them goes on without them.
+    looks that its board plans inside the first run.
     """
     with _locked(path, policy) as file:
         for each in file.ledger.uses:
             if each.study == study:
-                if each.checkpoints not in (None, checkpoints):
+                if each.checkpoints != checkpoints:
                     raise DesignError(
                         f"{shown_path(path)}: use {each.number} of this study began with other checkpoints, or another "
                         "order of blocks; begin a new study, with a new board"
@@ -272,7 +271,7 @@ class _File:
         """Write a line; it survives a crash when this returns."""
         new = [dict(content)]
         if not self.chain.lines and not self._lines:
-            new.insert(0, {"kind": "opened", "form": _FORM, "policy": policy_content(self.ledger.policy)})
+            new.insert(0, {"kind": "opened", "policy": policy_content(self.ledger.policy)})
         ledger, head = _fold((*self.chain.lines, *self._lines, *new), self.path), self.ledger.head
         for line in new:
             head = append(self.file, head, line, durable=True, kind=DataError)
@@ -342,13 +341,13 @@ def _read(path: Path) -> tuple[Ledger | None, Chain]:
 
 
 def _fold(lines: tuple[dict[str, Any], ...], path: Path) -> Ledger:
-    """The ledger that the lines make; every line must be one that this or an earlier version writes."""
+    """The ledger that the lines make; every line must be one that a ledger writes."""
     uses: list[Use] = []
     policy: Policy | None = None
     for place, line in enumerate(lines, start=1):
         try:
             if policy is None:
-                if line["kind"] != "opened" or line["form"] != _FORM:
+                if line["kind"] != "opened":
                     raise ValueError
                 policy = policy_from(line["policy"], source=shown_path(path))
             else:

@@ -1,9 +1,4 @@
-"""A use of a gate, and the lines of a ledger that record it.
-
-A line has one of two forms. The first has complete runs only, as every version writes it. The second is for uses whose
-level is shared with looks inside the first run: its kinds are names of their own, so that a version that does not know
-such looks refuses the file instead of reading a part of it.
-"""
+"""A use of a gate, and the lines of a ledger that record it."""
 
 from __future__ import annotations
 
@@ -17,11 +12,8 @@ from bbedge.gate.policy import Policy
 from bbedge.gate.recorded import report_from
 from bbedge.gate.report import ClaimResult, GateReport
 
-_IN_PARTS = 2
-"""The form of lines about uses with looks inside the first run."""
 _MOST_BLOCKS = 2**53
-_BEGUN, _GATED = "begun", "gated"
-_BEGUN_IN_PARTS, _LOOKED_IN_PARTS, _GATED_IN_PARTS = "begun-in-parts", "looked-in-parts", "gated-in-parts"
+_BEGUN, _LOOKED, _GATED = "begun", "looked", "gated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,20 +60,16 @@ class Use:
     @property
     def begun(self) -> dict[str, Any]:
         """The line that begins the use of a study."""
-        if self.checkpoints is None:
-            return self._line(_BEGUN) | {"study": self.study}
-        planned = {"study": self.study, "checkpoints": self.checkpoints.content}
-        return self._line(_BEGUN_IN_PARTS) | {"form": _IN_PARTS} | planned
+        checkpoints = None if self.checkpoints is None else self.checkpoints.content
+        return self._line(_BEGUN) | {"study": self.study, "checkpoints": checkpoints}
 
     def look(self, found: Found) -> dict[str, Any]:
         """The line that says what a look inside the first run found, while the study is running."""
-        return self._line(_LOOKED_IN_PARTS) | {"form": _IN_PARTS} | _content(found)
+        return self._line(_LOOKED) | _content(found)
 
     def gated(self, found: Found) -> dict[str, Any]:
         """The line that says what the gate found."""
-        if self.checkpoints is None:
-            return self._line(_GATED) | _content(found)
-        return self._line(_GATED_IN_PARTS) | {"form": _IN_PARTS} | _content(found)
+        return self._line(_GATED) | _content(found)
 
     def _line(self, kind: str) -> dict[str, Any]:
         return {"kind": kind, "use": self.number, "level": self.level, "at": self.at, "label": self.label}
@@ -94,28 +82,27 @@ def _content(found: Found) -> dict[str, Any]:
 def use_from(line: Mapping[str, Any], policy: Policy, uses: Sequence[Use]) -> Use:
     """The use that a line begins or says more of, after the uses of the lines before it.
 
-    ``KeyError``, ``TypeError``, ``ValueError`` or an error of a domain if no version writes such a line.
+    ``KeyError``, ``TypeError``, ``ValueError`` or an error of a domain if no ledger has such a line.
     """
     number, level, kind = line["use"], line["level"], line["kind"]
     _require(1 <= number <= len(uses) + 1 and level == policy.level(number - 1))
-    _require(kind in (_BEGUN, _GATED) or line["form"] == _IN_PARTS)
     use = Use(number=number, level=level, at=line["at"], label=line["label"])
     if number > len(uses):
         if kind == _BEGUN:
-            return replace(use, study=line["study"])
-        if kind == _BEGUN_IN_PARTS:
-            return replace(use, study=line["study"], checkpoints=_checkpoints_from(line["checkpoints"]))
+            planned = line["checkpoints"]
+            checkpoints = None if planned is None else _checkpoints_from(planned)
+            return replace(use, study=line["study"], checkpoints=checkpoints)
     else:
         use = replace(uses[number - 1], at=use.at, label=use.label)
-    _require(kind in ((_GATED,) if use.checkpoints is None else (_LOOKED_IN_PARTS, _GATED_IN_PARTS)))
+    _require(kind == _GATED or (kind == _LOOKED and use.checkpoints is not None))
     found = Found(scores=Fingerprint.from_content(line["scores"]), report=report_from(line["report"], policy))
     _require(use.newest is None or found.scores.extends(use.newest.scores))
     if use.checkpoints is None:
         _require(found.scores.parts is None)
     else:
         _check_parts(found, use, use.checkpoints)
-        _require(kind == _GATED_IN_PARTS or not found.scores.runs)
-    return replace(use, looked=found) if kind == _LOOKED_IN_PARTS else replace(use, last=found, looked=None)
+        _require(kind == _GATED or not found.scores.runs)
+    return replace(use, looked=found) if kind == _LOOKED else replace(use, last=found, looked=None)
 
 
 def keeps(now: GateReport, before: GateReport) -> bool:

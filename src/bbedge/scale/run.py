@@ -20,13 +20,11 @@ from bbedge.core.design import Design
 from bbedge.core.family import Family
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
-from bbedge.files import UNFINISHED, LockedError, lock, replacing, write_whole
+from bbedge.files import FILE_VERSION, UNFINISHED, LockedError, check_file_version, lock, replacing, write_whole
 from bbedge.text import shown_path
 
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
 _DAMAGE = (ValueError, KeyError, IndexError, EOFError, RuntimeError, zipfile.BadZipFile)
-_VERSION = 1
-_LATER = ("copies", "edition", "margin_share", "holm", "planned")  # that the designs of older runs do not have
 _DESIGN, _JOURNAL = "design.json", "journal.json"
 
 
@@ -190,12 +188,11 @@ class Run:
             raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror})") from error
         except ValueError as error:
             raise damaged(file) from error
-        if not isinstance(content, dict) or content.pop("digest", None) != _digest(content):
+        if not isinstance(content, dict):
             raise damaged(file)
-        if content["version"] != _VERSION:
-            raise DataError(
-                f"{shown_path(file)}: has version {content['version']}; this version of bbedge reads version {_VERSION}"
-            )
+        check_file_version(content.get("version"), what=f"{shown_path(file)}: the run", kind=DataError)
+        if content.pop("digest", None) != _digest(content):
+            raise damaged(file)
         return cls(folder=folder, design=_design(content["design"]), tile=content["tile"], digest=_digest(content))
 
     @property
@@ -280,7 +277,7 @@ def run_of(folder: Path, digest: str) -> Run:
 def _content(design: Design, tile: int) -> dict[str, Any]:
     # By way of JSON, so that tuples are lists before the first digest as after.
     values = {name: value for name, value in asdict(design).items() if name != "mean_share"}  # which is always 0
-    content: dict[str, Any] = json.loads(json.dumps({"version": _VERSION, "tile": tile, "design": values}))
+    content: dict[str, Any] = json.loads(json.dumps({"version": FILE_VERSION, "tile": tile, "design": values}))
     return content
 
 
@@ -304,7 +301,10 @@ def _design(values: dict[str, Any]) -> Design:
             stakes=Stakes(rule=stakes["rule"], values=tuple(stakes["values"]), weights=tuple(stakes["weights"])),
             family=Family(kind=family["kind"], candidate=tuple(family["candidate"]), newcomer=family["newcomer"]),
             score_range=(low, high),
-            **{name: values[name] for name in _LATER if name in values},
+            copies=values["copies"],
+            margin_share=values["margin_share"],
+            holm=values["holm"],
+            planned=values["planned"],
         )
     except BbedgeError as error:
         raise DesignError(f"this version of bbedge cannot use the design of the run: {error}") from error

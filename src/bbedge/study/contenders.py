@@ -29,6 +29,8 @@ _FAR = 38.0  # a threshold beyond which a Gaussian never goes, and whose square 
 
 PILOT = "BB-EDGE + pilot"
 LIMIT = "Holm z-test, one look"
+DIRECT = "betting, design stakes"
+"""Of the kinds, the one with the evidence and the stakes of BB-EDGE-X."""
 KINDS: dict[str, dict[str, str]] = {
     "hoeffding": {"evidence": "hoeffding"},
     "bernstein": {"evidence": "bernstein"},
@@ -36,18 +38,16 @@ KINDS: dict[str, dict[str, str]] = {
     "sharp": {"evidence": "sharp"},
     "sharp, design stakes": {"evidence": "sharp", "stakes": "design"},
     "betting": {"evidence": "betting"},
-    "betting, design stakes": {"evidence": "betting", "stakes": "design"},
+    DIRECT: {"evidence": "betting", "stakes": "design"},
     "betting, design stakes, two-way": {"evidence": "betting", "stakes": "design", "prediction": "two-way"},
 }
 """Options of a design by the name of what they try; options that are not named are as published."""
 
-FIRST_EDITION = "BB-EDGE-X, first edition"
 WHOLE_ALPHA = "BB-EDGE-X, whole alpha"
 TWO_WAY = "BB-EDGE-X, two-way"
 WHOLE_ALPHA_TWO_WAY = "BB-EDGE-X, whole alpha, two-way"
 X_ONE_BLOCK = "BB-EDGE-X, one block"
-_OF_X: dict[str, dict[str, str | int | float]] = {
-    FIRST_EDITION: {"edition": 1},
+_OF_X: dict[str, dict[str, str | float]] = {
     WHOLE_ALPHA: {"margin_share": 0.0},
     TWO_WAY: {"prediction": "two-way"},
     WHOLE_ALPHA_TWO_WAY: {"margin_share": 0.0, "prediction": "two-way"},

@@ -14,11 +14,11 @@ import numpy as np
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines
 from bbedge.board.canonical import canonical
-from bbedge.board.events import VERSION
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.board.views import Headline, Views
 from bbedge.core.archive import write_archive
+from bbedge.files import FILE_VERSION
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")
@@ -26,7 +26,7 @@ MORE = ("r1", "r2")
 
 def event_after(previous: Event | None, kind: str, at: str, content: dict[str, Any]) -> Event:
     """An event that says anything at all, with a right hash."""
-    return Event.after(previous, kind, at, canonical({"version": VERSION, **content}))
+    return Event.after(previous, kind, at, canonical({"version": FILE_VERSION, **content}))
 
 
 @dataclass
@@ -57,7 +57,8 @@ class Forged:
                     "vectors": row["vectors"],
                 }
             )
-        head = {"bbedge-board": 1, "events": len(rows), "head": last.hash if last else "0" * 64}
+        head = {"kind": "bbedge-board", "version": FILE_VERSION, "events": len(rows)}
+        head["head"] = last.hash if last else "0" * 64
         return [json.dumps(row, separators=(",", ":")) + "\n" for row in (head, *rows, {"cache": self.cache})]
 
     def copy(self) -> Forged:

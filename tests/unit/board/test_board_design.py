@@ -1,7 +1,6 @@
 """The design of a board: what a file may say, and a hash that sees all of it."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -23,7 +22,6 @@ spending = "equal"
 shares = 5
 pairing = "first"
 first = 4
-edition = 2
 margin_share = 0.1
 """
 
@@ -42,7 +40,6 @@ FULL = BoardDesign(
     shares=5,
     pairing="first",
     first=4,
-    edition=2,
     margin_share=0.1,
 )
 
@@ -87,41 +84,34 @@ def test_an_empty_file_is_the_default_design():
         "family": "all",
         "spending": "open-ended",
         "pairing": "all",
-        "edition": 2,
+        "copies": "refuse",
         "margin_share": 0.2,
+        "incomplete": "refuse",
     }
-
-
-FIRST = replace(FULL, edition=1, margin_share=None)
 
 
 @pytest.mark.parametrize(
     "design",
-    [BoardDesign(), BoardDesign(planned=8), BoardDesign(method="bb-edge"), FULL, FIRST],
-    ids=["default", "planned", "bb-edge", "full", "first edition"],
+    [BoardDesign(), BoardDesign(planned=8), BoardDesign(method="bb-edge"), FULL],
+    ids=["default", "planned", "bb-edge", "full"],
 )
 def test_the_content_is_the_design(design):
     through_json = json.loads(json.dumps(design.content))
-    assert BoardDesign.from_content(through_json) == design
-    assert BoardDesign.from_content(through_json).hash == design.hash
+    assert BoardDesign.from_values(through_json) == design
+    assert BoardDesign.from_values(through_json).hash == design.hash
 
 
-def test_what_a_file_leaves_out_is_of_the_latest_edition_and_what_a_ledger_does_of_the_first():
-    said = {"method": "bb-edge-x"}
-    assert (BoardDesign.from_values(said).edition, BoardDesign.from_values(said).margin_share) == (2, 0.2)
-    assert (BoardDesign.from_content(said).edition, BoardDesign.from_content(said).margin_share) == (1, None)
+def test_the_margins_of_bb_edge_x_have_a_share_and_those_of_bb_edge_none():
+    assert BoardDesign(method="bb-edge-x").margin_share == 0.2
+    assert BoardDesign(method="bb-edge").margin_share is None
 
 
 def test_the_hashes_are_pinned():
     """Teams publish them."""
-    assert BoardDesign().hash == "7ad4134d83344e3a272fa20df3494695e82d4ad9c655264d65d3af18a68d163b"
-    assert FULL.hash == "6c102c31a5df40937f2e1f4e36d256de4d2b11c0d90b9560bb62141fd388ec37"
-    assert BoardDesign(planned=8).hash == "885e912530cc2f6e391d320dd665a7755d8ba8051dc994170ab39f17bc99ae56"
-
-
-def test_the_hashes_of_the_first_edition_are_what_they_always_were():
-    assert BoardDesign(method="bb-edge").hash == "2a331b600dbadd7cb71c1ff7d00620ccac80c6978c8ffb46823b47eb3db9ce02"
-    assert FIRST.hash == "17051244f7683751b7c57d6acb408005139812c9e1314f4d1ff073c876e7ce92"
+    assert BoardDesign().hash == "e96a0ab9b46996260fe8ba031bce6b57e39f554af9aa1a531249b13d4f7d9e62"
+    assert FULL.hash == "3c8cbae910b6db2d4a649a09bd38fb54a2e55efff5bf0ba4d9f4e4b78d8f7ecb"
+    assert BoardDesign(planned=8).hash == "724076c451539eedff749872f861fd121c9e440caf5f958dd3d6d235ebefedb9"
+    assert BoardDesign(method="bb-edge").hash == "5077adc7149a4756a74e19f1f653b3f8f8afb9fe8827a3eaac9ae6004424fe0d"
 
 
 def test_whole_numbers_and_spelling_make_no_difference():
@@ -142,10 +132,9 @@ CHANGES = {
     "pilot": "4",
     "shares": "6",
     "first": "5",
-    "edition": "1",
     "margin_share": "0.2",
 }
-WITHOUT = {"method": ("edition", "margin_share"), "edition": ("margin_share",)}
+WITHOUT = {"method": ("margin_share",)}
 """What the changed value has no place for."""
 
 
@@ -169,7 +158,7 @@ def test_the_hash_sees_every_key():
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, checkpoints, copies, edition"),
+        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, checkpoints, copies, evidence"),
         ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
         ("alpha = ", FormatError, "my.toml: not a TOML file"),
         ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),
@@ -217,21 +206,17 @@ def test_the_hash_sees_every_key():
         ('spending = "equal"\nshares = 0', DesignError, "at least 1"),
         ("shares = 3", DesignError, "open-ended spending takes no number of shares"),
         ('method = "bb-edge"\nstakes = "design"', DesignError, "too wide for bernstein evidence"),
-        ("edition = 3", DesignError, "my.toml: edition 3 of bb-edge-x is not known; .* editions up to 2"),
-        ("edition = 0", DesignError, "my.toml: edition 0 of bb-edge-x is not known"),
-        ('method = "bb-edge"\nedition = 2', DesignError, "edition 2 of bb-edge is not known"),
-        ("edition = 1.0", FormatError, "edition must be a whole number"),
+        ("edition = 2", FormatError, "my.toml: unknown key 'edition'"),
         ("margin_share = 1", DesignError, "margin share of 1.0 is not allowed"),
         ("mean_share = 0.9", DesignError, "leave nothing for certificates"),
         ("mean_share = true", FormatError, "True is not a number"),
         ("mean_share = 0.1\nmargin_share = 0", DesignError, "mean_share=0.1 needs a share for margins"),
         ('margin_share = "0.1"', FormatError, "'0.1' is not a number"),
-        ("edition = 1\nmargin_share = 0.1", DesignError, "margin_share=0.1 is not part of bb-edge-x of edition 1"),
+        ('method = "bb-edge"\nmargin_share = 0.1', DesignError, "margin_share=0.1 is not part of bb-edge; leave"),
         ("planned = 0", DesignError, "0 planned replicates are not possible"),
         ("planned = true", FormatError, "planned must be a whole number"),
         ("planned = 8.0", FormatError, "planned must be a whole number"),
         ('method = "bb-edge"\nplanned = 8', DesignError, "planned=8 is not part of bb-edge; leave"),
-        ("edition = 1\nplanned = 8", DesignError, "planned=8 is not part of bb-edge-x of edition 1"),
         ('stakes = "paper"\nplanned = 8', DesignError, "planned=8 has no meaning with paper stakes"),
         ('method = "bb-edge-x"\nevidence = "hoeffding"', DesignError, "too wide for hoeffding evidence"),
     ],

@@ -221,8 +221,8 @@ def test_a_schema_is_not_trusted(board_file):
         "UPDATE bbedge_events SET payload = CAST(x'ff' AS TEXT)",
         "UPDATE bbedge_cache SET state = 'text'",
         "DELETE FROM bbedge_events",
-        "UPDATE bbedge_meta SET value = '" + "9" * 5000 + "' WHERE key = 'layout'",
-        "UPDATE bbedge_meta SET value = '0' WHERE key = 'layout'",
+        "UPDATE bbedge_meta SET value = '" + "9" * 5000 + "' WHERE key = 'version'",
+        "UPDATE bbedge_meta SET value = '0' WHERE key = 'version'",
         "DELETE FROM bbedge_meta",
     ],
 )

@@ -41,12 +41,6 @@ def test_the_hash_changes_with_the_newcomer_and_only_then():
     hashes = {plain.hash, *(Design.make(MODELS, ITEMS, newcomer=name).hash for name in MODELS)}
     assert len(hashes) == 1 + len(MODELS)
     assert Design.make(MODELS, ITEMS, newcomer=None).hash == plain.hash
-    assert "newcomer" not in plain.content["family"]
-
-
-def test_the_hash_of_designs_without_newcomers_is_what_it_always_was():
-    plain = Design.make(["a", "b"], ["q"], method="bb-edge")
-    assert plain.hash == "25670f95bddc12f5b03d6e612a6e423903feaecc9096cf1f4bf8a1e84f98d884"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ from bbedge.core.leaderboard import Leaderboard, LookCount, run
 from bbedge.core.scores import Scores
 from bbedge.core.views import category_weights
 
+LOOK_BY_LOOK = {"method": "bb-edge", "evidence": "betting", "stakes": "design"}
+"""The evidence and stakes of bb-edge-x, shown look by look."""
+
 
 def drawn(means: list[float], *, names: list[str] | None = None, items: int = 80, replicates: int = 3) -> Scores:
     """Right or wrong answers with these probabilities, best model first if the means fall."""
@@ -25,8 +28,8 @@ def drawn(means: list[float], *, names: list[str] | None = None, items: int = 80
 
 
 def certified(scores: Scores, **options: object) -> Leaderboard:
-    """By the first edition of bb-edge-x, whose last look may certify less than stands, unless a method is named."""
-    chosen = options if "method" in options else {"method": "bb-edge-x", "edition": 1, **options}
+    """By a method whose last look may certify less than stands, unless another is named."""
+    chosen = options if "method" in options else LOOK_BY_LOOK | options
     return run(scores.design(**chosen), scores.panels())
 
 

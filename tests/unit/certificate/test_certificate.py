@@ -125,8 +125,25 @@ def test_a_file_that_is_not_there(tmp_path):
         read_certificate(tmp_path / "none.json")
 
 
-def test_certificates_of_earlier_versions_are_read(tmp_path):
-    old = {key: value for key, value in DOCUMENT.items() if key not in ("history", "outlook")}
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps(old))
-    assert read_certificate(path).names == Certificate.of(DOCUMENT).names
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (2, "c.json: the certificate is of version 2, and this bbedge reads version 1; use the version of bbedge that"),
+        (0, "c.json: the certificate is of version 0"),
+        (True, "c.json: the certificate is of version True"),
+        ("1", "c.json: the certificate is of version 1, and this bbedge reads version 1"),
+        (None, "c.json: the certificate states no version"),
+    ],
+)
+def test_certificates_of_other_versions_are_refused(tmp_path, version, message):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(DOCUMENT | {"version": version}))
+    with pytest.raises(FormatError, match=message):
+        read_certificate(path)
+
+
+def test_what_is_no_certificate_is_not_called_one_of_another_version(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "status": "success"}))
+    with pytest.raises(FormatError, match="not a certificate: 'bbedge' is missing"):
+        read_certificate(path)

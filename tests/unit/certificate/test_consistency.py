@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,41 +23,14 @@ from bbedge.display.page import render_page
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, circular, document, many, parted
 
-OLD = Path(__file__).parent / "certificate-0.1.0.json"
-ADDED = re.compile("standing_(unresolved|top_k|certified_.*|tier|resolved_pairs)")
-
 
 def written(scores: Scores, **options: object) -> dict:
     return json.loads(to_json(certificate(certified(scores, **options))))
 
 
-def without_additions(content: dict) -> dict:
-    """The same as the first release would have written it."""
-    if isinstance(content, list):
-        return [without_additions(each) for each in content]
-    if not isinstance(content, dict):
-        return content
-    old = {key: without_additions(value) for key, value in content.items() if not ADDED.fullmatch(key)}
-    if set(old) == {"replicate", "edges", "resolved_pairs", "standing_edges"}:
-        del old["standing_edges"]
-    return old
-
-
 PARTED = written(parted(), tau=0.01)
 OPEN = document([0.52, 0.5, 0.48, 0.47], replicates=1)
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
-
-
-def test_a_certificate_of_the_first_release_is_read():
-    old = json.loads(OLD.read_text(encoding="ascii"))
-    assert set(without_additions(PARTED)["models"][0]) == set(old["models"][0])
-    assert set(without_additions(PARTED)) == set(old)
-    now, then = Certificate.of(PARTED), read_certificate(OLD)
-    assert dict(zip(then.names, then.ranks.rank_intervals, strict=True)) == dict(
-        zip(now.names, now.ranks.rank_intervals, strict=True)
-    )
-    assert then.looks == now.looks
-    assert "standing_tier" not in json.dumps(old)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -78,9 +50,8 @@ def test_honest_certificates_are_never_refused(seed):
         if size > 2 and replicates and rng.random() < 0.3:
             options["candidate"] = ["m0", "m1"]
         content = written(scores, **options)
-        for each in (content, without_additions(content)):
-            for shown in ("standing", "current"):
-                assert Certificate.of(each, shown=shown).document == each
+        for shown in ("standing", "current"):
+            assert Certificate.of(content, shown=shown).document == content
 
 
 def life(place: Path, seed: int) -> Board:
@@ -123,8 +94,7 @@ def test_honest_boards_are_never_refused(tmp_path, seed):
     board = life(tmp_path / "b.bbedge", seed)
     for epoch in range(1, len(board.state.epochs) + 1):
         content = json.loads(to_json(board_document(board, board.leaderboard(epoch), epoch)))
-        for each in (content, without_additions(content)):
-            assert Certificate.of(each).ranks.rank_intervals
+        assert Certificate.of(content).ranks.rank_intervals
         stood = [look["standing_edges"] for look in content["looks"]]
         assert stood == sorted(stood)
         assert not stood or stood[-1] == board.leaderboard(epoch).standing.n_edges
@@ -147,9 +117,7 @@ def swapped(content: dict, a: str, b: str, where: tuple[str, ...]) -> dict:
     return content
 
 
-@pytest.mark.parametrize(
-    "content", [PARTED, FEW, OPEN, without_additions(PARTED)], ids=["parted", "few", "open", "old"]
-)
+@pytest.mark.parametrize("content", [PARTED, FEW, OPEN], ids=["parted", "few", "open"])
 @pytest.mark.parametrize("where", [("models",), ("edges", "standing_edges"), ("edges",), ("standing_edges",)])
 def test_two_names_exchanged_in_one_place_are_found(content, where):
     names = [model["name"] for model in content["models"]]
@@ -428,17 +396,16 @@ def test_no_bytes_make_a_traceback(tmp_path, seed):
         assert told(shown)[3] == expected[3]
 
 
-# The second edition of bb-edge-x -----------------------------------------------------------------------------------
+# bb-edge-x ---------------------------------------------------------------------------------------------------------
 
 
-def second(scores: Scores, **options: object) -> dict:
+def staggered(scores: Scores, **options: object) -> dict:
     return written(scores, method="bb-edge-x", **options)
 
 
-def test_a_certificate_of_the_second_edition_says_how_it_was_made():
-    content = second(parted(), planned=10)
-    assert {key: content["design"][key] for key in ("edition", "margin_share", "holm", "planned")} == {
-        "edition": 2,
+def test_a_certificate_of_bb_edge_x_says_how_it_was_made():
+    content = staggered(parted(), planned=10)
+    assert {key: content["design"][key] for key in ("margin_share", "holm", "planned")} == {
         "margin_share": 0.2,
         "holm": "staggered",
         "planned": 10,
@@ -474,8 +441,8 @@ def test_no_certified_margin_is_below_tau():
         (lambda c: c["history"]["log_w"][0][0].__setitem__(1, 60.0), "history"),
     ],
 )
-def test_changes_of_a_certificate_of_the_second_edition_are_found(change, message, tau):
-    content = copy.deepcopy(second(parted(), tau=tau))
+def test_changes_of_a_certificate_of_bb_edge_x_are_found(change, message, tau):
+    content = copy.deepcopy(staggered(parted(), tau=tau))
     Certificate.of(content)
     change(content)
     with pytest.raises(FormatError, match=message):

@@ -24,7 +24,6 @@ from bbedge.errors import FormatError
 from unit.certificate.documents import certified, circular, document, drawn, many, parted
 from unit.certificate.test_consistency import life
 
-OLD = Path(__file__).parent / "certificate-0.1.0.json"
 PUBLISHED = Path(__file__).parents[3] / "docs" / "certificate.schema.json"
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 
@@ -41,12 +40,6 @@ def test_every_key_is_described():
     for name, record in records.items():
         for key, value in record["properties"].items():
             assert value.get("description"), (name, key)
-
-
-def test_an_earlier_document_is_written_again_as_it_was():
-    text = OLD.read_text(encoding="ascii")
-    assert to_json(Certificate.of(json.loads(text)).content) == text
-    jsonschema.validate(json.loads(text), schema())
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4, 8])

@@ -9,7 +9,7 @@ import pytest
 
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_design, certify_pilot_top_k
 from bbedge.core.scores import Scores
-from unit.certificate.documents import circular, drawn, parted
+from unit.certificate.documents import LOOK_BY_LOOK, circular, drawn, parted
 
 MODELS = {
     "model": pl.String,
@@ -39,7 +39,7 @@ def scaled() -> Scores:
 @pytest.fixture(scope="module")
 def leaderboard() -> Leaderboard:
     scores = scaled()
-    return certify_design(scores, scores.design(method="bb-edge-x", edition=1, tau=0.01))
+    return certify_design(scores, scores.design(**LOOK_BY_LOOK, tau=0.01))
 
 
 def ordered(leaderboard: Leaderboard) -> set[tuple[str, str]]:

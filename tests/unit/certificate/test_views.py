@@ -86,7 +86,7 @@ def test_a_view_is_a_certificate_of_its_own(shown):
 
 METHODS = {
     "published": {"method": "bb-edge"},
-    "first edition": {"method": "bb-edge-x", "edition": 1},
+    "look by look": {"method": "bb-edge", "evidence": "betting", "stakes": "design"},
     "direct": {"method": "bb-edge-x", "holm": "direct"},
     "staggered": {"method": "bb-edge-x"},
     "of sets": {"method": "bb-edge-x", "candidate": ["m00", "m02"]},
@@ -105,7 +105,7 @@ def test_every_method_agrees_with_itself_in_every_view(method, seed):
     assert len({tuple(view.names) for view in made.views}) > 1
 
 
-@pytest.mark.parametrize("method", ["published", "first edition", "direct"])
+@pytest.mark.parametrize("method", ["published", "look by look", "direct"])
 def test_the_evidence_of_one_view_moves_the_threshold_of_the_others(method):
     content = json.loads(to_json(certificate(suite(items=60, **METHODS[method]))))
     log_e = content["views"][0]["log_e"]

@@ -76,7 +76,7 @@ def test_top_sets_by_name(leaderboard):
 
 def test_names_are_about_what_stands_and_not_the_last_look_alone():
     scores = parted()
-    leaderboard = certify_design(scores, scores.design(method="bb-edge-x", edition=1, tau=0.01))
+    leaderboard = certify_design(scores, scores.design(method="bb-edge", evidence="betting", stakes="design", tau=0.01))
     names = leaderboard.design.models
     lapsed = np.argwhere(leaderboard.standing.above & ~leaderboard.current.above)
     assert len(lapsed)

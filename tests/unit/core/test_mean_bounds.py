@@ -297,9 +297,9 @@ def test_levels_never_add_up_to_more_than_alpha():
         assert parts == pytest.approx([alpha * (1 - margin - mean), alpha * margin, alpha * mean], rel=1e-9, abs=1e-15)
 
 
-def test_a_design_without_a_mean_share_is_what_it_was():
+def test_a_design_without_a_mean_share_leaves_all_to_certificates_and_margins():
     plain, asked = design_of(4, mean_share=0.0), design_of(4)
-    assert "mean_share" not in plain.content
+    assert plain.content["mean_share"] == 0.0
     assert plain.certificate_alpha == 0.05 * (1.0 - 0.2)
     assert plain.margin_alpha == math.nextafter(0.05 - plain.certificate_alpha, 0.0)
     assert asked.content == {**plain.content, "mean_share": 0.1}
@@ -320,7 +320,6 @@ def test_a_design_without_a_mean_share_is_what_it_was():
         ({"mean_share": 0.5, "margin_share": 0.5}, DomainError, "leave nothing"),
         ({"mean_share": 0.1, "margin_share": 0.0}, DesignError, "mean_share=0.1 needs a share for margins"),
         ({"mean_share": 0.1, "method": "bb-edge"}, DesignError, "mean_share=0.1 is not part of bb-edge"),
-        ({"mean_share": 0.1, "edition": 1}, DesignError, "mean_share=0.1 is not part of bb-edge-x of edition 1"),
     ],
 )
 def test_a_share_that_keeps_no_promise_is_refused(options, error, words):

@@ -278,7 +278,7 @@ def test_what_is_certified_stands_and_is_closed_under_paths():
     assert (board.log_w[open_] < np.log(20)).all()
 
 
-def test_direct_e_holm_of_the_second_edition_shows_what_stands():
+def test_direct_e_holm_of_bb_edge_x_shows_what_stands():
     made = design(2, holm="direct")
     certifier = Certifier(made)
     ahead, behind = [[1.0] * 6, [0.0] * 6], [[0.0] * 6, [1.0] * 6]

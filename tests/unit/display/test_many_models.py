@@ -17,7 +17,7 @@ from rich.console import Console
 from bbedge.certificate.arrays import pair_arrays, write_arrays
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import MOST_MODELS, certificate, to_json
-from bbedge.certificate.parts import ADDED, PAIRWISE
+from bbedge.certificate.parts import PAIRWISE
 from bbedge.display.badge import badge
 from bbedge.display.exports import EXPORTS
 from bbedge.display.figures import graph_figure, rank_figure
@@ -43,7 +43,7 @@ WHOLE, BRIEF = written(SIZE), written(SIZE - 1)
 
 
 def test_nothing_that_grows_with_the_pairs_is_written():
-    pairwise = {*PAIRWISE, *ADDED} - {"log_w"}  # which only staggered e-Holm has
+    pairwise = {*PAIRWISE} - {"log_w"}  # which only staggered e-Holm has
     assert all(WHOLE[key] is not None for key in pairwise)
     assert all(BRIEF[key] is None for key in pairwise)
     assert {key for key in WHOLE if WHOLE[key] != BRIEF[key]} == pairwise

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from bbedge.board import Board
+from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Failed, Sent
-from bbedge.evaluate.events import Looked, Noted, SampleDone
+from bbedge.evaluate.events import Looked, SampleDone
 from bbedge.evaluate.frozen import journal_of, open_board
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.runner import evaluate
@@ -16,6 +16,7 @@ from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
+FINISHED = {"root": "r", "replicate": 1, "usage": {}, "wasted": {}, "samples": 1, "lost": 0, "traces": {}}
 TIED = SyntheticBenchmark(means=(0.5, 0.5, 0.5), n_items=12, offset=0.0)
 
 
@@ -82,7 +83,7 @@ def test_lines_that_another_program_changed_are_refused(tmp_path, name, change):
     read(tmp_path)
     lines = (tmp_path / name).read_bytes().splitlines(keepends=True)
     (tmp_path / name).write_bytes(b"".join(change(lines)))
-    with pytest.raises(EvaluationError, match=rf"{name}:\d: .*(checksum|damaged)"):
+    with pytest.raises(EvaluationError, match=rf"{name}:\d: .*(checksum|damaged|version)"):
         read(tmp_path)
 
 
@@ -145,18 +146,23 @@ def test_random_damage_is_an_error_or_a_torn_end(tmp_path, name):
          "usage": {"calls": 1, "tokens": {}, "seconds": 0}},
         {"model": "a", "sample": "s", "scores": [], "trace": None, "length": 0, "unseeded": [],
          "usage": {"calls": 1, "tokens": {}, "seconds": 0}},
-        {"root": "r", "replicate": True, "usage": {}, "traces": {}},
-        {"root": "r", "replicate": 1, "usage": {"a": None}, "traces": {}},
-        {"root": "r", "replicate": 1, "usage": {}, "traces": []},
-        {"root": "r", "replicate": 1, "usage": {}, "wasted": 1, "traces": {}},
+        FINISHED | {"replicate": True},
+        FINISHED | {"usage": {"a": None}},
+        FINISHED | {"traces": []},
+        FINISHED | {"wasted": 1},
+        FINISHED | {"samples": None},
+        {key: value for key, value in FINISHED.items() if key != "lost"},
     ],
 )  # fmt: skip
 def test_values_of_the_wrong_type_are_an_error(tmp_path, line):
-    """In lines without checksums, as earlier versions wrote them."""
     name = "usage.jsonl" if "root" in line else "replicate-00003.jsonl"
-    header = b"" if "root" in line else b'{"root":"r","replicate":3}\n'
-    (tmp_path / name).write_bytes(header + json.dumps(line).encode() + b"\n")
-    with Journal(tmp_path, root="r", unchained=True) as journal:
+    study = {"root": "r", "protocol": ""}
+    contents = [study | line] if "root" in line else [study | {"replicate": 3}, line]
+    head = read_chain(tmp_path / name, remedy="").head
+    with (tmp_path / name).open("ab") as file:
+        for content in contents:
+            head = append(file, head, content, durable=False)
+    with Journal(tmp_path, root="r") as journal:
         attempt = journal.finished if "root" in line else lambda: journal.page(3)
         with pytest.raises(EvaluationError, match=rf"{name}:[12]: the line is damaged"):
             attempt()
@@ -166,18 +172,6 @@ def test_a_file_with_another_name_is_not_passed_over(tmp_path):
     (tmp_path / "replicate-copy.jsonl").touch()
     with Journal(tmp_path, root="r") as journal, pytest.raises(EvaluationError, match="not a file of the journal"):
         journal.pages()
-
-
-def without_sums(folder):
-    """Make a folder look as the earlier version left it."""
-    new = {"sum", "protocol", "wasted", "lost", "samples"}
-    for path in folder.glob("*.jsonl"):
-        lines = [
-            {key: value for key, value in line.items() if key not in new}
-            for line in map(json.loads, path.read_bytes().splitlines())
-            if "sent" not in line
-        ]
-        path.write_bytes(b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines))
 
 
 def interrupted(study, *, replicates):
@@ -197,33 +191,11 @@ def interrupted(study, *, replicates):
         evaluate(study, FakeEngine(TIED, announces=True), watch=watch, sleep=lambda _: None)
 
 
-def test_a_study_of_an_earlier_version_goes_on_with_a_note(tmp_path, monkeypatch):
-    study = fake_study(tmp_path, TIED, budget=4)
-    honest = Board.note
-
-    def as_before(self, about, text, **particulars):
-        particulars.pop("journal", None)
-        honest(self, about, text, **particulars)
-
-    monkeypatch.setattr(Board, "note", as_before)
-    interrupted(study, replicates=2)
-    monkeypatch.undo()
-    without_sums(study.folder)
-    seen = []
-    ended = evaluate(study, FakeEngine(TIED), watch=seen.append, sleep=lambda _: None)
-    assert ended.spent.replicates == 4
-    assert any(isinstance(event, Noted) and "kept no checksums" in event.text for event in seen)
-    # What was added since then has checksums that reach back over the lines without.
-    path = study.folder / "usage.jsonl"
-    path.write_bytes(path.read_bytes().replace(b'"calls":12', b'"calls":11', 1))
-    with pytest.raises(EvaluationError, match=r"usage\.jsonl:3: the checksum does not fit"):
-        evaluate(study, FakeEngine(TIED), sleep=lambda _: None)
-
-
 def test_checksums_cannot_be_stripped_from_a_study_that_was_begun_with_them(tmp_path):
     study = fake_study(tmp_path, TIED, budget=4)
     interrupted(study, replicates=2)
-    without_sums(study.folder)
+    for path in study.folder.glob("*.jsonl"):
+        path.write_bytes(b"".join(stripped(path.read_bytes().splitlines())))
     with pytest.raises(EvaluationError, match="the line has no checksum"):
         evaluate(study, FakeEngine(TIED), sleep=lambda _: None)
 

@@ -70,7 +70,6 @@ def opened(study):
             {"checkpoints": {"fractions": [0.5], "complete": 0.7}},
             CheckpointRule(fractions=(0.5,), complete=0.7),
         ),
-        (WIDE, {"design": {"edition": 1}}, None),
         (WIDE, {"design": {"method": "bb-edge"}}, None),
         (WIDE, {"question": "best", "design": {"family": "pilot-top-k", "k": 1, "pilot": 1}}, None),
     ],
@@ -272,19 +271,6 @@ def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp
         first, second = (note.text for note in board.noted if note.about == "gate")
     assert first.endswith("stated before the first replicate.")
     assert second.endswith(f"stated when {parts} parts of the first replicate had been seen.")
-
-
-def test_a_gate_that_may_not_look_inside_has_complete_runs(tmp_path):
-    new, old, *_ = WIDE.models
-    rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
-    ended, seen = run(replace(gated(tmp_path, rules), may_look_inside=False), FakeEngine(WIDE))
-    assert not any(isinstance(event, PartLooked) for event in seen)
-    assert (ended.reason, ended.leaderboard.replicates) == ("answered", 1)
-    # The same on a board that has checkpoints, because the study states them.
-    study = replace(gated(tmp_path / "stated", rules, checkpoints=True), may_look_inside=False)
-    ended, seen = run(study, FakeEngine(WIDE))
-    assert sum(isinstance(event, PartLooked) for event in seen) == 8
-    assert (ended.reason, ended.leaderboard.replicates) == ("answered", 1)
 
 
 class Whole(FakeEngine):

@@ -45,8 +45,7 @@ def run(study, ledger, engine, watch=None, **options):
     evaluate(chosen, engine, watch=watch, sleep=lambda _: None, **options)
     with closing(Board.open(chosen.board)) as board:
         systems = chosen.question.systems
-        first = first_run_of(board, systems) if chosen.may_look_inside else None
-        return record(ledger, RULES, stored_scores(board, systems), use=use, first_run=first)
+        return record(ledger, RULES, stored_scores(board, systems), use=use, first_run=first_run_of(board, systems))
 
 
 def test_every_look_is_in_the_ledger_before_it_is_reported(tmp_path):
@@ -146,22 +145,11 @@ def test_another_board_is_another_use(tmp_path):
 
 
 @pytest.mark.parametrize(("synthetic", "values"), [(SMALL, {}), (WIDE, {"checkpoints": False})])
-def test_without_looks_inside_the_pass_the_ledger_is_as_before(tmp_path, synthetic, values):
+def test_without_looks_inside_the_pass_the_ledger_has_none(tmp_path, synthetic, values):
     ledger = tmp_path / "gate.bbedge"
     found = run(fake_study(tmp_path, synthetic, **values), ledger, FakeEngine(synthetic))
     assert found.report.replicates >= 1
     text = ledger.read_text()
     assert [f'"kind":"{kind}"' in text for kind in ("begun", "gated")] == [True, True]
+    assert '"checkpoints":null' in text
     assert "part" not in text
-    assert "checkpoints" not in text
-
-
-def test_a_use_that_began_with_complete_runs_has_no_looks_inside_the_pass(tmp_path):
-    """As an earlier version began it, on a board with checkpoints that the study states."""
-    ledger, study = tmp_path / "gate.bbedge", fake_study(tmp_path, WIDE, checkpoints=True)
-    with open_board(study, FakeEngine(WIDE).benchmark()) as board:
-        ledgers.reserve(ledger, RULES, board.events[0].hash)
-    found = run(study, ledger, FakeEngine(WIDE))
-    assert (found.use.number, found.report.replicates, found.report.part) == (1, 1, None)
-    assert [look.part for look in found.report.results[0].looks] == [None]
-    assert "part" not in ledger.read_text()

@@ -45,8 +45,7 @@ def test_what_failed_or_was_lost_is_used_and_not_projected():
 
 def test_nothing_is_projected_from_replicates_that_are_not_known_well_enough():
     one = Usage(calls=10)
-    old = Replicate(usage={"a": one, "b": one}, wasted=None)  # failures were not kept apart
-    assert total([old]).full == Usage()
-    assert total([old, {"a": one}]).full == Usage()  # nothing is known of b
-    assert total([old, {"a": one, "b": one}]).full.calls == 100
+    assert total([]).full == Usage()
+    assert total([{"a": one}]).full == Usage()  # nothing is known of b
+    assert total([{"a": one}, {"a": one, "b": one}]).full.calls == 100
     assert total([{"a": one, "b": one}], replicates=3).unknown == 2

@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from bbedge.gate import ledger as ledgers
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import read_ledger, record, record_look, reserve
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "gates" / "ledger-1.jsonl"
 ITEMS = tuple(f"q{i}" for i in range(240))
 CLAIMS = (Claim(kind="better_by", amount=0.05), Claim(kind="at_least", amount=0.99, tier="info"))
 SHARED = Policy(candidates=("new",), baseline="old", claims=CLAIMS, spending="ledger")
@@ -92,10 +90,8 @@ def test_a_record_says_which_part_it_is_of(begun):
     look(begun, APART, 2)
     end(begun, APART, 2)
     _, first_line, *looked, gated = lines(begun)
-    assert (first_line["kind"], first_line["form"]) == ("begun-in-parts", 2)
-    assert first_line["checkpoints"] == CHECKPOINTS.content
-    assert [line["kind"] for line in looked] == ["looked-in-parts"] * 2
-    assert (gated["kind"], gated["form"]) == ("gated-in-parts", 2)
+    assert (first_line["kind"], first_line["checkpoints"]) == ("begun", CHECKPOINTS.content)
+    assert [line["kind"] for line in (*looked, gated)] == ["looked", "looked", "gated"]
     parts = gated["scores"]["parts"]
     assert (parts["order_seed"], parts["of_blocks"], parts["blocks"]) == (5, 240, [12, 48])
     assert (gated["scores"]["runs"], gated["report"]["part"]) == ([], 0.2)
@@ -213,13 +209,14 @@ def test_only_planned_looks_are_taken(begun):
     assert len(lines(begun)) == 3
 
 
-def test_a_use_that_began_without_looks_inside_the_run_goes_on_without_them(path):
+def test_a_use_without_looks_inside_the_run_has_complete_runs_only(path):
     reserve(path, SHARED, "board")
-    assert reserve(path, SHARED, "board", checkpoints=CHECKPOINTS).checkpoints is None
+    with pytest.raises(DesignError, match="began with other checkpoints"):
+        reserve(path, SHARED, "board", checkpoints=CHECKPOINTS)
     done = record(path, SHARED, EQUAL, use=1)
     assert done.report.results == gate(SHARED.at_level(SHARED.level(0)), EQUAL).results
     assert [line["kind"] for line in lines(path)] == ["opened", "begun", "gated"]
-    assert "form" not in lines(path)[1]
+    assert lines(path)[1]["checkpoints"] is None
 
 
 def forged(path, line, **changes):
@@ -258,10 +255,8 @@ FORGERIES = {
     "a run without its parts": lambda line: {"scores": line["scores"] | {"runs": ["0" * 64]}},
     "no parts": lambda line: {"scores": {"about": line["scores"]["about"], "runs": []}},
     "other items": lambda line: {"scores": line["scores"] | {"about": "0" * 64}},
-    "form": lambda _: {"form": 3},
-    "complete runs": lambda _: {"kind": "gated"},
-    "begun again": lambda _: {"kind": "begun-in-parts", "study": "board", "checkpoints": CHECKPOINTS.content},
-    "unknown": lambda _: {"kind": "looked"},
+    "begun again": lambda _: {"kind": "begun", "study": "board", "checkpoints": CHECKPOINTS.content},
+    "unknown": lambda _: {"kind": "seen"},
     "level": lambda _: {"level": 0.05},
     "another level": lambda line: report(line, alpha=0.05),
     "another part": lambda line: report(line, part=0.5),
@@ -296,13 +291,12 @@ def test_a_record_that_contradicts_its_use_is_refused_even_with_a_fitting_checks
 @pytest.mark.parametrize(
     "changes",
     [
-        {"form": 1},
         {"checkpoints": CHECKPOINTS.content | {"order_seed": -1}},
         {"checkpoints": CHECKPOINTS.content | {"weights": [0.2, 0.2, 0.2]}},
         {"checkpoints": CHECKPOINTS.content | {"order": "file"}},
         {"checkpoints": CHECKPOINTS.content | {"more": 1}},
         {"checkpoints": {}},
-        {"kind": "looked-in-parts"},
+        {"kind": "looked"},
     ],
 )
 def test_a_damaged_plan_is_refused(begun, changes):
@@ -318,8 +312,7 @@ def test_parts_in_a_record_of_complete_runs_are_refused(begun):
     line = lines(begun)[-1]
     for changes in (
         {"scores": line["scores"] | {"parts": seen}},
-        {"kind": "gated-in-parts", "form": 2},
-        {"kind": "looked-in-parts", "form": 2},
+        {"kind": "looked"},
     ):
         forged(begun, line, **changes)
         with pytest.raises(FormatError, match=":4: the line is damaged"):
@@ -339,7 +332,7 @@ def test_impossible_numbers_of_blocks_are_refused(begun, of_blocks, blocks):
 
 def test_a_look_at_complete_runs_is_refused(begun):
     end(begun, EQUAL, count=1)
-    forged(begun, lines(begun)[-1], kind="looked-in-parts")
+    forged(begun, lines(begun)[-1], kind="looked")
     with pytest.raises(FormatError, match=":3: the line is damaged"):
         read_ledger(begun)
 
@@ -376,49 +369,6 @@ def test_a_file_that_ends_anywhere_goes_on_to_the_same_end(begun, monkeypatch):
         begun.write_bytes(data[:cut])
         study()
         assert begun.read_bytes() == data
-
-
-def test_a_ledger_of_an_earlier_version_is_read_and_continued_as_before(path, monkeypatch):
-    policy = Policy(
-        candidates=("new",),
-        baseline="old",
-        claims=(Claim(kind="not_worse_by", amount=0.5),),
-        spending="ledger",
-    )
-
-    def made(seed, count):
-        steps = np.arange(count * 24).reshape(count, 2, 12) * (seed + 3) % 7
-        return Scores.of((steps < [[5], [4]]).astype(float), models=("new", "old"), items=[f"q{i}" for i in range(12)])
-
-    was = GOLDEN.read_bytes()
-    path.write_bytes(was)
-    assert [(use.number, use.label, use.report.replicates) for use in read_ledger(path).uses] == [
-        (1, "one", 3),
-        (2, "two", 2),
-    ]
-    assert record(path, policy, made(1, 3)).is_known
-    assert record(path, policy, made(2, 2), use=2).is_known
-    assert path.read_bytes() == was
-    assert reserve(path, policy, "board", checkpoints=CHECKPOINTS).checkpoints is None
-    # The same calls write the same lines; numbers may differ in their last digits on other machines.
-    again = path.with_name("again.bbedge")
-    monkeypatch.setattr(ledgers, "_now", lambda: "2026-01-02T03:04:05+00:00")
-    record(again, policy, made(1, 1), label="one")
-    reserve(again, policy, "board", label="two")
-    record(again, policy, made(2, 2), use=2)
-    record(again, policy, made(1, 3))
-    assert [without_evidence(line) for line in lines(again)] == [without_evidence(line) for line in lines(path)]
-    # A use in parts may follow, and leaves the lines before it as they were.
-    assert reserve(path, policy, "next", checkpoints=CHECKPOINTS).number == 3
-    assert path.read_bytes().startswith(was)
-    assert lines(path)[-1]["form"] == 2
-
-
-def without_evidence(line):
-    """A line without its checksum, and without what is computed with logarithms, but for the names of these values."""
-    text = json.dumps(line, sort_keys=True)
-    assert "part" not in text
-    return json.loads(text, parse_float=lambda _: 0.0) | {"sum": ""}
 
 
 def test_a_verdict_that_cannot_be_repeated_is_not_replaced(begun, monkeypatch):

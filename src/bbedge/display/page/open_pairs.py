@@ -33,13 +33,13 @@ def open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
     """The pairs of the outlook that are open in what is shown, soonest decided first."""
     place = {name: i for i, name in enumerate(certificate.names)}
     units, pairs = certificate.units, certificate.pairs
-    for each in certificate.content.outlook or ():
+    for each in certificate.content.outlook:
         a, b = place[each.ahead], place[each.behind]
         if certificate.shown == "standing" and each.stands:
             continue
         if pairs and (pairs.graph.above[a, b] or pairs.graph.above[b, a]):
             continue
-        low, high = each.within or ((pairs.margins[a, b], -pairs.margins[b, a]) if pairs else (None, None))
+        low, high = each.within
         first, second = certificate.means[a], certificate.means[b]
         yield OpenPair(
             ahead=certificate.labels[a],

@@ -104,9 +104,8 @@ def _packed(record: Conclusions, rest: dict[str, Any]) -> dict[str, object]:
     if record.edges is None or record.standing_edges is None:
         return {"rest": rest}
     edges = {"edges": flat(record.edges), "standing_edges": flat(record.standing_edges)}
-    # Certificates of earlier versions have these for the last look only.
     pairs, sets = (
-        {key: rest.pop(key) for key in keys if key in rest}
+        {key: rest.pop(key) for key in keys}
         for keys in (("unresolved", "standing_unresolved"), ("top_k", "standing_top_k"))
     )
     return {

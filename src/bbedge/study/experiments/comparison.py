@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bbedge.study.contenders import FIRST_EDITION, LIMIT, WHOLE_ALPHA
+from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA
 from bbedge.study.study import Column, Contest, Published, Study
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -42,10 +42,10 @@ OF_THE_LIMIT = (
 )
 """A note on the limit."""
 
-EDITIONS = (
-    "BB-EDGE-X is the second edition of bb-edge-x, as `bbedge certify` uses it: staggered e-Holm at 0.8 alpha, and "
-    "margins with the rest of alpha. *Whole alpha* leaves margins out; *first edition* is direct e-Holm at alpha, with "
-    "margins of their own level."
+OF_X = (
+    "BB-EDGE-X is bb-edge-x as `bbedge certify` uses it: staggered e-Holm at 0.8 alpha, and margins with the rest of "
+    "alpha. *Whole alpha* leaves margins out; *betting, design stakes* has the same evidence and stakes, under direct "
+    "e-Holm at alpha and with margins of their own level."
 )
 """A note on what BB-EDGE-X is."""
 
@@ -81,7 +81,7 @@ POWER = Study(
     "the truth?",
     source="Figure 1 of the paper",
     setup=STATED + " 100 replicates, a look after each.",
-    settings=four((*RIVALS, FIRST_EDITION, WHOLE_ALPHA, "BB-EDGE-X", LIMIT)),
+    settings=four((*RIVALS, DIRECT, WHOLE_ALPHA, "BB-EDGE-X", LIMIT)),
     table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power"), _REACHES, *STANDS),
     published=(
         Published(setting=UNEVEN, method="BB-EDGE", column=_REACHES, value=56.0),
@@ -92,7 +92,7 @@ POWER = Study(
         "numbers it prints.",
         "BFH-e-Holm pays u^2/8 per block, the smallest Hoeffding penalty that is valid for every bounded score. The "
         "paper's curve for it is faster than this penalty allows.",
-        EDITIONS,
+        OF_X,
         STANDING,
         OF_THE_LIMIT,
     ),

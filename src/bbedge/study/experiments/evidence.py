@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bbedge.study.contenders import KINDS, LIMIT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
-from bbedge.study.experiments.comparison import EDITIONS, OF_THE_LIMIT, STANDING, STANDS, STATED, four
+from bbedge.study.experiments.comparison import OF_THE_LIMIT, OF_X, STANDING, STANDS, STATED, four
 from bbedge.study.study import Column, Contest, Published, Study
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -18,8 +18,8 @@ EVIDENCE = Study(
     setup=STATED
     + " And a fifth setting with quiet, graded scores, as a judge that gives nearly the same mark each time: "
     "blocks of 2, scores that stray a fifth as far. *bernstein* with the published stakes and running-mean "
-    "predictions is bb-edge; *betting, design stakes* is the first edition of bb-edge-x. Every kind has the same "
-    "guarantee over all looks.",
+    "predictions is bb-edge; *betting, design stakes* has the evidence and the stakes of BB-EDGE-X. Every kind has the "
+    "same guarantee over all looks.",
     settings=(
         *four((*_OURS, LIMIT)),
         Contest(
@@ -39,7 +39,7 @@ EVIDENCE = Study(
     notes=(
         "Looking after every replicate has a price even for the best of methods, because the evidence must hold at all "
         "looks and not at one; the distance to the z-test is that price plus what remains to be gained.",
-        EDITIONS,
+        OF_X,
         STANDING,
         OF_THE_LIMIT,
     ),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bbedge.study.contenders import FIRST_EDITION, LIMIT, PILOT
+from bbedge.study.contenders import DIRECT, LIMIT, PILOT
 from bbedge.study.experiments.comparison import NAMES, OF_THE_LIMIT, RIVALS, STANDING, STATED, four
 from bbedge.study.study import Column, Contest, Published, Study
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
@@ -10,7 +10,7 @@ from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 _STATED, _FITTED = "stated: ", "fitted: "
 _COLUMNS = tuple(Column(metric=metric) for metric in ("fwer", "fcp", "certified", "cr"))
 _STANDING = ("standing certified", "standing cr")
-_CONTENDERS = (*RIVALS, PILOT, FIRST_EDITION, "BB-EDGE-X", LIMIT)
+_CONTENDERS = (*RIVALS, PILOT, DIRECT, "BB-EDGE-X", LIMIT)
 _KEPT = ("fwer", "fcp", "certified", "cr", *_STANDING)
 
 # FWER, FCP, CertProb and CR with its standard deviation, in the order of NAMES.

@@ -1,4 +1,4 @@
-"""Boards of the second edition of bb-edge-x: staggered e-Holm, margins with a share, planned replicates."""
+"""Boards of bb-edge-x: staggered e-Holm, margins with a share, planned replicates."""
 
 import json
 
@@ -13,7 +13,8 @@ from unit.board.recomputed import Record, assert_same
 
 ABC = ("a", "b", "c")
 BLOCKS = ("x", "x", "y", "y", "y", "z")
-OPTIONS = [{}, {"planned": 3}, {"planned": 60, "margin_share": 0.5}, {"edition": 1}, {"mean_share": 0.1}]
+LOOK_BY_LOOK = {"method": "bb-edge", "evidence": "betting", "stakes": "design"}
+OPTIONS = [{}, {"planned": 3}, {"planned": 60, "margin_share": 0.5}, LOOK_BY_LOOK, {"mean_share": 0.1}]
 
 
 class Both:
@@ -23,7 +24,7 @@ class Both:
         folder.mkdir(exist_ok=True)
         self.board = make(folder, models=models, blocks=BLOCKS, **options)
         of_record = {name: value for name, value in options.items() if name != "family"}
-        self.record = Record(models, ITEMS, BLOCKS, method="bb-edge-x", **of_record)
+        self.record = Record(models, ITEMS, BLOCKS, **{"method": "bb-edge-x", **of_record})
         self.rng, self.items, self.reopened = np.random.default_rng(7), ITEMS, reopened
 
     def _before(self):
@@ -64,10 +65,10 @@ def options(request):
     return request.param
 
 
-def test_a_board_uses_the_second_edition(tmp_path):
+def test_a_board_uses_staggered_e_holm_and_shares_its_level(tmp_path):
     (stage,) = make(tmp_path, planned=8).state.stages
     design = stage.design
-    assert (design.edition, design.holm, design.margin_share, design.planned) == (2, "staggered", 0.2, 8)
+    assert (design.holm, design.margin_share, design.planned) == ("staggered", 0.2, 8)
 
 
 def test_a_stage(tmp_path, options):
