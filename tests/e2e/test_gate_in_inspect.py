@@ -39,7 +39,7 @@ def found(folder: Path) -> dict[str, Any]:
 
 def test_the_verdict_is_printed_after_an_eval_set(found):
     assert "Ship: mockllm/new is not worse than mockllm/old by more than 0.05" in found["set ship"]
-    assert "Stop: mockllm/new is worse than mockllm/old by more than 0.05" in found["set stop"]
+    assert "Stop: mockllm/new is worse than mockllm/old by at least 0.05" in found["set stop"]
 
 
 def test_inspect_finds_the_hook_by_an_entry_point(monkeypatch):

@@ -133,7 +133,7 @@ def gate(
         write_whole(junit_out, junit(report))
     out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
     out.print(render(report))
-    if report.open_blocks and scores and about == About():
+    if report.open_blocks and not report.contradictions and scores and about == About():
         missing = [] if reading.incomplete == "refuse" else ["--incomplete", reading.incomplete]
         words = shlex.join([*map(str, scores), "--policy", str(policy), *reading.words(), *missing])
         meaning.insert(0, f"To plan what would decide it: bbedge plan {words}")

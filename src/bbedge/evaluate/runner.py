@@ -196,8 +196,9 @@ class _Runner:
         leaderboard = self._leaderboard()
         if any(each.contradictions for each in (leaderboard, *leaderboard.views)):
             return "contradiction"
-        if not self.board.state.in_pilot and self._answer().answered:
-            return "answered"
+        answer = None if self.board.state.in_pilot else self._answer()
+        if answer is not None and (answer.contradicted or answer.answered):
+            return "contradiction" if answer.contradicted else "answered"
         return "budget" if self._place > self.study.budget else None
 
     def _drop(self) -> None:

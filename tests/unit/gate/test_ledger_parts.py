@@ -4,7 +4,6 @@ import io
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from bbedge.gate import ledger as ledgers
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import read_ledger, record, record_look, reserve
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "gates" / "ledger-1.jsonl"
 ITEMS = tuple(f"q{i}" for i in range(240))
 CLAIMS = (Claim(kind="better_by", amount=0.05), Claim(kind="at_least", amount=0.99, tier="info"))
 SHARED = Policy(candidates=("new",), baseline="old", claims=CLAIMS, spending="ledger")
@@ -123,12 +121,25 @@ def test_a_verdict_that_was_given_inside_the_run_stays(begun):
     found = look(begun, APART, 2)
     decided = (found.results[0].verdict, found.results[0].since, found.results[0].since_part)
     assert decided == ("PASS", 1, 0.2)
+    done = end(begun, APART, 2, count=2).report.results[0]
+    assert (done.verdict, done.since, done.since_part) == decided
+    assert len(done.looks) == 3 + 2, "the complete run has passed every checkpoint"
+
+
+def test_runs_that_contradict_what_was_decided_inside_the_first_one_are_recorded_as_a_contradiction(begun):
+    assert look(begun, APART, 2).results[0].verdict == "PASS"
     worse = replace(APART, values=np.concatenate([APART.values[:1], 1.0 - APART.values[1:].repeat(9, axis=0)]))
     longer = replace(worse, replicates=tuple(map(str, range(10))))
-    done = end(begun, longer, 2, count=10).report.results[0]
-    assert (done.verdict, done.since, done.since_part) == decided
-    assert done.is_contradicted
-    assert len(done.looks) == 3 + 10, "the complete run has passed every checkpoint"
+    done = end(begun, longer, 2, count=10)
+    found = done.report.results[0]
+    assert (found.verdict, done.report.release, done.report.exit_code) == ("CONTRADICTION", "contradiction", 5)
+    assert found.since > 1
+    assert len(found.looks) == 3 + 10
+    (use,) = read_ledger(begun).uses
+    assert use.report == done.report
+    assert "contradiction" in shown(read_ledger(begun))
+    again = end(begun, longer, 2, count=10)
+    assert (again.is_known, again.report.release) == (True, "contradiction")
 
 
 def test_a_study_that_is_running_has_no_verdict_to_show(begun):
@@ -141,7 +152,8 @@ def test_a_study_that_is_running_has_no_verdict_to_show(begun):
     done = end(begun, EQUAL, 2)
     assert not done.is_known, "the look was recorded, the verdict was not"
     assert "20 %" in shown(read_ledger(begun))
-    assert [advice(each) for each in read_ledger(begun).uses[0].report.results] == ["", ""]
+    report = read_ledger(begun).uses[0].report
+    assert [advice(report, each) for each in report.results] == ["", ""]
 
 
 def shown(ledger):
@@ -378,53 +390,12 @@ def test_a_file_that_ends_anywhere_goes_on_to_the_same_end(begun, monkeypatch):
         assert begun.read_bytes() == data
 
 
-def test_a_ledger_of_an_earlier_version_is_read_and_continued_as_before(path, monkeypatch):
-    policy = Policy(
-        candidates=("new",),
-        baseline="old",
-        claims=(Claim(kind="not_worse_by", amount=0.5),),
-        spending="ledger",
-    )
-
-    def made(seed, count):
-        steps = np.arange(count * 24).reshape(count, 2, 12) * (seed + 3) % 7
-        return Scores.of((steps < [[5], [4]]).astype(float), models=("new", "old"), items=[f"q{i}" for i in range(12)])
-
-    was = GOLDEN.read_bytes()
-    path.write_bytes(was)
-    assert [(use.number, use.label, use.report.replicates) for use in read_ledger(path).uses] == [
-        (1, "one", 3),
-        (2, "two", 2),
-    ]
-    assert record(path, policy, made(1, 3)).is_known
-    assert record(path, policy, made(2, 2), use=2).is_known
-    assert path.read_bytes() == was
-    assert reserve(path, policy, "board", checkpoints=CHECKPOINTS).checkpoints is None
-    # The same calls write the same lines; numbers may differ in their last digits on other machines.
-    again = path.with_name("again.bbedge")
-    monkeypatch.setattr(ledgers, "_now", lambda: "2026-01-02T03:04:05+00:00")
-    record(again, policy, made(1, 1), label="one")
-    reserve(again, policy, "board", label="two")
-    record(again, policy, made(2, 2), use=2)
-    record(again, policy, made(1, 3))
-    assert [without_evidence(line) for line in lines(again)] == [without_evidence(line) for line in lines(path)]
-    # A use in parts may follow, and leaves the lines before it as they were.
-    assert reserve(path, policy, "next", checkpoints=CHECKPOINTS).number == 3
-    assert path.read_bytes().startswith(was)
-    assert lines(path)[-1]["form"] == 2
-
-
-def without_evidence(line):
-    """A line without its checksum, and without what is computed with logarithms, but for the names of these values."""
-    text = json.dumps(line, sort_keys=True)
-    assert "part" not in text
-    return json.loads(text, parse_float=lambda _: 0.0) | {"sum": ""}
-
-
 def test_a_verdict_that_cannot_be_repeated_is_not_replaced(begun, monkeypatch):
     look(begun, APART, 2)
     before = begun.read_bytes()
-    monkeypatch.setattr(sys.modules["bbedge.gate.gate"], "_verdict", lambda *_: "OPEN")
+    monkeypatch.setattr(
+        sys.modules["bbedge.gate.gate"], "certified", lambda log_e, _: np.zeros(log_e.shape, dtype=bool)
+    )
     with pytest.raises(BbedgeError, match="does not repeat; the recorded one stands"):
         end(begun, APART, 3, count=1)
     assert begun.read_bytes() == before
