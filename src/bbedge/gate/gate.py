@@ -257,7 +257,7 @@ class Gate:
                 candidate=candidate,
                 ahead=Forecast(design=ahead.headline.design, outlook=self._noise(number, noise)),
                 back=Forecast(design=back.headline.design, outlook=self._noise(number, noise)),
-                width=self._width,
+                score_range=self._scores.score_range,
             )
             for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
             for ahead, back in (self._tests[number],)
