@@ -29,8 +29,8 @@ _BY_POLICY = {
     "error": "Undecided",
 }
 _MEANING = (
-    "The runs contradict each other, so there is no verdict: an assumption does not hold, or the labels of the systems "
-    "were swapped between runs. (Or this is one of the errors that alpha allows.)"
+    "Either an assumption does not hold, or the labels of the systems were swapped between runs, or this is one of the "
+    "errors that alpha allows."
 )
 _CHECK = (
     "Check which system each run belongs to, and whether a system, its prompt or its judge changed between runs; then "

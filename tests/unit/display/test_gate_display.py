@@ -156,7 +156,7 @@ def test_the_terminal_starts_with_the_sentence_and_has_a_row_for_each_claim():
     assert "a note of the reader" in text
 
 
-MEANING = "an assumption does not hold, or the labels of the systems were swapped between runs"
+MEANING = "Either an assumption does not hold, or the labels of the systems were swapped between runs"
 CHECK = "Check which system each run belongs to"
 
 
