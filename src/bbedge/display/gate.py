@@ -151,8 +151,8 @@ def advice(report: GateReport, result: ClaimResult) -> str:
         ways.append(f"a {_AMOUNTS[claim.kind]} of {outlook.amount:g} instead of {claim.amount:g}")
         later = f"; the {_AMOUNTS[claim.kind]} of these runs is fixed, so choose another only for new ones"
     if not ways:
-        return "at this difference no number of runs or items is likely to decide it"
-    return f"{', or '.join(ways)} would likely decide it{later}"
+        return "at this difference no number of runs or items is likely to decide it (a forecast)"
+    return f"{', or '.join(ways)} would likely decide it (a forecast){later}"
 
 
 def _subject(result: ClaimResult) -> str:
@@ -189,7 +189,7 @@ def render(report: GateReport) -> RenderableType:
     lines += [Text(""), table]
     for each in report.results:
         if words := advice(report, each):
-            lines.append(Text(f"Open: {_subject(each)}: {words} (a forecast)."))
+            lines.append(Text(f"Open: {_subject(each)}: {words}."))
         if each.verdict == "CONTRADICTION":
             lines.append(Text(f"Contradiction: {_subject(each)}: {contradiction(each)}.", "red"))
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]

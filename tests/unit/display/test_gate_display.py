@@ -98,8 +98,8 @@ def printed(given):
         ),
         (
             report(*(result("FAIL", view=f"v{i}", amount=0.0) for i in range(5))),
-            "Stop: new is not better than main in v0; new is not better than main in v1; new is not better than main in v2"
-            ", and 2 more; at most 5 % risk; 4 runs.",
+            "Stop: new is not better than main in v0; new is not better than main in v1; new is not better than main "
+            "in v2, and 2 more; at most 5 % risk; 4 runs.",
         ),
         (
             report(result("OPEN"), result(view="math")),
@@ -210,13 +210,13 @@ def open_result(**outlook):
     ("each", "said"),
     [
         (result(), ""),
-        (open_result(), "at this difference no number of runs or items is likely to decide it"),
-        (open_result(more_runs=1), "about 1 more run would likely decide it"),
-        (open_result(items=12_000), "12,000 items in 4 runs would likely decide it"),
+        (open_result(), "at this difference no number of runs or items is likely to decide it (a forecast)"),
+        (open_result(more_runs=1), "about 1 more run would likely decide it (a forecast)"),
+        (open_result(items=12_000), "12,000 items in 4 runs would likely decide it (a forecast)"),
         (
             open_result(more_runs=7, items=1100, amount=0.05),
-            "about 7 more runs, or 1,100 items in 4 runs, or a margin of 0.05 instead of 0.02 would likely decide it; "
-            "the margin of these runs is fixed, so choose another only for new ones",
+            "about 7 more runs, or 1,100 items in 4 runs, or a margin of 0.05 instead of 0.02 would likely decide it "
+            "(a forecast); the margin of these runs is fixed, so choose another only for new ones",
         ),
     ],
 )
@@ -227,7 +227,9 @@ def test_advice_says_what_would_decide_an_open_claim(each, said):
 
 def test_a_floor_is_called_a_floor():
     each = result("OPEN", kind="at_least", amount=0.9, outlook=ClaimOutlook(more_runs=None, items=None, amount=0.85))
-    assert advice(report(each), each).startswith("a floor of 0.85 instead of 0.9 would likely decide it; the floor of")
+    assert advice(report(each), each).startswith(
+        "a floor of 0.85 instead of 0.9 would likely decide it (a forecast); the floor"
+    )
 
 
 def test_an_unknown_difference_is_not_a_number():
