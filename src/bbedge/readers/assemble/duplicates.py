@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Part
-from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.coding import Chunk, Coder, Table
 from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.choices import Choice, OpenChoiceError
-from bbedge.readers.tables.telling import column_of, columns_apart, is_file, path_of
+from bbedge.readers.tables.telling import columns_apart, is_file, path_of
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
@@ -95,15 +95,16 @@ def _remedy(
     coder: Coder, grid: Grid, first: int, second: int, said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """What may have been meant: the proposal, and the parts of the message."""
-    tables = _table_of(coder, first), _table_of(coder, second)
+    chunks = _chunk_of(coder, first), _chunk_of(coder, second)
+    tables = chunks[0].table, chunks[1].table
     if any(not is_file(table) for table in tables):
         return (), said + _NUMBER
     if tables[0] is not tables[1]:
         return _of_files(coder, grid, tables, said)
-    apart = columns_apart(tables[0])
+    apart = columns_apart(tables[0], chunks[0].columns)
     if not apart:
         return (), said + _NUMBER
-    column, item = apart[0], column_of(tables[0], "item")
+    column, item = apart[0], chunks[0].columns["item"]
     replicate, joined = {"replicate": column}, {"item": f"{item}+{column}"}
     is_run = any(word in column.casefold() for word in _RUNS)
     return (
@@ -155,9 +156,9 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     return tables[most]
 
 
-def _table_of(coder: Coder, row: int) -> Table:
+def _chunk_of(coder: Coder, row: int) -> Chunk:
     for chunk in coder.chunks:
         if row < chunk.height:
-            return chunk.table
+            return chunk
         row -= chunk.height
     raise IndexError(row)
