@@ -13,7 +13,7 @@ from bbedge.core.notes import Note
 from bbedge.errors import Blank, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.folders import files_of
-from bbedge.readers.limits import LimitError
+from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
@@ -295,6 +295,8 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
         return "rows"
     try:
         found = record_list(path, shown_path(path))
+    except UnpackedLimitError:
+        raise
     except (NoRecordsError, LimitError):
         # One value of more than the limit is no record.
         return "none"
