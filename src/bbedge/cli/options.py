@@ -200,6 +200,14 @@ class Reading:
             show_default=False,
         ),
     ] = None
+    merge_names: Annotated[
+        bool,
+        typer.Option(
+            "--merge-names",
+            help="Read models whose names differ only by case, surrounding spaces, hyphens or look-alike characters as "
+            "one model.",
+        ),
+    ] = False
     max_size: Annotated[
         str | None,
         typer.Option(
@@ -285,6 +293,7 @@ class Reading:
             model_from=self.model_from,
             skip=tuple(self.skip or ()),
             drop_columns=tuple(self.drop_column or ()),
+            merge_names=self.merge_names,
         )
 
     @property
@@ -344,7 +353,7 @@ class Reading:
             words += [part for value in values if value for part in (option, value)]
         if self.score_range != (0.0, 1.0):
             words += ["--score-range", *(f"{end:g}" for end in self.score_range)]
-        return words
+        return [*words, "--merge-names"] if self.merge_names else words
 
 
 def as_option(argument: Argument) -> str:
@@ -368,7 +377,7 @@ def option_words(argument: Argument) -> list[str]:
     if name == "limits":
         return ["--max-size", "SIZE"]
     option = f"--{_NAMES.get(name, name).replace('_', '-')}"
-    if value is None:
+    if value is None or value is True:
         return [option]
     if isinstance(value, Mapping):
         value = tuple(f"{role}={_range_words(column)}" for role, column in value.items())

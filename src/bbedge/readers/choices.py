@@ -142,6 +142,10 @@ class Choices:
     model_from: str | None = None
     """What names the model of all of a file: ``file`` (without its ending), ``folder``, ``path:REGEX``, or a field of
     a log's header such as ``task_args.prompt``; None takes what the file says."""
+    merge_names: bool = False
+    """Whether names of models that differ only by case, spaces, hyphens or look-alike characters are one model."""
+    preferred_names: tuple[str, ...] = ()
+    """The spellings that merged names get, such as those of a board's models; else the plainest one in the files."""
     metric_ranges: Mapping[str, Range] = field(default_factory=dict, hash=False)
     """The worst and the best possible value of metrics that are not on the common scale: ``{"wer": (1, 0)}``."""
     without_metrics: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabular
 from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.shaping import Shaping, check_alike, check_one_metric, wide_notes
+from bbedge.readers.assemble.spelling import merge_models, merged_notes
 from bbedge.readers.choices import Choice, Choices
 from bbedge.readers.logs.contents import check_same_questions
 from bbedge.readers.logs.naming import check_apart
@@ -97,6 +98,8 @@ def join_rows(
     coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
+    merged = merge_models(coder, choices)
+    passes.rename(merged)
     check_copies(passes)
     check_apart(passes, choices)
     if watch.changed:
@@ -131,6 +134,7 @@ def join_rows(
             *_log_notes(logs, passes, watch, replicates),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, choices),
+            *merged_notes(merged),
             *sources.notes(),
         ),
         runs=passes.identities(),

@@ -44,7 +44,7 @@ def columns_apart(table: Table, columns: Mapping[Role, str]) -> list[str]:
         return []
     rows = inner.head(_MOST_ROWS)
     parts = _parts(table, columns)
-    named = {part for role, its in parts.items() if role != "replicate" for part in its}
+    named = {part for its in parts.values() for part in its}
     keys = [tuple(str([row.get(part) for part in parts[role]]) for role in ("model", "item")) for row in rows]
     names = [name for name in inner.columns() if name.strip() and name not in named]
     return [name for name in names if _tells(keys, [row.get(name) for row in rows])]
