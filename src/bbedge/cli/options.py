@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import update_wrapper
@@ -364,7 +365,7 @@ def as_option(argument: Argument) -> str:
     >>> as_option(Argument("metric_ranges", {"wer": (1.0, 0.0)}))
     '--metric-range wer=1:0'
     """
-    return " ".join(option_words(argument))
+    return shlex.join(option_words(argument))
 
 
 def option_words(argument: Argument) -> list[str]:
@@ -376,6 +377,8 @@ def option_words(argument: Argument) -> list[str]:
     name, value = argument.name, argument.value
     if name == "limits":
         return ["--max-size", "SIZE"]
+    if name == "choices" and isinstance(value, tuple):
+        return [word for each in value for word in option_words(each)]
     option = f"--{_NAMES.get(name, name).replace('_', '-')}"
     if value is None or value is True:
         return [option]

@@ -207,6 +207,10 @@ class _Search:
 
 def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
     """One error for all files of folders that look like scores and cannot be read: each with its own reason."""
+    from bbedge.readers.assemble.pairing import with_runs
+
+    paths = [path for path, _ in refused]
+    refused = [(path, with_runs(error, paths)) for path, error in refused]
     path, first = refused[0]
     leave_out = ("; or leave it out on purpose with ", Choice("skip", (shown_path(path),)))
     if len(refused) == 1:

@@ -28,6 +28,7 @@ from bbedge.readers.assemble.gaps import (
     usable,
 )
 from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.assemble.refusal import LAID_OUT, refusal, too_large, uncovered
 from bbedge.readers.assemble.settling import Outline, Plan, failed_cells
 from bbedge.readers.assemble.spool import Spool, one_by_one
@@ -115,8 +116,9 @@ def _from_dense(coder: Coder, grid: Grid, case: Case) -> Panels:
 def _gaps(
     coder: Coder, grid: Grid, case: Case, cells: NDArray[np.int64], listing: Literal["missing", "present"]
 ) -> Gaps:
+    """What is missing; refused, whatever the policy, if there is nothing to compare."""
     failed, failed_kinds = failed_cells(coder, grid)
-    return Gaps(
+    gaps = Gaps(
         names=grid.names,
         cells=cells,
         listing=listing,
@@ -124,6 +126,8 @@ def _gaps(
         failed_kinds=failed_kinds,
         ordered=case.ordered,
     )
+    check_paired(coder, gaps, _sources(coder))
+    return gaps
 
 
 def _settled(coder: Coder, gaps: Gaps, case: Case, values: NDArray[np.float64], *, in_memory: bool) -> Panels:

@@ -14,13 +14,14 @@ from bbedge.readers.tables.json_lines import JsonLinesFile
 from bbedge.readers.tables.metrics import ChosenMetric, MetricTable, WatchedMetric
 from bbedge.readers.tables.named import NamedTable
 from bbedge.readers.tables.records import RecordsFile
+from bbedge.readers.tables.wide import WideTable
 
 _MOST_ROWS, _LONGEST = 100_000, 60
 
 
 def is_file(table: Table) -> bool:
     """Whether a table is a plain one in a file, not a log, a frame or a wide table."""
-    return isinstance(_innermost(table), TableFile)
+    return isinstance(_innermost(table), TableFile) and not any(isinstance(each, WideTable) for each in _layers(table))
 
 
 def path_of(table: Table) -> str:
@@ -84,7 +85,7 @@ def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
 def _layers(table: Table) -> Iterator[Table]:
     """The table, and those inside it from the outermost on."""
     yield table
-    while isinstance(table, MetricTable | ChosenMetric | WatchedMetric | NamedTable | JoinedColumns):
+    while isinstance(table, MetricTable | ChosenMetric | WatchedMetric | NamedTable | JoinedColumns | WideTable):
         table = table.inner
         yield table
 
