@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.growth import Forecast, pilot_outlooks
-from bbedge.core.leaderboard import COUNTED
+from bbedge.core.leaderboard import COUNTED, scored_items
 from bbedge.core.scores import Scores
 from bbedge.core.suite import suite_options
 from bbedge.core.views import HEADLINE
@@ -173,8 +173,19 @@ class Gate:
                 else result
                 for result, place in outlooks
             ),
-            notes=tuple(note.text for note in self._scores.notes),
+            notes=(*(note.text for note in self._scores.notes), *self._over_some_items()),
         )
+
+    def _over_some_items(self) -> Iterator[str]:
+        """Which means are over some of the items: differences that were seen of them compare different items."""
+        systems = {self._policy.baseline, *(comparison.candidate for comparison in self._comparisons)}
+        counts = scored_items(self._panels).sum(axis=1) if self._panels else ()
+        for model, count in zip(self._scores.models, counts, strict=False):
+            if model in systems and count < len(self._scores.items):
+                yield (
+                    f"The mean of {quoted(model)} is over {count:,} of {len(self._scores.items):,} items: a "
+                    "difference that was seen compares different items. Verdicts and intervals hold all the same."
+                )
 
     def results(self) -> tuple[ClaimResult, ...]:
         """What is known of every claim, without forecasts, which take longer."""
