@@ -136,6 +136,19 @@ def document_of(folder, *options):
     return json.loads(out.read_text(encoding="ascii"))
 
 
+def test_another_spelling_of_a_model_is_named_and_merged_on_request(folder):
+    folder.init()
+    table = folder.table("run1.csv", ("STRONG ", "middle", "weak"), [1], mean=0.5)
+    folder.refuse("add", folder.board, table)
+    assert "if 'STRONG ' is another spelling of 'strong', read it with --merge-names; otherwise add it" in folder.err
+    assert "Added replicate 1." in folder("add", folder.board, table, "--merge-names")
+    assert Board.open(folder.board).noticed[0][1].subject == ("strong", "STRONG ")
+    run = folder.table("new.csv", ("Weak",), [1])
+    assert "Note  'Weak' is a new model; its name differs from 'weak' only" in folder(
+        "add-model", folder.board, "Weak", run
+    )
+
+
 def test_a_whole_life(folder):
     said = folder.init()
     board = Board.open(folder.board)

@@ -23,8 +23,8 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.errors import Argument, BoardError
-from bbedge.text import listed, quoted
+from bbedge.errors import Argument, BoardError, Part
+from bbedge.text import folded, listed, quoted
 
 Scores = NDArray[np.float64]
 
@@ -178,8 +178,10 @@ class BoardState:
         for model in panel:
             if model not in self.epoch.models and model not in self.retired:
                 raise BoardError(
-                    f"model {quoted(model)} is not on the board; add it with add-model first, from runs of that model "
-                    f"alone (it needs {self.runs_needed()} of them now)"
+                    f"model {quoted(model)} is not on the board; ",
+                    *_other_spelling(model, self.epoch.models),
+                    f"add it with add-model first, from runs of that model alone (it needs {self.runs_needed()} of "
+                    "them now)",
                 )
 
     def check_panel(self, panel: Panel, items: Sequence[str] | None = None) -> None:
@@ -387,3 +389,12 @@ def missing_scores(panel: Panel) -> dict[str, int]:
     """How many scores each model lacks, of those that lack any."""
     counts = {model: int(np.isnan(scores).sum()) for model, scores in panel.items()}
     return {model: count for model, count in counts.items() if count}
+
+
+def _other_spelling(model: str, models: Iterable[str]) -> tuple[Part, ...]:
+    """What to do about a model whose name may be another spelling of one of these; in ASCII, as not all can be seen."""
+    known = next((each for each in models if folded(each) == folded(model)), None)
+    if known is None:
+        return ()
+    other = f"if {model!a} is another spelling of {known!a}, read it with "
+    return other, Argument("merge_names", value=True), "; otherwise "

@@ -293,10 +293,13 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
     seen = leaderboard.means.tolist() if leaderboard.replicates else [math.nan] * len(leaderboard.means)
     means = [None if mean != mean else low + mean * (high - low) for mean in seen]
     intervals = _mean_intervals(leaderboard)
+    all_items = len(leaderboard.design.layout.order)
+    over = leaderboard.mean_items or (all_items,) * len(means)
     return tuple(
         shape.Model(
             name=leaderboard.design.models[i],
             mean=means[i],
+            mean_items=msgspec.UNSET if means[i] is None or over[i] == all_items else over[i],
             mean_interval=msgspec.UNSET if intervals is None else intervals[i],
             rank_interval=current.rank_intervals[i],
             standing_rank_interval=standing.rank_intervals[i],

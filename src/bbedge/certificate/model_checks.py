@@ -90,12 +90,15 @@ class ModelCheck:
                 continue
             if not self._document.replicates:
                 self.refuse(f"{quoted(model.name)} has a mean, and there are no replicates")
+            if model.mean_items is not UNSET and not self._document.design.gaps:
+                self.refuse(f"the mean of {quoted(model.name)} is over some items, and no score may be missing")
             if not low - slack <= model.mean <= high + slack:
                 self.refuse(f"the mean {model.mean} of {quoted(model.name)} is outside the score range")
         tiers = {shown: _tiers(ranks) for shown, ranks in self._parts.ranks.items()}
         means = [-np.inf if model.mean is None else model.mean for model in self._document.models]
         # Earlier versions sorted by the tiers of the last look.
-        by_both = [(s, c, -mean) for s, c, mean in zip(tiers["standing"], tiers["current"], means, strict=True)]
+        partial = [model.mean_items is not UNSET for model in self._document.models]
+        by_both = list(zip(tiers["standing"], tiers["current"], partial, [-mean for mean in means], strict=True))
         by_last = [(c, -mean) for c, mean in zip(tiers["current"], means, strict=True)]
         if by_both != sorted(by_both) and by_last != sorted(by_last):
             self.refuse("'models' are not in the order of their tiers and means")

@@ -35,6 +35,8 @@ class Model(Record, frozen=True, kw_only=True):
     """Its name."""
     mean: Number | None
     """Its mean score; null before its first complete replicate."""
+    mean_items: Count | UnsetType = UNSET
+    """The number of items that the mean is over, if they are not all; such means are not comparable with others."""
     mean_interval: tuple[Number, Number] | UnsetType = UNSET
     """Bounds of its true mean, for all models, views and looks together; absent if the design has no mean_share."""
     rank_interval: tuple[Positive, Positive]

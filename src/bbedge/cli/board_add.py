@@ -14,7 +14,7 @@ from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import say
-from bbedge.text import display_names, shown
+from bbedge.text import display_names, folded, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
@@ -101,6 +101,9 @@ def add_model(
     board = open_board(place, design)
     before = board.leaderboard()
     scores = _read(board, files, reading) if files else None
+    alike = [model for model in board.state.epoch.models if folded(model) == folded(name)]
+    if alike:
+        say(f"Note  {name!a} is a new model; its name differs from {alike[0]!a} only by its spelling.")
     added = board.add_model(name, scores, copies=copies, incomplete=incomplete)
     stage = board.state.stages[-1]
     say(
@@ -122,7 +125,8 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool =
     has_parts = part or board.state.epoch.is_inside_pass
     rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
     chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
-    return chosen.table(files, least_models=1, identify=True, gaps=True)
+    choices = replace(chosen.choices, preferred_names=tuple(board.state.epoch.models))
+    return chosen.table(files, least_models=1, identify=True, gaps=True, choices=choices)
 
 
 def _numbered(what: str, numbers: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, cast
 
@@ -91,6 +91,9 @@ class Leaderboard:
     """The name of the view that this is the leaderboard of; ``None`` for the headline."""
     views: tuple[Leaderboard, ...] = ()
     """The leaderboards of the other views of the design, in its order; see :meth:`view`."""
+    mean_items: tuple[int, ...] | None = None
+    """For every model the number of items that its mean is over, of those that weigh anything, where scores are
+    missing; ``None`` if every mean is over all of them. Means over different items are not comparable."""
     gaps: GapCount | None = None
     """What is missing, where a design counts missing scores; ``None`` if nothing is."""
     stops: tuple[int, ...] | None = None
@@ -119,8 +122,13 @@ class Leaderboard:
         return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
 
     def order(self) -> tuple[int, ...]:
-        """Models as a reader expects them: by tier of what stands, then by mean, then by name."""
+        """Models as a reader expects them: by tier of what stands, then by mean, then by name.
+
+        Means over some of the items come after those over all of them, which they cannot be compared with.
+        """
         means = np.nan_to_num(self.means, nan=-1.0)
+        all_items = len(self.design.layout.order)
+        partial = [count < all_items for count in self.mean_items or (all_items,) * len(means)]
         # A certified cut of the last look stands, so that its tiers add nothing, unless what stands contradicts itself.
         standing, current = (
             {model: t for t, members in enumerate(graph.tiers) for model in members}
@@ -129,9 +137,16 @@ class Leaderboard:
         return tuple(
             sorted(
                 range(len(means)),
-                key=lambda i: (standing[i], current[i], -float(means[i]), self.design.models[i]),
+                key=lambda i: (standing[i], current[i], partial[i], -float(means[i]), self.design.models[i]),
             )
         )
+
+    def with_mean_items(self, scored: NDArray[np.bool_]) -> Leaderboard:
+        """The same with what the means are over, here and in the views: which items each model has any score on."""
+        counts = scored[:, self.design.layout.order].sum(axis=1)
+        views = tuple(view.with_mean_items(scored) for view in self.views)
+        complete = bool((counts == len(self.design.layout.order)).all())
+        return replace(self, mean_items=None if complete else tuple(counts.tolist()), views=views)
 
     def view(self, name: str) -> Leaderboard:
         """The leaderboard of another view of the design, for instance of a category."""

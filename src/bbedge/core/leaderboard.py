@@ -197,9 +197,24 @@ def certify_design(
         stops = tuple(max(0, after - skipped) for after in stops)
     leaderboard = run(design, watch(values), stops=stops, device=device)
     gaps = None if design.gaps == "refuse" else _gap_count(values, design, stops, device)
+    if gaps is not None:
+        leaderboard = leaderboard.with_mean_items(scored_items(values))
     # With the blocks of the design, which the caller may have chosen instead of those of the scores.
     origin = replace(scores, blocks=design.blocks).origin
     return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops, origin=origin)
+
+
+def scored_items(panels: Iterable[Matrix]) -> NDArray[np.bool_]:
+    """Which items each model has a score on in any of the panels: models x items.
+
+    >>> scored_items([np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([[np.nan, np.nan], [0.0, np.nan]])])
+    array([[ True, False],
+           [ True, False]])
+    """
+    scored: NDArray[np.bool_] | None = None
+    for panel in panels:
+        scored = ~np.isnan(panel) if scored is None else scored | ~np.isnan(panel)
+    return np.zeros((0, 0), dtype=np.bool_) if scored is None else scored
 
 
 def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, device: str | None) -> GapCount | None:

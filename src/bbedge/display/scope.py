@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import has_partial, n_items
 from bbedge.certificate.units import rank
 from bbedge.text import counted, display_names, shown
 
@@ -74,12 +75,6 @@ def items(certificate: Certificate) -> str:
     return f"{words}, weighted" if is_weighted(certificate) else words
 
 
-def n_items(certificate: Certificate) -> int:
-    """Number of items that weigh anything."""
-    weights = certificate.content.design.weights
-    return weights.items if weights else certificate.content.items
-
-
 def is_weighted(certificate: Certificate) -> bool:
     """Whether some of these items weigh more than others."""
     weights = certificate.content.design.weights
@@ -122,7 +117,11 @@ def view_line(certificate: Certificate, name: str | Literal["headline"]) -> View
     ranks = certificate.ranks
     leader = ""
     if has_evidence(certificate):
+        # Of several models that could be best, their means choose the first one, if they can be compared.
+        by_mean = has_partial(certificate, [i for i, better in enumerate(ranks.n_better) if not better])
         leader = f"{certificate.labels[0]}, rank {rank(ranks.rank_intervals[0])}"
+        if by_mean and 1 not in ranks.cuts:
+            leader = "means over different items"
     return ViewLine(
         name=name,
         share=f"{100 * (certificate.content.design.share or 1.0):.3g} %",

@@ -13,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import difference
 from bbedge.display.promise import promise, shares
-from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, rows
+from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, observed, rows
 from bbedge.display.ranking import columns as made_columns
 from bbedge.display.scope import has_evidence, items, missing, runs, view_lines
 from bbedge.display.verdict import verdict
@@ -252,10 +253,9 @@ def _show_open(console: Console, certificate: Certificate, top_k: int | None) ->
 
 
 def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
-    pairs, units = certificate.by_pair(known=True), certificate.units
-    first, second = (np.nan if mean is None else mean for mean in (certificate.means[a], certificate.means[b]))
-    if first < second:
-        a, b, first, second = b, a, second, first
+    pairs = certificate.by_pair(known=True)
+    if (difference(certificate, a, b) or 0.0) < 0.0:
+        a, b = b, a
     log_e = float(pairs.log_e[a, b])
     share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
     within = between(certificate, a, b)
@@ -263,7 +263,7 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
     return [
         Text(certificate.labels[a]),
         Text(certificate.labels[b]),
-        Text(units.difference(first - second)),
+        Text(observed(certificate, a, b)),
         Text(within),
         Text("-" if within == CONTRADICTION else evidence),
     ]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import comparable, has_partial, over
 from bbedge.certificate.shape import Prospect
 from bbedge.display.promise import risk
-from bbedge.display.ranking import between
+from bbedge.display.ranking import between, observed
 from bbedge.display.scope import has_evidence, is_inside_pass, progress
 from bbedge.text import counted
 
@@ -85,18 +86,24 @@ def _leader(certificate: Certificate) -> str:
     if beats == others:
         every = "both" if others == 2 else f"all {in_words(others)}"
         return f"{leader} is best: it beats {every} other models{above} for certain."
-    if beats and is_inside_pass(certificate):  # without means, models that could be best are in no order
+    # Without means that can be compared, models that could be best are in no order.
+    ordered = not is_inside_pass(certificate) and not has_partial(certificate, _possible_best(certificate))
+    if beats and not ordered:
         return f"{leader} beats {beats:,} of {counted(others, 'other model')}{above} for certain."
     if beats:
         return f"{leader} leads: it beats {beats:,} of {counted(others, 'other model')}{above} for certain."
     decided = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'comparison')}"
     verb = "is" if certificate.ranks.n_resolved == 1 else "are"
-    if is_inside_pass(certificate):
+    if not ordered:
         return f"No model is best for certain yet; {decided} {verb} certified."
     return (
         f"{leader} has the highest mean of the models that could be best, but beats none{above} for certain; "
         f"{decided} {verb} certified."
     )
+
+
+def _possible_best(certificate: Certificate) -> list[int]:
+    return [int(i) for i in np.flatnonzero(certificate.ranks.n_better == 0)]
 
 
 def _contenders(certificate: Certificate) -> str:
@@ -133,12 +140,14 @@ def _points(certificate: Certificate, amount: float) -> str:
 
 def _seen(certificate: Certificate) -> str:
     """Of a leaderboard on which nothing is certified: what was seen, which is no claim."""
-    means = np.array([np.nan if mean is None else mean for mean in certificate.means])
-    first = int(np.nanargmax(means))
-    others = [i for i in range(len(means)) if i != first]
-    second = others[int(np.nanargmax(means[others]))]
+    nothing = f"No difference above {certificate.step:.4g}" if certificate.step else "Nothing"
+    found = sorted(comparable(certificate), key=lambda i: -(certificate.means[i] or 0.0))
     runs = counted(certificate.replicates, "run")
-    seen = certificate.units.difference(float(means[first] - means[second]))
+    if len(found) < 2:
+        why = ", because they are over different items" if has_partial(certificate) else ""
+        return f"{nothing} is certified yet after {runs}, and the means cannot be compared{why}."
+    first, second = found[:2]
+    seen = observed(certificate, first, second)
     interval = between(certificate, first, second)
     names = certificate.labels[first], certificate.labels[second]
     if float(seen) == 0.0:
@@ -146,8 +155,16 @@ def _seen(certificate: Certificate) -> str:
     else:
         words = f"{names[0]} is ahead of {names[1]} by {seen.lstrip('+')} after {runs}"
     where = f" (the true difference lies between {interval.replace(' to ', ' and ')})" if " to " in interval else ""
-    nothing = f"No difference above {certificate.step:.4g}" if certificate.step else "Nothing"
-    return f"{nothing} is certified yet: {words}{where}."
+    return f"{nothing} is certified yet: {words}{where}{_not_compared(certificate)}."
+
+
+def _not_compared(certificate: Certificate) -> str:
+    """Which means are left out because they are over some of the items only; may be empty."""
+    partial = [i for i in range(len(certificate.names)) if over(certificate, i)]
+    if len(partial) == 1:
+        label, items = certificate.labels[partial[0]], over(certificate, partial[0])
+        return f"; the mean of {label} is over {items}, so it is not compared"
+    return f"; {len(partial):,} means over some of the items are not compared" if partial else ""
 
 
 def _needed(certificate: Certificate) -> str:

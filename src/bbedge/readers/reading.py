@@ -129,7 +129,8 @@ def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -
 def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
-    from bbedge.readers.assemble.pivot import padded_names, repeated_replicates, similar_models
+    from bbedge.readers.assemble.pivot import repeated_replicates
+    from bbedge.readers.assemble.spelling import padded_names, similar_models
     from bbedge.readers.assemble.spool import one_by_one
 
     labels, models, items = panels.names

@@ -187,6 +187,17 @@ def test_missing_scores_count_against_the_claim_and_against_its_opposite():
     assert found.lower < whole.lower < whole.upper < found.upper
 
 
+def test_a_mean_over_some_items_is_noted():
+    holes = panels(0.6, 0.5, 0.4, runs=2)
+    holes[:, 0, :4] = np.nan
+    holes[0, 1, :4] = np.nan  # which the second run has
+    holes[:, 2, :4] = np.nan  # of a model that the policy does not name
+    report = gate(policy(("not_worse_by", 0.02)), table(holes, ("new", "old", "other")))
+    (note,) = report.notes
+    assert note.startswith(f"The mean of 'new' is over {ITEMS - 4} of {ITEMS} items: ")
+    assert gate(policy(("not_worse_by", 0.02)), table(panels(0.6, 0.5))).notes == ()
+
+
 def test_a_floor_with_missing_scores():
     holes = panels(0.6, 0.5, runs=6)
     holes[:, 0, :4] = np.nan

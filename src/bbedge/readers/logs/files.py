@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -231,9 +231,8 @@ class Archive:
     def member(self, name: str) -> Iterator[Member]:
         """A member, unpacked while it is read."""
         try:
-            # No more than the size that the archive states is ever unpacked.
             self._unpacked += self._archive.getinfo(name).file_size
-            limits_in_force().check_unpacked(self._unpacked, packed=self._packed, name=self._name)
+            self._check(self._unpacked)
             file = self._archive.open(name)
         except KeyError:
             raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
@@ -241,6 +240,17 @@ class Archive:
             raise self._damaged(error) from None
         with file:
             yield Member(file, self)
+
+    def members(self, names: Sequence[str]) -> Iterator[tuple[str, Member]]:
+        """Members one after the other, unless all of them together unpack to too much."""
+        self._check(sum(self._archive.getinfo(name).file_size for name in names))
+        for name in names:
+            with self.member(name) as file:
+                yield name, file
+
+    def _check(self, unpacked: int) -> None:
+        # No more than the size that the archive states is ever unpacked.
+        limits_in_force().check_unpacked(unpacked, packed=self._packed, name=self._name)
 
     def _damaged(self, error: Exception) -> FormatError:
         return FormatError(
