@@ -9,6 +9,7 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.shape import Prospect
+from bbedge.display.alarm import alarm
 from bbedge.display.promise import risk
 from bbedge.display.ranking import between
 from bbedge.display.scope import has_evidence, is_inside_pass, progress
@@ -45,11 +46,11 @@ def verdict(certificate: Certificate) -> Verdict:
 
     Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
     """
+    wrong = alarm(certificate)
+    if wrong is not None:
+        return Verdict(answer=wrong.answer, contenders=wrong.meaning, risk="")
     if not has_evidence(certificate):
         return Verdict(answer="Nothing is certified yet: there is no complete run.", contenders="", risk="")
-    if certificate.content.contradictions:
-        answer = "The certified comparisons contradict each other: do not rely on any of them until you know why."
-        return Verdict(answer=answer, contenders="", risk="")
     if is_inside_pass(certificate) and not certificate.ranks.n_resolved:
         return Verdict(answer="Nothing is certified yet.", contenders=_so_far(certificate), risk="")
     if certificate.pilot_replicates is not None:

@@ -194,7 +194,7 @@ class _Runner:
 
     def _reason_to_stop(self) -> Reason | None:
         leaderboard = self._leaderboard()
-        if any(each.contradictions for each in (leaderboard, *leaderboard.views)):
+        if leaderboard.is_contradicted:
             return "contradiction"
         if not self.board.state.in_pilot and self._answer().answered:
             return "answered"
