@@ -81,7 +81,7 @@ class _PairCheck(ModelCheck):
             a, b = crossed[0].tolist()
             self.refuse(f"the margins of {self.pair(a, b)} and of {self.pair(b, a)} exclude each other")
         for each in self._document.crossed_intervals or ():
-            ends = [self._place[name] for name in each.models]
+            ends = [self._place[name] for name in each.names]
             at_least, at_most = (margins[tuple(ends)], -margins[tuple(ends[::-1])]) if len(ends) == 2 else (np.nan,) * 2
             if each.lower < at_least - slack or each.upper > at_most + slack:
                 self.refuse(f"'crossed_intervals' and 'margins' do not agree on {self.pair(*ends)}")

@@ -177,7 +177,7 @@ def _conclusions(
         outlook=outlook(leaderboard, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
         crossed_intervals=tuple(
-            shape.CrossedRecord(models=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
+            shape.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
         )
         or msgspec.UNSET,
         gaps=_gaps(leaderboard),

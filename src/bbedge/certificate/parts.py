@@ -206,7 +206,7 @@ def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
     yield "pilot", [document.pilot.candidate] if document.pilot else []
     yield "stopped", [tuple(document.stopped or ())]
     yield "gaps", [tuple(document.gaps.models)] if document.gaps else []
-    yield "crossed_intervals", [each.models for each in document.crossed_intervals or ()]
+    yield "crossed_intervals", [each.names for each in document.crossed_intervals or ()]
     yield "outlook", [(each.ahead, each.behind) for each in document.outlook or ()]
 
 

@@ -198,7 +198,7 @@ class GapsRecord(Record, frozen=True, kw_only=True):
 class CrossedRecord(Record, frozen=True, kw_only=True):
     """An interval whose lower end is above its upper end, so that no value fits into it."""
 
-    models: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)]
+    names: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)]
     """The model whose mean it is of; or two models, whose difference, first minus second, it is of."""
     lower: Number
     """Its largest lower end at any look, in score units."""

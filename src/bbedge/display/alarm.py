@@ -71,7 +71,7 @@ def _contradictions(certificate: Certificate) -> Iterator[str]:
             some = ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST:,} more" if len(names) > _MOST else "")
             yield f"each of these models is certified better than the others: {some}{where}"
     for each in content.crossed_intervals or ():
-        first, *second = (label[name] for name in each.models)
+        first, *second = (label[name] for name in each.names)
         of, sign = (f"the difference {first} minus {second[0]}", "+") if second else (f"the mean of {first}", "")
         ends = f"at least {units.at_least(each.lower, sign)} and at most {units.at_most(each.upper, sign)}"
         yield f"the bounds of {of} exclude each other, {ends}{where}"

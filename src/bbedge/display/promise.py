@@ -25,6 +25,8 @@ def risk(certificate: Certificate) -> str:
 
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs, all looks and all views together."""
+    if (certificate.headline or certificate).flaw is not None:
+        return "Nothing is guaranteed: this is not the certificate that was written."
     if certificate.is_contradicted:
         return (
             f"Everything shown is true with probability at least {level(certificate)} if the assumptions hold; the "

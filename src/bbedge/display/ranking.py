@@ -198,7 +198,7 @@ def _is_contradicted(certificate: Certificate, a: int, b: int) -> bool:
     pair = {certificate.names[a], certificate.names[b]}
     reach = certificate.by_pair(known=True).graph.reach
     crossed = certificate.content.crossed_intervals or ()
-    return bool(reach[a, b] and reach[b, a]) or any(set(each.models) == pair for each in crossed)
+    return bool(reach[a, b] and reach[b, a]) or any(set(each.names) == pair for each in crossed)
 
 
 def _end(text: str) -> str:

@@ -213,4 +213,4 @@ def test_a_notebook_counts_in_good_english():
     said = leaderboard_html(drawn([0.9, 0.3], replicates=1))
     assert "1 of 1 pair certified after 1 run, bb-edge-x" in said
     assert "1 more model<" in leaderboard_html(drawn([0.5] * 51, items=10))
-    assert "know why.</b>  <b>CONTRADICTION</b>: " in leaderboard_html(overturned())
+    assert "<p><b>CONTRADICTION: m0 and m1 are each certified better" in leaderboard_html(overturned())
