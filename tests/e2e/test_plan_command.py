@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_plan_from_assumptions_is_a_table_and_a_document(bbedge, tmp_path):
-    what = ("--models", "10", "--items", "200", "--block-size", "2", "--gap", "0.05")
+    what = ("--models", "10", "--items", "200", "--block-size", "2", "--difference", "0.05")
     prices = ("--tokens", "100", "--price", "2")
     shown = bbedge("plan", *what, *prices, "--json", tmp_path / "plan.json", "--figure", tmp_path / "plan.png")
     assert shown.code == 0, shown.err
@@ -43,7 +43,7 @@ def test_a_list_of_items_with_blocks_can_be_planned_for(bbedge, tmp_path):
     ("arguments", "told"),
     [
         ((), "--items"),
-        (("--items", "10", "--gap", "much"), "not a list of numbers"),
+        (("--items", "10", "--difference", "much"), "not a list of numbers"),
         (("--items", "10", "--power", "1"), "power"),
         (("--items", "10", "--price", "1"), "--tokens"),
         (("--items", "10", "--mean", "1.5"), "not possible"),

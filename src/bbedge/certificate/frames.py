@@ -27,15 +27,15 @@ def model_frame(certificate: Certificate) -> pl.DataFrame:
 
 
 def pairs_frame(certificate: Certificate) -> pl.DataFrame:
-    """What is known of each tested direction, in the order shown; differences in score units."""
+    """What is known of each tested direction, in the order shown; differences, model minus other, in score units."""
     pairs = certificate.by_pair(known=True)
     a, b = np.nonzero(~np.isnan(pairs.margins))
     names = pl.Series(certificate.names, dtype=pl.String)
     means = np.array(certificate.means, dtype=np.float64)
     return pl.DataFrame(
         {
-            "better": names.gather(a),
-            "worse": names.gather(b),
+            "model": names.gather(a),
+            "other": names.gather(b),
             "difference": _known(means[a] - means[b]),
             "lower": _known(pairs.margins[a, b]),
             "upper": _known(-pairs.margins[b, a]),

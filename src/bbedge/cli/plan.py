@@ -81,7 +81,7 @@ def plan(
     ] = None,
     *,
     assumptions: Assumptions,
-    gap: Annotated[
+    difference: Annotated[
         str, typer.Option(metavar="A,B,...", help="Differences to compute the cost of, on the [0, 1] scale.")
     ] = "0.01,0.02,0.05,0.1",
     replicates: Annotated[
@@ -110,12 +110,12 @@ def plan(
     the design and run.
 
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
-    [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
+    [cyan]bbedge plan pilot.csv --difference 0.02 --tokens 600 --price 0.5[/cyan]
     """
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
     looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
-    gaps = _numbers("--gap", gap)
+    gaps = _numbers("--difference", difference)
     if not 0.0 < power < 1.0:
         raise DomainError(f"--power {power} is not between 0 and 1; choose for example 0.8")
     if price is not None and tokens is None:

@@ -210,10 +210,11 @@ class Leaderboard:
     def pairs_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
         """A polars frame with a row per tested direction, in the order shown.
 
-        Its columns are ``better`` and ``worse``; ``difference`` of the means, ``lower`` and ``upper``, its simultaneous
-        bounds, all in score units (``upper`` is null where the reverse direction is not tested); ``log_e``;
-        ``certified``, as :meth:`certified`; and ``since``, the replicate at which the direction itself was first
-        certified (null if it never was: then a path of other directions may still certify the pair).
+        Its columns are ``model`` and ``other``; ``difference``, the mean of the model minus that of the other, and
+        ``lower`` and ``upper``, its simultaneous bounds, all in score units (``upper`` is null where the reverse
+        direction is not tested); ``log_e``; ``certified``, whether the model is certified better than the other; and
+        ``since``, the replicate at which the direction itself was first certified (null if it never was: then a path of
+        other directions may still certify the pair).
         """
         return import_module("bbedge.certificate.frames").pairs_frame(self._made())
 
