@@ -25,8 +25,6 @@ class Reference:
     """When it appeared, if known."""
     venue: str | None = None
     """Where it appeared, with volume and pages, if known."""
-    contact: tuple[str, ...] = ()
-    """The mail addresses that it states for correspondence."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,20 +44,17 @@ class Reference:
         who = ", ".join(self.names) + ("" if self.year is None else f" ({self.year})")
         return f"{who}. {self.title}." + ("" if self.venue is None else f" {self.venue}.")
 
-    @property
-    def correspondence(self) -> str:
-        """Where to write to; empty if it is not known."""
-        return f"Correspondence: {', '.join(self.contact)}" if self.contact else ""
-
 
 PAPER = Reference(
     key="bb-edge",
     authors=("Gao, Hongfu", "Zhang, Songxin", "Xie, Zejian", "Jing, Bingyi", "Zhou, Wang", "Liu, Yiming"),
     title="Anytime-Valid LLM Leaderboards via Benchmark-weighted and Block-Factorized e-Processes",
     year=2026,
-    contact=("wangzhou@nus.edu.sg", "liuyiming@jnu.edu.cn"),
 )
-"""The paper of the method, with the year of the manuscript and the addresses in it. Where it appears is not known."""
+"""The paper of the method, with the year of the manuscript. Where it appears is not known to us."""
+
+CONTACT = ("wangzhou@nus.edu.sg", "liuyiming@jnu.edu.cn")
+"""The addresses for correspondence that the paper states; it has no web address that is known to us."""
 
 SOFTWARE = Reference(
     key="bbedge",
@@ -71,10 +66,13 @@ SOFTWARE = Reference(
 """This program."""
 
 
+_CORRESPONDENCE = f"Correspondence: {', '.join(CONTACT)}"
+
+
 def as_text() -> str:
     """How to cite both, to read."""
     return (
-        f"The method:\n  {PAPER.text} {PAPER.correspondence}.\n\nThis program:\n  {SOFTWARE.text}\n\n"
+        f"The method:\n  {PAPER.text} {_CORRESPONDENCE}.\n\nThis program:\n  {SOFTWARE.text}\n\n"
         "Please cite both, and state the version: results may differ between editions of a method.\n"
     )
 
@@ -86,7 +84,7 @@ def as_bibtex() -> str:
         # Braces keep capitals, and the mathematical e is in italics.
         "title": PAPER.title.replace("LLM", "{LLM}").replace(" e-", " {$e$}-"),
         "year": str(PAPER.year),
-        "note": PAPER.correspondence,
+        "note": _CORRESPONDENCE,
     }
     program = {
         "author": f"{{{SOFTWARE.authors[0]}}}",

@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from bbedge import __version__
-from bbedge.citation import PAPER, SOFTWARE, Reference, as_bibtex, as_text
+from bbedge.citation import CONTACT, PAPER, SOFTWARE, Reference, as_bibtex, as_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +23,7 @@ def test_the_citation_file_says_the_same():
     # Nothing that is not known: the fields of the citation file are the fields of the reference.
     assert set(paper) == {"type", "title", "authors", "year"}
     assert (paper["year"], PAPER.venue) == (PAPER.year, None)
-    assert tuple(each["email"] for each in paper["authors"] if "email" in each) == PAPER.contact
+    assert tuple(each["email"] for each in paper["authors"] if "email" in each) == CONTACT
 
 
 def test_the_text_names_title_authors_and_version():

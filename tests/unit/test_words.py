@@ -15,16 +15,9 @@ CODE = re.compile(r"`[^`]*`")
 def messages(source: Path) -> list[str]:
     """Every text in a module that is no docstring of something internal: messages and the help of commands."""
     tree = ast.parse(source.read_text(encoding="utf-8"))
-    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    internal = (
-        set()
-        if "/cli/" in str(source)
-        else {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, described) and node.body and isinstance(node.body[0], ast.Expr)
-        }
-    )
+    internal = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and "/cli/" not in source.as_posix()
+    }
     texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return [node.value for node in texts if id(node) not in internal and " " in node.value]
 

@@ -117,7 +117,7 @@ def test_a_gap_is_final(tmp_path, rng):
     head = board.head
     assert board.add(scores(gapped)).already == (1, 2)
     with pytest.raises(
-        BoardError, match=r"replicate 1 is on the board already, where 'b' has no score on 'q4'\. A gap"
+        BoardError, match=r"replicate 1 is on the board already, where 'b' has no score on 'q4'\. A missing score"
     ):
         board.add(scores(array))
     other = gapped.copy()
