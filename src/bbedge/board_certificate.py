@@ -61,7 +61,8 @@ def notes(board: Board, number: int) -> list[str]:
     elif board.state.candidate is not None:
         notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
-        notes.append(f"Retired: {listed(board.state.retired)}. Their certificates remain valid.")
+        whose = "Its" if len(board.state.retired) == 1 else "Their"
+        notes.append(f"Retired: {listed(board.state.retired)}. {whose} certificates remain valid.")
     if board.events[0].content.version == 1:
         notes.append(
             f"An earlier version of bbedge created this board. The hash that it published, {board.design.hash}, covers "

@@ -81,6 +81,18 @@ def listed(names: Iterable[str], *, limit: int = 5) -> str:
     return text if len(every) <= limit else f"{text} and {len(every) - limit} more"
 
 
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A clause that proposes the name that was probably meant; empty if none is near.
+
+    >>> did_you_mean("alhpa", ["alpha", "tau"]), did_you_mean("colour", ["alpha", "tau"])
+    ("; did you mean 'alpha'?", '')
+    """
+    from difflib import get_close_matches  # needed for messages alone
+
+    close = get_close_matches(name, list(names), n=1)
+    return f"; did you mean {quoted(close[0])}?" if close else ""
+
+
 def display_names(names: Iterable[str], *, width: int = 40) -> list[str]:
     """Harmless short forms that still tell the names apart.
 

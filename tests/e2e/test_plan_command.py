@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_plan_from_assumptions_is_a_table_and_a_document(bbedge, tmp_path):
-    what = ("--models", "10", "--items", "200", "--block-size", "2", "--gap", "0.05")
+    what = ("--models", "10", "--items", "200", "--block-size", "2", "--difference", "0.05")
     prices = ("--tokens", "100", "--price", "2")
     shown = bbedge("plan", *what, *prices, "--json", tmp_path / "plan.json", "--figure", tmp_path / "plan.png")
     assert shown.code == 0, shown.err
@@ -160,7 +160,7 @@ def test_every_candidate_needs_a_pilot(bbedge, policy):
     ("arguments", "told"),
     [
         ((), "--items"),
-        (("--items", "10", "--gap", "much"), "not a list of numbers"),
+        (("--items", "10", "--difference", "much"), "not a list of numbers"),
         (("--items", "10", "--power", "1"), "power"),
         (("--items", "10", "--price", "1"), "--tokens"),
         (("--items", "10", "--mean", "1.5"), "not possible"),

@@ -26,10 +26,9 @@ _ELSEWHERE = ("bbedge", "notes", "provenance")  # compared by the checks of thei
 _MATRICES = ("log_e", "log_w", "margins")
 # Their absence says something: that no score is missing, that no model was stopped, that there is no other view.
 _MEANT = frozenset({"gaps", "stopped", "views", "view", "board", "share", "weights"})
-_EVIDENCE = frozenset(
-    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within", "mean_interval"}
-)
-_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean", "mean_interval"})
+_BOUNDS = frozenset({"margins", "margin", "path_margin", "within", "mean_interval", "lower", "upper"})
+_EVIDENCE = _BOUNDS | {"log_e", "log_w", "log_threshold", "log_thresholds"}
+_IN_SCORE_UNITS = _BOUNDS | {"mean"}
 
 Kind = Literal["changed", "only-stated", "only-computed"]
 Order = tuple[Sequence[str], NDArray[np.intp]]

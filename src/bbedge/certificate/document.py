@@ -78,6 +78,7 @@ def certificate(
         replicates=leaderboard.replicates,
         first_pass=passes.first_pass(leaderboard.early),
         **headline,
+        contradicted=leaderboard.is_contradicted or msgspec.UNSET,
         notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
         board=board or msgspec.UNSET,
         stopped=early or msgspec.UNSET,
@@ -175,6 +176,10 @@ def _conclusions(
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
         outlook=outlook(leaderboard, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
+        crossed_intervals=tuple(
+            shape.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
+        )
+        or msgspec.UNSET,
         gaps=_gaps(leaderboard),
     )
     return {key: getattr(record, key) for key in Conclusions.__struct_fields__}

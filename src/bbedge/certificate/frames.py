@@ -32,7 +32,7 @@ def model_frame(certificate: Certificate) -> pl.DataFrame:
 
 
 def pairs_frame(certificate: Certificate) -> pl.DataFrame:
-    """What is known of each tested direction, in the order shown; differences in score units.
+    """What is known of each tested direction, in the order shown; differences, model minus other, in score units.
 
     The ``difference`` of means that are not both over all items is null.
     """
@@ -43,8 +43,8 @@ def pairs_frame(certificate: Certificate) -> pl.DataFrame:
     means[np.array(mean_items(certificate)) < n_items(certificate)] = np.nan
     return pl.DataFrame(
         {
-            "better": names.gather(a),
-            "worse": names.gather(b),
+            "model": names.gather(a),
+            "other": names.gather(b),
             "difference": _known(means[a] - means[b]),
             "lower": _known(pairs.margins[a, b]),
             "upper": _known(-pairs.margins[b, a]),

@@ -206,6 +206,9 @@ def check_views(parts: Parts) -> None:
     for each in parts.views:
         if set(each.names) != set(parts.names):
             check.refuse(f"the models of view {quoted(str(each.document.view))} are not those of the headline")
+    found = any(each.document.contradictions or each.document.crossed_intervals for each in (parts, *parts.views))
+    if parts.document.contradicted is not UNSET and parts.document.view is UNSET:
+        check.same(parts.document.contradicted, found, "contradicted", "'contradictions' and 'crossed_intervals'")
     together = sum(each.share for each in (parts, *parts.views))
     if together > 1.0 + WHOLE:
         check.refuse("the shares of the views are more than all of alpha")

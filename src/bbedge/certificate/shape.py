@@ -197,6 +197,21 @@ class GapsRecord(Record, frozen=True, kw_only=True):
     computed."""
 
 
+class CrossedRecord(Record, frozen=True, kw_only=True):
+    """An interval whose lower end is above its upper end, so that no value fits into it."""
+
+    names: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)]
+    """The model whose mean it is of; or two models, whose difference, first minus second, it is of."""
+    lower: Number
+    """Its largest lower end at any look, in score units."""
+    upper: Number
+    """Its smallest upper end at any look, in score units."""
+
+    def __post_init__(self) -> None:
+        if self.lower <= self.upper:
+            raise ValueError("'lower' is not above 'upper'")
+
+
 class Conclusions(Record, frozen=True, kw_only=True):
     """What may be concluded about the means of one view: the headline's, or those of another view."""
 
@@ -238,6 +253,8 @@ class Conclusions(Record, frozen=True, kw_only=True):
     """At most 200 open pairs, those that may be certified soonest first."""
     contradictions: tuple[Group, ...]
     """Groups of models certified above each other: a false edge or a broken assumption."""
+    crossed_intervals: tuple[CrossedRecord, ...] | UnsetType = UNSET
+    """Intervals of differences and means that contradict themselves, at most 200 of each; absent if there are none."""
     gaps: GapsRecord | UnsetType = UNSET
     """How many scores are missing; absent if none is."""
 
@@ -270,6 +287,10 @@ class ViewRecord(Conclusions, frozen=True):
 class Closing(Conclusions, frozen=True, kw_only=True):
     """What the document ends with."""
 
+    contradicted: bool | UnsetType = UNSET
+    """True if anything in any view contradicts something else: then nothing here is reliable. Absent if nothing does.
+    Either one of the errors that alpha allows has happened, or an assumption does not hold, or labels were swapped
+    between replicates."""
     notes: tuple[str, ...]
     """What a reader of the leaderboard should know besides its numbers."""
     board: BoardRecord | UnsetType = UNSET

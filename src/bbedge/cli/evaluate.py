@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from bbedge.cli.output import output
+from bbedge.cli.output import exit_if_contradicted, output
 from bbedge.credentials import without_credentials
 from bbedge.errors import DomainError
 from bbedge.text import shown, shown_path
@@ -67,7 +67,7 @@ def evaluate(
     continue. Samples in the journal are not run again; samples that were in flight are.
 
     [bold]Exit codes[/bold]  0 answered or stopped by --replicates, 2 error, 3 budget spent and question open, 4 stopped
-    by a limit on cost, tokens or time, 130 interrupted
+    by a limit on cost, tokens or time, 5 contradiction, 130 interrupted
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
@@ -90,6 +90,7 @@ def evaluate(
     )
     if not json_lines:
         _show(output(), chosen, ended)
+    exit_if_contradicted(ended.leaderboard)
     if ended.reason == "limit":
         raise typer.Exit(_LIMIT)
     if ended.reason not in ("answered", "asked"):
@@ -209,13 +210,12 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
         "asked": ("Stopped by --replicates", "bold"),
         "limit": ("Stopped by a limit", "bold yellow"),
         "nothing-left": ("Not answered: fewer than two models are left to run", "bold yellow"),
-        "contradiction": (
-            "CONTRADICTION: each of several models is certified better than the others; run bbedge board show",
-            "bold red",
-        ),
+        "contradiction": ("CONTRADICTION: not answered; run bbedge board show", "bold red"),
     }
     word, style = verdict[ended.reason]
-    console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
+    # Beside a contradiction no answer is reliable.
+    found = study.question.text if ended.reason == "contradiction" else f"{study.question.text}: {ended.answer.text}"
+    console.print(Text.assemble((word, style), f"  {found}"), highlight=False)
     for line in saving_lines(ended.spent, study):
         console.print(Text(line), highlight=False)
     for line in first_pass_lines(ended.first_pass, study) if ended.first_pass is not None else ():

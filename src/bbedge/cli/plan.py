@@ -102,7 +102,7 @@ def plan(
         ),
     ] = None,
     assumptions: Assumptions,
-    gap: Annotated[
+    difference: Annotated[
         str | None,
         typer.Option(
             metavar="A,B,...",
@@ -137,7 +137,7 @@ def plan(
     the design and run.
 
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
-    [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
+    [cyan]bbedge plan pilot.csv --difference 0.02 --tokens 600 --price 0.5[/cyan]
     [cyan]bbedge plan --policy policy.toml --items 500[/cyan]
     """
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
@@ -150,10 +150,10 @@ def plan(
             raise DomainError("the policy defines alpha, margins and systems; leave out --alpha, --tau and --models")
         if pilot and assumptions != Assumptions():
             raise DomainError("the pilot defines the items and their noise; leave out the assumptions, such as --items")
-        differences = None if gap is None else _numbers("--gap", gap)
+        differences = None if difference is None else _numbers("--difference", difference)
         _plan_gate(policy, pilot or [], reading, assumptions, differences, looks, json_out)
         return
-    gaps = _numbers("--gap", "0.01,0.02,0.05,0.1" if gap is None else gap)
+    gaps = _numbers("--difference", "0.01,0.02,0.05,0.1" if difference is None else difference)
     if not 0.0 < power < 1.0:
         raise DomainError(f"--power {power} is not between 0 and 1; choose for example 0.8")
     if price is not None and tokens is None:

@@ -29,6 +29,9 @@ from bbedge.errors import DataError
 
 Matrix = NDArray[np.float64]
 
+LATER_ARRAYS = frozenset({"best_bounds", "best_means"})
+"""What states of earlier versions do not have. Such a state is not resumed, but made again from the scores."""
+
 
 class Certifier:
     """Takes in panels one by one, looks after each, and remembers what was certified.
@@ -110,8 +113,9 @@ class Certifier:
 
     def _look(self) -> Look:
         self._last = tuple(self._procedure.looks(self._evidence.views))
-        for seen, look in zip(self._seen, self._last, strict=True):
+        for seen, look, view in zip(self._seen, self._last, self._evidence.views, strict=True):
             seen.add(look, self._evidence.space.xp, models=len(self._evidence.active))
+            seen.tighten(view)
         return self._last[0]
 
     @property
@@ -141,6 +145,10 @@ class Certifier:
             arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
             arrays[f"current{end}"] = to_numpy(seen.current[0])
             arrays[f"looks{end}"] = seen.table
+            if seen.best_bounds is not None:
+                arrays[f"best_bounds{end}"] = to_numpy(seen.best_bounds)
+            if seen.best_means is not None:
+                arrays[f"best_means{end}"] = seen.best_means
             if self._design.checkpoints is not None:
                 arrays[f"first_part{end}"] = to_numpy(self._procedure.first_part[place])
                 arrays[f"parts{end}"] = seen.part_table
@@ -160,20 +168,24 @@ class Certifier:
                 end = _ending(place)
                 evidence.append(Evidence.from_bytes(part, arrays[f"evidence{end}"].tobytes()))
                 certifier._procedure.first[place] = arrays[f"first_certified{end}"]
-                certifier._seen[place].resume(arrays[f"current{end}"], arrays[f"looks{end}"])
+                seen = certifier._seen[place]
+                seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
                 if design.checkpoints is not None:
                     certifier._procedure.first_part[place] = arrays[f"first_part{end}"]
-                    certifier._seen[place].parts = [tuple(row) for row in arrays[f"parts{end}"].tolist()]
+                    seen.parts = [tuple(row) for row in arrays[f"parts{end}"].tolist()]
+                if seen.looks or seen.parts:
+                    seen.best_bounds = evidence[-1].space.asarray(arrays[f"best_bounds{end}"])
+                    seen.best_means = arrays[f"best_means{end}"] if design.mean_share else None
         except KeyError as error:
             raise DataError(DAMAGED) from error
-        headline, seen = evidence[0], arrays.get("seen")
+        headline, part_seen = evidence[0], arrays.get("seen")
         if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
             raise DataError(DAMAGED)
         if headline.checkpoint:
             expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
-            if seen is None or seen.shape != expected:
+            if part_seen is None or part_seen.shape != expected:
                 raise DataError(DAMAGED)
-        certifier._evidence = EvidenceSet.of(evidence, seen=seen if headline.checkpoint else None)
+        certifier._evidence = EvidenceSet.of(evidence, seen=part_seen if headline.checkpoint else None)
         return certifier
 
     def leaderboard(self) -> Leaderboard:
@@ -225,6 +237,8 @@ class Certifier:
             log_thresholds=needed,
             lower_bounds=bounds,
             mean_bounds=evidence.mean_bounds(),
+            best_bounds=None if seen.best_bounds is None else to_numpy(seen.best_bounds),
+            best_mean_bounds=seen.best_means,
             current=seen.graph,
             standing=Graph(standing),
             first_certified=to_numpy(self._procedure.first[place]).copy(),
@@ -257,6 +271,21 @@ class _Seen:
         self.looks: list[LookCount] = []
         self.parts: list[tuple[int, ...]] = []  # checkpoint, models, edges, resolved pairs
         self.recorder: Recorder | None = Recorder()
+        self.best_bounds: Array | None = None  # the largest lower bound of every difference at any look
+        self.best_means: Matrix | None = None  # the tightest bounds of every mean at any look
+
+    def tighten(self, evidence: Evidence) -> None:
+        """Keep the tightest bounds of any look: all of them hold together."""
+        bounds, means = evidence.lower_bounds(), evidence.mean_bounds()
+        known, xp = self.best_bounds, evidence.space.xp
+        self.best_bounds = bounds if known is None else xp.maximum(known, bounds)
+        if means is not None and self.best_means is not None:
+            lower, upper = (
+                np.maximum(means[:, 0], self.best_means[:, 0]),
+                np.minimum(means[:, 1], self.best_means[:, 1]),
+            )
+            means = np.stack([lower, upper], axis=1)
+        self.best_means = means
 
     def add(self, look: Look, xp: Any, *, models: int) -> None:  # noqa: ANN401 - libraries have no common type
         """Remember a look."""

@@ -172,14 +172,14 @@ def between(certificate: Certificate, a: int, b: int) -> str:
     if ends is None:
         return ""
     low, high = ends
+    if low > high or _is_contradicted(certificate, a, b):
+        return CONTRADICTION
     if math.isnan(low) and math.isnan(high):
         return "not tested"
     if math.isnan(high):
         return f"at least {_end(units.at_least(low, '+'))}"
     if math.isnan(low):
         return f"at most {_end(units.at_most(high, '+'))}"
-    if low > high:
-        return CONTRADICTION
     return f"{_end(units.at_least(low, '+'))} to {_end(units.at_most(high, '+'))}"
 
 
@@ -200,6 +200,14 @@ def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | No
     if known.graph.above[b, a]:
         high = -_larger(-high, _proved(certificate, b, a))
     return low, high
+
+
+def _is_contradicted(certificate: Certificate, a: int, b: int) -> bool:
+    """Whether two models are each certified better than the other, or bounds of their difference exclude each other."""
+    pair = {certificate.names[a], certificate.names[b]}
+    reach = certificate.by_pair(known=True).graph.reach
+    crossed = certificate.content.crossed_intervals or ()
+    return bool(reach[a, b] and reach[b, a]) or any(set(each.names) == pair for each in crossed)
 
 
 def _end(text: str) -> str:

@@ -31,7 +31,8 @@ class ViewLine:
     certified: str
     """How many pairs are certified."""
     leader: str
-    """The first model of its leaderboard, with its possible ranks; empty before the first replicate."""
+    """The first model of its leaderboard, with its possible ranks; empty before the first replicate, and beside an
+    alarm."""
     is_first: bool
     """Whether that model is certified as the best."""
 
@@ -116,7 +117,7 @@ def view_line(certificate: Certificate, name: str | Literal["headline"]) -> View
     """A view, or the headline, in one line."""
     ranks = certificate.ranks
     leader = ""
-    if has_evidence(certificate):
+    if has_evidence(certificate) and not certificate.is_contradicted:
         # Of several models that could be best, their means choose the first one, if they can be compared.
         by_mean = has_partial(certificate, [i for i, better in enumerate(ranks.n_better) if not better])
         leader = f"{certificate.labels[0]}, rank {rank(ranks.rank_intervals[0])}"
@@ -128,7 +129,7 @@ def view_line(certificate: Certificate, name: str | Literal["headline"]) -> View
         items=n_items(certificate),
         certified=f"{ranks.n_resolved:,} of {counted(certificate.n_pairs, 'pair')}",
         leader=leader,
-        is_first=1 in ranks.cuts,
+        is_first=1 in ranks.cuts and not certificate.is_contradicted,
     )
 
 

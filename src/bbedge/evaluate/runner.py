@@ -194,7 +194,7 @@ class _Runner:
 
     def _reason_to_stop(self) -> Reason | None:
         leaderboard = self._leaderboard()
-        if any(each.contradictions for each in (leaderboard, *leaderboard.views)):
+        if leaderboard.is_contradicted:
             return "contradiction"
         answer = None if self.board.state.in_pilot else self._answer()
         if answer is not None and (answer.contradicted or answer.answered):

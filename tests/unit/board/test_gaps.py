@@ -117,7 +117,7 @@ def test_a_gap_is_final(tmp_path, rng):
     head = board.head
     assert board.add(scores(gapped)).already == (1, 2)
     with pytest.raises(
-        BoardError, match=r"replicate 1 is on the board already, where 'b' has no score on 'q4'\. A gap"
+        BoardError, match=r"replicate 1 is on the board already, where 'b' has no score on 'q4'\. A missing score"
     ):
         board.add(scores(array))
     other = gapped.copy()
@@ -136,7 +136,7 @@ def test_a_gap_of_a_run_with_an_identity_is_final(tmp_path, rng):
     gapped = array.copy()
     gapped[0, 1, 4] = np.nan
     board.add(replace(unnumbered(gapped), runs=(("run-1", "run-2"),)))
-    with pytest.raises(BoardError, match="A gap that is recorded is final"):
+    with pytest.raises(BoardError, match="A missing score that is recorded is final"):
         board.add(replace(unnumbered(array), runs=(("run-1", "run-2"),)))
 
 
