@@ -75,6 +75,8 @@ def test_a_wrong_port_is_named_at_once_and_can_be_corrected(tmp_path, scripted):
     assert f"m90 at {wrong}: no connection: Connection error (All connection attempts failed)" in err
     assert "check the address and the port in base_url" in err
     assert err.index("error: m90") < err.index("so no sample was run")
+    assert err.count("m90 at ") == err.count("m10 at ") == 1
+    assert run(study, "--quiet")[2].count("m90 at ") == 1
     assert not study.with_suffix(".bbedge").exists()
     # No key is set, and none is needed.
     study_of(tmp_path, {"m90": url, "m10": url})
@@ -93,6 +95,7 @@ def test_a_server_that_refuses_is_named_before_anything_is_frozen(tmp_path, faul
     code, _, err = run(study, "--json")
     assert code == 2
     assert text in err
+    assert ("the environment variable LOCAL_API_KEY to a key" in err) == (way == "401")
     assert "scripted" in err or way == "html"
     assert "Traceback" not in err
     assert not study.with_suffix(".bbedge").exists()

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -16,7 +16,7 @@ import typer
 
 from bbedge.cli.output import output
 from bbedge.credentials import without_credentials
-from bbedge.errors import DomainError
+from bbedge.errors import DomainError, EvaluationError, ReportedError
 from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
@@ -151,19 +151,24 @@ def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json
         raise typer.Exit(_LIMIT)
 
 
-def _watching(
-    study: EvaluationSpec, *, quiet: bool, json_lines: bool
-) -> AbstractContextManager[Callable[[Event], None] | None]:
+@contextmanager
+def _watching(study: EvaluationSpec, *, quiet: bool, json_lines: bool) -> Iterator[Callable[[Event], None] | None]:
+    """Show what happens; where errors were shown when they happened, the last message does not repeat them."""
     from rich.console import Console
 
     from bbedge.cli.evaluate_screen import Lines, Screen
 
     if json_lines:
-        return nullcontext(partial(_write_line, sys.stdout))  # while it works, an engine may redirect it
-    if quiet:
-        return nullcontext(None)
-    console = Console(stderr=True)
-    return Screen(console, study) if console.is_terminal else nullcontext(Lines(console))
+        yield partial(_write_line, sys.stdout)  # while it works, an engine may redirect it
+    elif quiet:
+        yield None
+    else:
+        console = Console(stderr=True)
+        try:
+            with Screen(console, study) if console.is_terminal else nullcontext(Lines(console)) as watch:
+                yield watch
+        except ReportedError as error:
+            raise EvaluationError(error.brief) from error
 
 
 def _write_line(out: TextIO, event: Event) -> None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 
 from bbedge.credentials import redacted, secret_values, without_credentials
-from bbedge.errors import EvaluationError
+from bbedge.errors import ReportedError
 from bbedge.evaluate.engine import Answered, Checking, Engine, Seeds, Silent
 from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, StillSilent, Watcher
 from bbedge.evaluate.extras import add_extra
@@ -58,12 +58,14 @@ def _stop(study: EvaluationSpec, found: Sequence[Problem]) -> None:
     if len(found) > _MOST:
         lines.append(f"  and {len(found) - _MOST} more")
     advised = dict.fromkeys(filter(None, map(advice, found)))
-    models = counted(len(found), "model")
-    raise EvaluationError(
-        f"{shown_path(study.path)}: {models} did not answer a short question, so no sample was run:\n"
+    what = f"{shown_path(study.path)}: {counted(len(found), 'model')} did not answer a short question"
+    again = "then run the same command again. To start without these questions, set preflight = false under [run]"
+    raise ReportedError(
+        f"{what}, so no sample was run:\n"
         + "\n".join(lines)
         + "".join(f"\nTo fix it: {each}." for each in advised)
-        + "\nThen run the same command again. To start without these questions, set preflight = false under [run]"
+        + f"\nT{again[1:]}",
+        f"{what}, so no sample was run. Fix the {'errors' if len(found) > 1 else 'error'} above, {again}",
     )
 
 

@@ -24,7 +24,7 @@ from inspect_ai.solver import TaskState
 
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Judged, Sample
-from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, unseeded
+from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, refuse_empty_events, unseeded
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
 from bbedge.evaluate.usage import Usage
@@ -84,6 +84,7 @@ async def _judgement(
     content = None if score is None or not asked.seen else _recordable(score, attempt.job.sample)
     if content is not None:
         events = [event for event in answered(transcript().events) if event.config.seed in asked.seeds]
+        refuse_empty_events(events)
         attempt.hand_in(
             Judged(
                 model=attempt.job.model.name,

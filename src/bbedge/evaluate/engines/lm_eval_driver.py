@@ -166,9 +166,10 @@ def narrowed(task: Any, numbers: frozenset[int]) -> Any:  # noqa: ANN401 - a tas
 
 
 def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
-    """Add the tokens of one answer."""
+    """Add the tokens of one answer; refuse one that says nothing."""
     if answer.get("error") and not answer.get("choices"):
         raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")
+    failure.empty_answer.refuse_empty(answer)
     used = answer.get("usage") or {}
     for place, keys in enumerate((("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))):
         report["tokens"][place] += next((used[key] for key in keys if isinstance(used.get(key), int)), 0)

@@ -63,6 +63,8 @@ class TemplateAPI:
         right = chance(self.model, text, payload.get("seed")) < int(self.model[1:]) / 100
         if self.url == "http://error":
             return {"error": {"message": "out of credit"}}
+        if self.url == "http://null":
+            return {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": None}}]}
         return {"choices": [word if right else "wrong"], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}
 
     def be_moody(self):
