@@ -117,8 +117,11 @@ class CommandEngine:
         self._stamps = stamps(self._files)
 
     def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
+        with self._calls.folder_of(replicate, job.model.name) as folder:
+            return self._call_in(folder, replicate, job, seed)
+
+    def _call_in(self, folder: Path, replicate: int, job: Job, seed: int) -> Done | Failed:
         model = job.model
-        folder = self._calls.new_folder(replicate, model.name)
         out, log = folder / self._study.out, folder / "log.txt"
         try:
             items = self._write_items(folder, self._order(job, seed))

@@ -36,6 +36,7 @@ from bbedge.evaluate.engines.lm_eval_problem import problem_of
 from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
 from bbedge.evaluate.engines.lm_eval_tool import QUESTION, Tool, python_of, report_of
 from bbedge.evaluate.engines.output import last_lines
+from bbedge.evaluate.engines.redaction import redact_files
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
@@ -81,6 +82,7 @@ class LmEvalEngine:
         words = [*self._settings.words(home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
         problem = self._tool.run(folder, {"words": words, "types": types})
         if problem is not None:
+            redact_files(folder)
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
         found = report_of(folder)
         self._types = {
@@ -183,8 +185,9 @@ class LmEvalEngine:
         shutil.rmtree(folder, ignore_errors=True)
 
     def _problem(self, model: StudyModel, why: str, folder: Path) -> Problem:
-        """A run that failed."""
+        """A run that failed; its folder stays."""
         output = last_lines(folder / "log.txt")
+        redact_files(folder)
         return Problem(kind="program", model=model.name, message=why, endpoint=model.base_url, output=output)
 
     def _seeds_requests(self, model: StudyModel) -> bool:
@@ -206,8 +209,11 @@ class LmEvalEngine:
         return replace(job, sample=self._whole)
 
     def _call(self, replicate: int, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
+        with self._calls.folder_of(replicate, job.model.name) as folder:
+            return self._call_in(folder, job, seed, tell)
+
+    def _call_in(self, folder: Path, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
         model, sample = job.model, job.sample
-        folder = self._calls.new_folder(replicate, model.name)
         began, is_whole = time.monotonic(), self._whole is None or len(sample.items) == len(self._whole.items)
         order = self._order(model, seed, folder / "out", () if is_whole else sample.items, self._settings)
 

@@ -5,6 +5,7 @@ An API answers documents without a server; only what it writes for one, and wher
 
 import hashlib
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -65,6 +66,9 @@ class TemplateAPI:
             return {"error": {"message": "out of credit"}}
         if self.url == "http://null":
             return {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": None}}]}
+        if self.url == "http://echo":
+            word = f"echo {os.environ['FAKE_LM_EVAL_ECHO']}"
+            sys.stdout.write(f"{word}\n")
         return {"choices": [word if right else "wrong"], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}
 
     def be_moody(self):
