@@ -3,7 +3,7 @@
 ``http://127.0.0.1:PORT/WAY/v1``: ``fine``, an HTTP status such as ``401``, ``html``, ``garbage``, ``empty``, ``slow``
 (answers after :meth:`Faulty.release`), ``hang`` (never answers), ``drop`` (closes the connection), ``busy`` (429 at
 first, fine afterwards), ``null`` (an answer without content), ``null-once`` (the first of them), ``echo`` (repeats the
-key in its answer), ``echo-500`` (repeats it in an error).
+key in its answer), ``echo-400`` (repeats it in an error).
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ class Faulty:
             body = b"{}"
         elif way == "null":
             body = json.dumps(answer_of(None)).encode()
-        elif way in ("echo", "echo-500"):
+        elif way in ("echo", "echo-400"):
             key = request.headers.get("Authorization")
             body = json.dumps(answer_of(f"you sent {key}") if way == "echo" else {"error": {"message": f"bad {key}"}})
-            code, body = 200 if way == "echo" else 500, body.encode()
+            code, body = 200 if way == "echo" else 400, body.encode()
         elif way in ("slow", "hang"):
             self._gate.wait()
         if way == "hang":

@@ -79,7 +79,7 @@ class TestInspect:
         pytest.importorskip("inspect_ai")
         from inspect_ai.log import list_eval_logs, read_eval_log
 
-        study = inspect_study(tmp_path, server.url("echo"), server.url("echo-500"), on_error="wait")
+        study = inspect_study(tmp_path, server.url("echo"), server.url("echo-400"), on_error="wait")
         with pytest.raises(EvaluationError) as caught:
             evaluate(study, engine_for(study))
         assert KEY not in str(caught.value)
@@ -91,7 +91,7 @@ class TestInspect:
         assert "you sent Bearer ***" in said
         errors = [sample.error.message for log in logs for sample in log.samples or [] if sample.error]
         assert len(errors) == 2
-        assert all("bad Bearer ***" in error for error in errors)
+        assert all("bad Bearer ***" in error for error in errors), errors
 
     def test_a_log_that_a_killed_run_has_left_is_cleaned_by_the_next_one(self, tmp_path, server):
         pytest.importorskip("inspect_ai")
