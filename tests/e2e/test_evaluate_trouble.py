@@ -148,6 +148,36 @@ def test_a_server_that_dies_in_the_middle_is_named_and_the_study_goes_on(tmp_pat
         again.stdout.close()
 
 
+def test_another_server_is_refused_and_with_a_reason_recorded(bbedge, tmp_path, scripted):
+    _, url = scripted
+    other = subprocess.Popen([sys.executable, SERVERS / "scripted_openai.py"], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    try:
+        moved = f"http://127.0.0.1:{int(other.stdout.readline())}/v1"
+        study = study_of(tmp_path, {"m52": url, "m50": url}, n=6)
+        assert run(study, "--replicates", "1")[0] == 0
+        study_of(tmp_path, {"m52": moved, "m50": url}, n=6)
+        code, _, err = run(study, "--replicates", "1")
+        assert code == 2
+        assert f"the server of 'm52' is {moved} and no longer {url}" in err
+        assert "pass --server-changed REASON to go on" in err
+        code, _, err = run(study, "--replicates", "1", "--server-changed", "the old machine is gone")
+        assert code == 0, err
+        stated = (
+            f"{moved} and no longer {url}, since before replicate 2 was complete. The reason given: the old machine"
+        )
+        assert f"note on the board: The server of 'm52' is {stated}" in err
+        shown = bbedge("board", "show", study.with_suffix(".bbedge"), "-v")
+        assert "the old machine is gone" in " ".join(shown.out.split())
+        with Board.open(study.with_suffix(".bbedge")) as board:
+            board.verify()
+        assert run(study, "--replicates", "1")[0] == 0
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+
+
 def test_a_limit_on_cost_stops_with_its_own_code_and_can_be_raised(tmp_path, scripted):
     _, url = scripted
     prices = "[prices]\n" + "".join(

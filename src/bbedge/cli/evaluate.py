@@ -32,6 +32,17 @@ _LIMIT = 4
 _PILOT = 10
 _INTERRUPTED = 130
 
+ServerChanged = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REASON",
+        help="Go on although the study asks another server than before, or the server serves another model. The board "
+        "and its certificates state the change and this reason.",
+        show_default=False,
+    ),
+]
+"""Why a study goes on with another server."""
+
 
 def evaluate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study: a TOML file.", show_default=False)],
@@ -60,6 +71,7 @@ def evaluate(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
+    server_changed: ServerChanged = None,
 ) -> None:
     """Run models on a benchmark, check the result after every replicate, and stop when the question is answered.
 
@@ -86,7 +98,12 @@ def evaluate(
         )
         return
     ended = run_study(
-        chosen, again=f"bbedge evaluate {shown_path(study)}", quiet=quiet, json_lines=json_lines, replicates=replicates
+        chosen,
+        again=f"bbedge evaluate {shown_path(study)}",
+        quiet=quiet,
+        json_lines=json_lines,
+        replicates=replicates,
+        server_changed=server_changed,
     )
     if not json_lines:
         _show(output(), chosen, ended)
@@ -97,14 +114,27 @@ def evaluate(
 
 
 def run_study(
-    study: EvaluationSpec, *, again: str, quiet: bool = False, json_lines: bool = False, replicates: int | None = None
+    study: EvaluationSpec,
+    *,
+    again: str,
+    quiet: bool = False,
+    json_lines: bool = False,
+    replicates: int | None = None,
+    server_changed: str | None = None,
 ) -> Ended:
     """Run a study with progress on standard error; exit if it is interrupted, naming the command that continues it."""
     from bbedge.evaluate import evaluate as run
     from bbedge.evaluate.engines import engine_for
 
     with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
-        return run(study, engine_for(study), watch=watch, at_most=replicates, interrupted=asked.is_set)
+        return run(
+            study,
+            engine_for(study),
+            watch=watch,
+            at_most=replicates,
+            interrupted=asked.is_set,
+            server_changed=server_changed,
+        )
 
 
 @contextmanager

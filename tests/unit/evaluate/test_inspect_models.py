@@ -85,7 +85,7 @@ def checked(study):
 def test_a_fault_is_reported_with_its_cause_and_the_others_answer(server, tmp_path, way, kind, status, message):
     study = study_of(tmp_path, server.url(way), server.url("fine"))
     reports = {report.model: report for report in checked(study)}
-    assert reports["m2"] == Answered(model="m2", usage=reports["m2"].usage)
+    assert reports["m2"] == Answered(model="m2", usage=reports["m2"].usage, served="m")
     assert (reports["m2"].usage.calls, reports["m2"].usage.tokens) == (1, {"openai-api/local/m2": (12, 3)})
     problem = reports["m1"]
     assert isinstance(problem, Problem)

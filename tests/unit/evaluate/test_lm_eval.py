@@ -229,7 +229,7 @@ def test_a_finished_run_is_not_repeated(tmp_path):
     with pytest.raises(EvaluationError, match="replicate 1 is not complete"):
         evaluate(spec, engine_for(spec))
     spec = study(tmp_path, models=whole, budget=1)
-    evaluate(spec, engine_for(spec))
+    evaluate(spec, engine_for(spec), server_changed="the first server is down")
     attempts = sorted(path.parts[-2] for path in (spec.folder / "replicate-00001").glob("model-*/attempt-*"))
     assert attempts == ["model-001", "model-002", "model-002"]
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
@@ -24,6 +24,7 @@ from bbedge.evaluate.engines.process import (
     why_not_startable,
 )
 from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.servers import variables
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
@@ -89,6 +90,10 @@ class CommandEngine:
         if missing:
             raise EvaluationError(f"{name}: there is no column {quoted(missing[0])}, which the design uses; add it")
         return {column: self._items.columns[column] for column in self._study.design.columns}
+
+    def addresses(self) -> Mapping[str, str]:
+        """What the study and the environment say: the program may read both."""
+        return {model.name: model.base_url for model in self._study.models if model.base_url} | variables()
 
     def caveats(self) -> Sequence[str]:
         """A seed goes to the program; what it does with it is not seen."""

@@ -63,6 +63,19 @@ class InspectEngine:
             ).hexdigest(),
         )
 
+    def addresses(self) -> Mapping[str, str]:
+        """Those of models and roles, as their providers know them, and of models that arguments of the task name."""
+        from bbedge.evaluate.engines.inspect_models import address_variable, endpoint_of
+
+        asked = {model.name: (model.model, self._model(model)) for model in self._study.models}
+        asked |= {f"role {role}": (name, self._role(role, name)) for role, name in self._study.roles.items()}
+        found = {
+            name: endpoint_of(made) or os.environ.get(address_variable(model)) for name, (model, made) in asked.items()
+        }
+        named = [value for value in self._study.task_args.values() if isinstance(value, str) and "/" in value]
+        found |= {variable: os.environ.get(variable) for variable in map(address_variable, named)}
+        return {name: address for name, address in found.items() if address}
+
     def caveats(self) -> Sequence[str]:
         """Nothing is known beforehand: which requests went without their seed is seen when they are sent."""
         return ()

@@ -250,6 +250,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             length=sum(map(len, answers)),
             unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
             judgements=judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
+            served=tuple(dict.fromkeys(call.output.model for call in calls if call.model == job.model.model)),
             judged_answers=tuple(dict.fromkeys(each.answer for each in judged)),
         )
     )

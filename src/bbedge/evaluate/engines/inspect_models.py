@@ -58,10 +58,18 @@ def made_model(name: str, config: GenerateConfig, base_url: str | None, args: Ma
 
 def _address_of_service(name: str) -> str | None:
     """The address of an ``openai-api/service/model``, which has no default, from the environment."""
+    return os.environ.get(address_variable(name)) if name.startswith("openai-api/") else None
+
+
+def address_variable(name: str) -> str:
+    """The environment variable that a provider, or a service, reads its address from.
+
+    >>> address_variable("openai-api/my-server/m"), address_variable("openai/gpt-4o")
+    ('MY_SERVER_BASE_URL', 'OPENAI_BASE_URL')
+    """
     kind, _, rest = name.partition("/")
-    if kind != "openai-api" or "/" not in rest:
-        return None
-    return os.environ.get(f"{rest.partition('/')[0].upper().replace('-', '_')}_BASE_URL")
+    provider = rest.partition("/")[0] if kind == "openai-api" and "/" in rest else kind
+    return f"{provider.upper().replace('-', '_')}_BASE_URL"
 
 
 def _is_provider(address: str) -> bool:
@@ -193,7 +201,8 @@ async def _ask(question: Question, timeout: int, report: CheckReport) -> None:
     except Exception as error:  # whatever a client library raises is an answer to whether the model can be asked
         report(problems[-1] if problems else _problem(error, question.name, model))
     else:
-        report(Answered(model=question.name, usage=_usage(str(model), output.usage, output.time or 0.0)))
+        usage = _usage(str(model), output.usage, output.time or 0.0)
+        report(Answered(model=question.name, usage=usage, served=output.model or None))
     finally:
         with contextlib.suppress(Exception):  # a connection that cannot be closed is of no interest any more
             await model.api.aclose()

@@ -38,6 +38,7 @@ from bbedge.evaluate.engines.lm_eval_tool import QUESTION, Tool, python_of, repo
 from bbedge.evaluate.engines.output import last_lines
 from bbedge.evaluate.engines.redaction import redact_files
 from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.servers import variables
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import Choices, read_scores
@@ -56,6 +57,8 @@ class ModelType:
     """Whether every request has a seed of its own."""
     seed: bool
     """Whether the model takes a seed at all."""
+    address: str | None
+    """Where it asks unless it is told otherwise."""
 
 
 class LmEvalEngine:
@@ -86,7 +89,8 @@ class LmEvalEngine:
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
         found = report_of(folder)
         self._types = {
-            name: ModelType(requests=kind["requests"], seed=kind["seed"]) for name, kind in found["types"].items()
+            name: ModelType(requests=kind["requests"], seed=kind["seed"], address=kind["address"])
+            for name, kind in found["types"].items()
         }
         read = self._read(folder / "out", blocks=self._settings.block or "item")
         self._documents = documents_of(folder / "out")
@@ -110,6 +114,15 @@ class LmEvalEngine:
             return Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
         except OSError as error:
             raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
+
+    def addresses(self) -> Mapping[str, str]:
+        """Those of the study, or of the types of models; others may read the environment."""
+        found = {
+            model.name: model.args.get("base_url", model.base_url) or self._types[model.model].address
+            for model in self._study.models
+        }
+        known = {name: str(address) for name, address in found.items() if address}
+        return known if all(map(self._seeds_requests, self._study.models)) else known | variables()
 
     def caveats(self) -> Sequence[str]:
         """Where the tool gives a run one seed, and not every request its own."""
@@ -238,6 +251,7 @@ class LmEvalEngine:
                     trace=trace if is_whole else None,
                     length=length,
                     unseeded=(model.name,) if sent["requests"] > sent["seeded"] else (),
+                    served=tuple(map(str, sent["served"])),
                 )
         return Failed(
             model=model.name,

@@ -69,13 +69,14 @@ def ask(question: Mapping[str, Any], tell: Tell) -> None:
         headers = model.header
         stage = "asking"
         tell({"name": name, "asked": endpoint})
-        tokens = answered(model, posted(model, headers, question))
+        answer = posted(model, headers, question)
+        tokens, served = answered(model, answer), answer.get("model") if isinstance(answer, dict) else None
         stage = "making"
         made(question, {})
     except Exception as error:  # whatever goes wrong is what the question is for
         tell({"name": name, "stage": stage, "failed": failure.facts(error, endpoint, variable)})
     else:
-        tell({"name": name, "tokens": tokens, "seconds": time.monotonic() - began})
+        tell({"name": name, "tokens": tokens, "seconds": time.monotonic() - began, "served": served})
 
 
 def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool

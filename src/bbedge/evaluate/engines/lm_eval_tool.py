@@ -112,6 +112,7 @@ def report_of(folder: Path) -> dict[str, Any]:
         "types": {},
         "chooses": False,
         "heard": False,
+        "served": [],
     }
     try:
         written = json.loads((folder / "report.json").read_text(encoding="utf-8"))

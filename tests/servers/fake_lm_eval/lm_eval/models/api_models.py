@@ -107,7 +107,10 @@ class Completions(TemplateAPI):
 
 
 class Keyed(Chat):
-    """Needs a key."""
+    """Needs a key, and knows where to ask."""
+
+    def __init__(self, base_url="https://api.openai.com/v1", **kwargs):
+        super().__init__(base_url=base_url, **kwargs)
 
     @property
     def api_key(self):
