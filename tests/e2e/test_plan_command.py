@@ -68,7 +68,7 @@ def test_a_gate_is_planned_before_the_first_run(bbedge, policy, tmp_path):
 
 
 def test_the_true_differences_to_assume_can_be_given(bbedge, policy):
-    given = ("--gap", "0.02,-0.02,-0.2", "--replicates", "3,6")
+    given = ("--difference", "0.02,-0.02,-0.2", "--replicates", "3,6")
     shown = bbedge("plan", "--policy", policy(), "--items", "500", *given, "--json", "-")
     assert shown.code == 0, shown.err
     claims = json.loads(shown.out)["claims"]
@@ -139,7 +139,7 @@ def test_a_ledger_is_planned_at_the_level_of_its_first_use(bbedge, policy):
         (("--items", "500", "--alpha", "0.2"), "leave out --alpha"),
         (("--items", "500", "--tau", "0.2"), "leave out --alpha"),
         (("--items", "500", "--models", "3"), "leave out --alpha, --tau and --models"),
-        (("--items", "500", "--gap", "much"), "not a list of numbers"),
+        (("--items", "500", "--difference", "much"), "not a list of numbers"),
         ((str(ROOT / "demo" / "scores.csv"), "--items", "500"), "the pilot defines the items"),
         ((str(ROOT / "demo" / "scores.csv"),), "'new' is not a model of the scores"),
     ],

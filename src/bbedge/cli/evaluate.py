@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -16,7 +16,7 @@ import typer
 
 from bbedge.cli.output import exit_if_contradicted, output
 from bbedge.credentials import without_credentials
-from bbedge.errors import DomainError
+from bbedge.errors import DomainError, EvaluationError, ReportedError
 from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
@@ -31,6 +31,17 @@ _NOT_ANSWERED = 3
 _LIMIT = 4
 _PILOT = 10
 _INTERRUPTED = 130
+
+ServerChanged = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REASON",
+        help="Go on although the study asks another server than before, or the server serves another model. The board "
+        "and its certificates state the change and this reason.",
+        show_default=False,
+    ),
+]
+"""Why a study goes on with another server."""
 
 
 def evaluate(
@@ -60,6 +71,7 @@ def evaluate(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
+    server_changed: ServerChanged = None,
 ) -> None:
     """Run models on a benchmark, check the result after every replicate, and stop when the question is answered.
 
@@ -86,7 +98,12 @@ def evaluate(
         )
         return
     ended = run_study(
-        chosen, again=f"bbedge evaluate {shown_path(study)}", quiet=quiet, json_lines=json_lines, replicates=replicates
+        chosen,
+        again=f"bbedge evaluate {shown_path(study)}",
+        quiet=quiet,
+        json_lines=json_lines,
+        replicates=replicates,
+        server_changed=server_changed,
     )
     if not json_lines:
         _show(output(), chosen, ended)
@@ -98,14 +115,27 @@ def evaluate(
 
 
 def run_study(
-    study: EvaluationSpec, *, again: str, quiet: bool = False, json_lines: bool = False, replicates: int | None = None
+    study: EvaluationSpec,
+    *,
+    again: str,
+    quiet: bool = False,
+    json_lines: bool = False,
+    replicates: int | None = None,
+    server_changed: str | None = None,
 ) -> Ended:
     """Run a study with progress on standard error; exit if it is interrupted, naming the command that continues it."""
     from bbedge.evaluate import evaluate as run
     from bbedge.evaluate.engines import engine_for
 
     with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
-        return run(study, engine_for(study), watch=watch, at_most=replicates, interrupted=asked.is_set)
+        return run(
+            study,
+            engine_for(study),
+            watch=watch,
+            at_most=replicates,
+            interrupted=asked.is_set,
+            server_changed=server_changed,
+        )
 
 
 @contextmanager
@@ -152,19 +182,24 @@ def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json
         raise typer.Exit(_LIMIT)
 
 
-def _watching(
-    study: EvaluationSpec, *, quiet: bool, json_lines: bool
-) -> AbstractContextManager[Callable[[Event], None] | None]:
+@contextmanager
+def _watching(study: EvaluationSpec, *, quiet: bool, json_lines: bool) -> Iterator[Callable[[Event], None] | None]:
+    """Show what happens; where errors were shown when they happened, the last message does not repeat them."""
     from rich.console import Console
 
     from bbedge.cli.evaluate_screen import Lines, Screen
 
     if json_lines:
-        return nullcontext(partial(_write_line, sys.stdout))  # while it works, an engine may redirect it
-    if quiet:
-        return nullcontext(None)
-    console = Console(stderr=True)
-    return Screen(console, study) if console.is_terminal else nullcontext(Lines(console))
+        yield partial(_write_line, sys.stdout)  # while it works, an engine may redirect it
+    elif quiet:
+        yield None
+    else:
+        console = Console(stderr=True)
+        try:
+            with Screen(console, study) if console.is_terminal else nullcontext(Lines(console)) as watch:
+                yield watch
+        except ReportedError as error:
+            raise EvaluationError(error.brief) from error
 
 
 def _write_line(out: TextIO, event: Event) -> None:

@@ -206,7 +206,7 @@ class Archive:
     """A zip archive; a damaged one raises a :class:`FormatError` that names it."""
 
     def __init__(self, path: str) -> None:
-        zipfile, self._broken = _libraries()
+        zipfile, self._broken = zip_library()
         self._name = shown_path(path)
         self._unpacked = 0
         try:
@@ -282,7 +282,7 @@ def member_names(path: str) -> frozenset[str]:
         return frozenset()
 
 
-def _libraries() -> tuple[Any, tuple[type[Exception], ...]]:
+def zip_library() -> tuple[Any, tuple[type[Exception], ...]]:
     """The module zipfile, and what it raises on an archive that is damaged, encrypted or packed in an unknown way."""
     if sys.version_info >= (3, 14):
         import zipfile
