@@ -1,9 +1,9 @@
-"""How many equal runs are to be expected by chance, judged by how much the runs differ otherwise.
+r"""How many equal runs are to be expected by chance, judged by how much the runs differ otherwise.
 
 Given what each unit (an item, or a block of items) has in the runs, without the order of the runs, independent runs and
 units make every order equally probable, unit by unit. So the expected number of sets of ``k`` equal runs is known,
 
-.. math:: \\binom{R}{k} \\prod_u s_u(k),
+.. math:: \binom{R}{k} \prod_u s_u(k),
 
 with ``s_u(k)`` the share of all sets of ``k`` runs that agree in unit ``u``.
 """
@@ -27,9 +27,7 @@ COINCIDENCE = 0.05
 Runs = NDArray[np.float64]
 
 
-def may_be_chance(
-    runs: Runs, equal: Sequence[int], *, tests: int = 1, blocks: Sequence[str] | None = None
-) -> bool:
+def may_be_chance(runs: Runs, equal: Sequence[int], *, tests: int = 1, blocks: Sequence[str] | None = None) -> bool:
     """Whether so many equal runs are no surprise among all of these: runs x models x items, NaN for a missing score.
 
     ``equal`` are the places of runs that agree wherever they have scores. ``tests`` is how many such searches share
@@ -40,8 +38,8 @@ def may_be_chance(
     of ``k`` runs. A missing score agrees with everything, which only raises what is expected.
 
     **Needs:** independent and identically distributed runs, and independent units. If all runs are equal, nothing shows
-    how much they differ by chance; the answer then takes the items of a model as alike, and is no unless an
-    independent run might well have repeated the same scores.
+    how much they differ by chance, and items of a model are taken as alike: what is expected is then how probable it is
+    that runs repeat the scores of the first. A system that is nearly deterministic repeats itself more often than that.
     """
     count, size = len(runs), len(equal)
     if size == count:
@@ -54,11 +52,12 @@ def may_be_chance(
 def _contents(runs: Runs, blocks: Sequence[str] | None) -> NDArray[np.float64]:
     """A number that stands for what each unit has in each run: runs x units; NaN where a score is missing."""
     weights = np.random.default_rng(0).uniform(1.0, 2.0, runs.shape[1:])
-    of_items = (runs * weights).sum(axis=1)
+    of_items: NDArray[np.float64] = (runs * weights).sum(axis=1)
     layout = None if blocks is None else BlockLayout.of(blocks)
     if layout is None or layout.count < FEW:
         return of_items
-    return np.add.reduceat(of_items[:, layout.order], layout.starts, axis=1)
+    of_blocks: NDArray[np.float64] = np.add.reduceat(of_items[:, layout.order], layout.starts, axis=1)
+    return of_blocks
 
 
 def _agreeing(contents: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -66,7 +65,7 @@ def _agreeing(contents: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     missing = np.isnan(contents).sum(axis=0)
     total = comb(len(contents), size)
     share = np.array([comb(n, size) / total for n in range(len(contents) + 1)])
-    found = share[missing]
+    found: NDArray[np.float64] = share[missing]
     for run in contents:
         same = (contents == run).sum(axis=0)
         # Each group of equal runs is met once for each of its members.
@@ -75,10 +74,10 @@ def _agreeing(contents: NDArray[np.float64], size: int) -> NDArray[np.float64]:
 
 
 def _log_chance_of_repeating(runs: Runs) -> float:
-    """Logarithm of the probability of exactly these scores, with those of each model in any order equally probable."""
-    present = ~np.isnan(runs).any(axis=0)
+    """Logarithm of the probability that a run has the same scores again, if the items of each model are alike."""
+    is_missing = np.isnan(runs).sum(axis=0) > 0
     total = 0.0
-    for scores, there in zip(runs[0], present, strict=True):
-        counts = np.unique(scores[there], return_counts=True)[1]
+    for scores, missing in zip(runs[0], is_missing, strict=True):
+        counts = np.unique(scores[~missing], return_counts=True)[1]
         total += float((counts * np.log(counts / max(1, counts.sum()))).sum())
     return total
