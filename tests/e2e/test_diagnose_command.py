@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bbedge.core.order import run_order
 from bbedge.study.synthetic import SyntheticBenchmark
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
@@ -170,6 +171,19 @@ def test_runs_that_are_equal_by_plausible_chance_are_stated_and_no_alarm(bbedge,
     assert "No model" not in copies
     assert "'b'" in copies
     assert ("'2', '3'" in copies) == (kind != "solves-all")
+
+
+def test_scores_that_depend_on_the_place_in_the_first_run_are_an_alarm(bbedge, tmp_path):
+    values = (np.random.default_rng(1).random((2, 2, 60)) < 0.8).astype(float)
+    labels = [f"q{i}" for i in range(60)]
+    values[0, 0, [place for block in run_order(labels, labels, seed=7)[36:] for place in block]] = 0.0
+    table = write(tmp_path / "t.csv", values, ["a", "b"], 1)
+    outcome = bbedge("diagnose", table, "--order-seed", 7, "--json", tmp_path / "d.json")
+    assert outcome.code == 0, outcome.err
+    assert verdicts(tmp_path / "d.json")["position"] == "alarm"
+    assert [each["model"] for each in json.loads((tmp_path / "d.json").read_text())["positions"]] == ["a", "b", None]
+    bbedge("diagnose", table, "--json", tmp_path / "d.json")
+    assert "position" not in verdicts(tmp_path / "d.json")
 
 
 def test_a_model_that_changed_between_its_runs_is_an_alarm(bbedge, tmp_path):
