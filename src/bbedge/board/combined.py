@@ -102,7 +102,14 @@ def _early(design: Design, parts: Parts, looks: Sequence[PartCount], *, is_compl
         window = np.ix_(*[[place[model] for model in stage.design.models]] * 2)
         if board.early is not None:
             first[window] = np.where(stage.design.tested, board.early.first_certified, first[window])
-    return EarlyRecord(checkpoints=plan.checkpoints, is_complete=is_complete, looks=tuple(looks), first_certified=first)
+    opening = next((board.early for stage, board in parts if stage.newcomer is None), None)
+    return EarlyRecord(
+        checkpoints=plan.checkpoints,
+        is_complete=is_complete,
+        looks=tuple(looks),
+        first_certified=first,
+        position=None if opening is None else opening.position,
+    )
 
 
 def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:

@@ -169,7 +169,7 @@ def apply(state: BoardState, session: Session, event: Event) -> Found:
             panels = [stored_panel(session, state, r) for r in range(1, epoch.replicates + 1)]
             runs = [panel[name] for panel in panels[: len(vectors)] if name in panel]
             kept = [_only(panel, epoch.models) for panel in panels]
-            return state.add_model(name, runs, kept, stored_parts(session, epoch))
+            return state.add_model(name, runs, kept)
         case ItemsAdded() as added:
             state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):

@@ -79,7 +79,10 @@ def certificate(
         first_pass=passes.first_pass(leaderboard.early),
         **headline,
         contradicted=leaderboard.is_contradicted or msgspec.UNSET,
-        notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
+        notes=(
+            *((note.text for note in leaderboard.notes) if notes is None else notes),
+            *passes.notes(leaderboard.early),
+        ),
         board=board or msgspec.UNSET,
         stopped=early or msgspec.UNSET,
         view=leaderboard.name or msgspec.UNSET,

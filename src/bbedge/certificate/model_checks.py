@@ -11,6 +11,7 @@ from msgspec import UNSET
 from bbedge.certificate.parts import PREFIX, WHOLE, Parts, said
 from bbedge.certificate.standing import Shown
 from bbedge.core.graph import Ranks
+from bbedge.core.positions import POSITION_ALARM
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.text import quoted
@@ -153,6 +154,11 @@ class ModelCheck:
         self.same(now.blocks, now.of_blocks if now.complete else so_far, "first_pass.blocks", "'parts'")
         if now.checkpoints > len(checkpoints.fractions):
             self.refuse("'first_pass' has more checkpoints than the design")
+        if now.position:
+            model, p_value = now.position.model, now.position.p_value
+            self.same(now.position.alarm, p_value <= POSITION_ALARM, "first_pass.position.alarm", "'p_value'")
+            if not abs(now.position.correlation) <= 1.0 + ROUNDING or model not in (None, *self._names):
+                self.refuse("'first_pass.position' is not possible")
         if parts and not now.complete:
             ranks = self._parts.ranks["standing"]
             self.same(parts[-1].resolved_pairs, ranks.n_resolved, "resolved_pairs of the last part", "the ranks")

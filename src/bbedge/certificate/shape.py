@@ -121,6 +121,19 @@ class PartRecord(Record, frozen=True, kw_only=True):
     """Pairs that these and their paths decide."""
 
 
+class PositionRecord(Record, frozen=True, kw_only=True):
+    """How scores change with the place in the first replicate: the strongest relation of any model."""
+
+    model: str | None
+    """The model; null for the mean of all models."""
+    correlation: Number
+    """Correlation of score and place."""
+    p_value: Number
+    """The probability of a relation as strong, of any model, if scores do not depend on the place."""
+    alarm: bool
+    """Whether it is so small that the looks inside the replicate are in doubt: 0.01 or less."""
+
+
 class FirstPass(Record, frozen=True, kw_only=True):
     """How far the first replicate of a design with checkpoints has come."""
 
@@ -134,6 +147,8 @@ class FirstPass(Record, frozen=True, kw_only=True):
     """Blocks in the evidence."""
     of_blocks: Positive
     """All blocks."""
+    position: PositionRecord | UnsetType = UNSET
+    """Whether scores depend on the place of their block in the replicate; absent if there are too few blocks."""
 
 
 class HistoryRecord(Record, frozen=True, kw_only=True):

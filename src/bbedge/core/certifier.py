@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.archive import DAMAGED, load_arrays, write_archive
 from bbedge.core.arrays import Array, to_numpy
-from bbedge.core.checkpoints import Checkpoint, pass_plan
+from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
@@ -22,6 +22,7 @@ from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.history import Look, LookCount, Recorder
+from bbedge.core.positions import Outcomes, PositionTrend, pass_outcomes, position_trends, strongest
 from bbedge.core.procedure import Procedure, log_thresholds
 from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.staggered import Wealth
@@ -53,6 +54,7 @@ class Certifier:
         self._procedure = Procedure(design)
         self._seen = [_Seen(len(design.models)) for _ in self._evidence.views]
         self._last: tuple[Look, ...] = ()
+        self._outcomes: tuple[tuple[str, ...], Outcomes] | None = None  # of the complete first pass, by place in it
 
     @property
     def evidence(self) -> Evidence:
@@ -77,6 +79,10 @@ class Certifier:
     def update(self, panel: object) -> Look:
         """Take in the next replicate and look; the look at the headline is returned."""
         self._evidence.update(panel)
+        plan = pass_plan(self._design)
+        if plan is not None and self._evidence.replicates == 1:
+            scores = to_numpy(self._evidence.space.asarray(panel))
+            self._outcomes = self._evidence.active, pass_outcomes(scores[:, plan.order], plan.counts)
         return self._look()
 
     @property
@@ -131,9 +137,9 @@ class Certifier:
         """Everything certified in a view at any look so far."""
         return to_numpy(self._procedure.first[view] > 0)
 
-    def stop(self, models: Sequence[str]) -> None:
+    def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models: see :meth:`Evidence.stop`."""
-        self._evidence.stop(models)
+        self._evidence.stop(models, forfeit=forfeit)
 
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
@@ -154,6 +160,9 @@ class Certifier:
                 arrays[f"parts{end}"] = seen.part_table
         if self._evidence.seen is not None:
             arrays["seen"] = to_numpy(self._evidence.seen)
+        if self._outcomes is not None:
+            models, arrays["outcomes"] = self._outcomes
+            arrays["outcome_rows"] = np.array([self._design.models.index(model) for model in models])
         write_archive(buffer, arrays.items())
         return buffer.getvalue()
 
@@ -176,7 +185,10 @@ class Certifier:
                 if seen.looks or seen.parts:
                     seen.best_bounds = evidence[-1].space.asarray(arrays[f"best_bounds{end}"])
                     seen.best_means = arrays[f"best_means{end}"] if design.mean_share else None
-        except KeyError as error:
+            if design.checkpoints is not None and evidence[0].replicates:
+                rows = arrays["outcome_rows"].tolist()
+                certifier._outcomes = tuple(design.models[row] for row in rows), arrays["outcomes"]
+        except (IndexError, KeyError) as error:
             raise DataError(DAMAGED) from error
         headline, part_seen = evidence[0], arrays.get("seen")
         if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
@@ -259,7 +271,17 @@ class Certifier:
                 for number, models, edges, pairs in self._seen[place].parts
             ),
             first_certified=to_numpy(self._procedure.first_part[place]).copy(),
+            position=self._position(plan) if place == 0 else None,
         )
+
+    def _position(self, plan: PassPlan) -> PositionTrend | None:
+        """The strongest relation of scores to the place in the pass, of the models that ran all of it so far."""
+        models, outcomes = self._outcomes or ((), None)
+        if outcomes is None and self._evidence.seen is not None:
+            models, outcomes = self._evidence.active, pass_outcomes(to_numpy(self._evidence.seen), plan.counts)
+        if outcomes is None or self._design.checkpoints is None:
+            return None
+        return strongest(position_trends(outcomes, models, seed=self._design.checkpoints.order_seed))
 
 
 class _Seen:

@@ -351,3 +351,21 @@ def test_a_gap_smuggled_onto_a_board_without_the_rule(tmp_path, rng):
     del forged.rows[2]["content"]["gaps"]
     with pytest.raises(BbedgeError, match="the number of missing scores of model 'a' in replicate 2"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+
+
+def test_replicates_that_agree_by_chance_wherever_both_have_scores_count(tmp_path):
+    """Nearly always right on eight items: another gap does not make a coincidence a copy."""
+    models, items = ("a", "b"), tuple(f"q{i}" for i in range(8))
+    panels = (np.random.default_rng(3).random((10, 2, 8)) < 0.9).astype(float)
+    panels[9] = panels[4] = np.where(np.arange(8) == 2, 0.0, 1.0)
+    panels[9, 0, 7] = np.nan
+    board = Board.create(tmp_path / "b.db", BoardDesign(incomplete="worst-case"), models=models, items=items)
+    given = replace(Scores.of(panels, models=models, items=items), numbered=True, gaps="worst-case")
+    assert board.add(given).replicates == tuple(range(1, 11))
+    # Runs that differ much are another matter.
+    panels = np.random.default_rng(3).random((10, 2, 8)).round(1)
+    panels[9] = panels[4]
+    panels[9, 0, 7] = np.nan
+    other = Board.create(tmp_path / "c.db", BoardDesign(incomplete="worst-case"), models=models, items=items)
+    with pytest.raises(CopiedReplicateError):
+        other.add(replace(given, values=panels, seen=None))

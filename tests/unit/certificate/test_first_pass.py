@@ -44,6 +44,7 @@ def test_a_certificate_says_where_the_first_pass_stands(inside):
         "checkpoints": 3,
         "blocks": 36,
         "of_blocks": 60,
+        "position": content["first_pass"]["position"],
     }
     assert [(part["checkpoint"], part["blocks"], part["models"]) for part in content["parts"]] == [
         (1, 6, 4),
@@ -73,6 +74,7 @@ def test_what_complete_passes_certify_has_no_part(tmp_path):
         "checkpoints": 3,
         "blocks": 60,
         "of_blocks": 60,
+        "position": content["first_pass"]["position"],
     }
     assert content["parts"] == []
     assert content["edges"]
