@@ -2,7 +2,7 @@
 
 python make_scores.py prompts      # prompts.csv: two prompts, 150 questions, 4 runs
 python make_scores.py dialogues    # dialogues.csv: four models, 40 dialogues of 5 turns, 6 runs
-python make_scores.py gaps         # gaps.csv: three models, of which one lacks some scores and one a whole run
+python make_scores.py missing      # missing.csv: three models, of which one lacks some scores and one a whole run
 python make_scores.py suite        # suite.csv: eight models on four benchmarks of different sizes, 3 runs
 python make_scores.py leaderboard  # leaderboard.csv: sixty models, 500 questions, 2 runs; models.csv: their prices
 """
@@ -65,7 +65,7 @@ def dialogues(rng: np.random.Generator) -> None:
     write("dialogues.csv", ["model", "item", "dialogue", "replicate", "score"], rows)
 
 
-def gaps(rng: np.random.Generator) -> None:
+def missing(rng: np.random.Generator) -> None:
     """Some calls of birch failed, and cedar was not run a third time."""
     difficulty = rng.normal(0, 1, 200)
     rows: list[Row] = []
@@ -75,7 +75,7 @@ def gaps(rng: np.random.Generator) -> None:
                 score = int(rng.random() < right)
                 if (model, run) != ("cedar", 3) and not (model == "birch" and rng.random() < 0.02):
                     rows.append([model, f"q{item + 1:03}", run, score])
-    write("gaps.csv", ["model", "item", "replicate", "score"], rows)
+    write("missing.csv", ["model", "item", "replicate", "score"], rows)
 
 
 def suite(rng: np.random.Generator) -> None:
@@ -117,7 +117,7 @@ def leaderboard(rng: np.random.Generator) -> None:
 KINDS: dict[str, Callable[[np.random.Generator], None]] = {
     "prompts": prompts,
     "dialogues": dialogues,
-    "gaps": gaps,
+    "missing": missing,
     "suite": suite,
     "leaderboard": leaderboard,
 }

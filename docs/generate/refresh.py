@@ -15,14 +15,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import commands
+import gate_tables
 import pages
 import schema
 
 DOCS = Path(__file__).parents[1]
-GENERATED: dict[str, Callable[[], str]] = {"reference/commands.md": commands.page, "reference/schema.md": schema.page}
+GENERATED: dict[str, Callable[[], str]] = {
+    "gate.md": gate_tables.page,
+    "reference/commands.md": commands.page,
+    "reference/schema.md": schema.page,
+}
 RUN = ("tutorial", "howto", "concepts", "reference")
 """Folders whose pages run, besides the pages named here."""
-RUN_PAGES = ("faq.md", "gallery.md", "index.md")
+RUN_PAGES = ("faq.md", "gallery.md", "gate.md", "index.md")
 
 
 def every_page() -> list[Path]:

@@ -31,7 +31,8 @@ from bbedge._version import __version__
 
 if TYPE_CHECKING:
     from bbedge.board import Board, BoardDesign
-    from bbedge.certificate.certificate import Certificate, read_certificate
+    from bbedge.certificate.certificate import Certificate
+    from bbedge.certificate.opening import read_certificate
     from bbedge.core.checkpoints import Checkpoints
     from bbedge.core.design import Design
     from bbedge.core.eholm import e_holm
@@ -77,7 +78,7 @@ _HOMES = {
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
     "e_holm": "bbedge.core.eholm",
-    "read_certificate": "bbedge.certificate.certificate",
+    "read_certificate": "bbedge.certificate.opening",
     "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
     "suite_options": "bbedge.core.suite",

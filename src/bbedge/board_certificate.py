@@ -61,7 +61,8 @@ def notes(board: Board, number: int) -> list[str]:
     elif board.state.candidate is not None:
         notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
     if board.state.retired:
-        notes.append(f"Retired: {listed(board.state.retired)}. Their certificates remain valid.")
+        whose = "Its" if len(board.state.retired) == 1 else "Their"
+        notes.append(f"Retired: {listed(board.state.retired)}. {whose} certificates remain valid.")
     notes += [shown(note.text, None) for note in board.noted if note.epoch == number]
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)

@@ -119,6 +119,7 @@ def _chains(part: Conclusions) -> Iterator[Sequence[str]]:
     yield from part.unresolved or ()
     yield from part.standing_unresolved or ()
     yield from part.contradictions
+    yield from (each.names for each in part.crossed_intervals or ())
     for sets in (part.top_k, part.standing_top_k):
         yield from (each for each in (sets or {}).values() if each is not None)
 

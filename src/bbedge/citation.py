@@ -1,7 +1,7 @@
 """How to cite the paper of the method, and this program: the one place that says so.
 
 ``bbedge cite`` prints it, ``bbedge compare`` refers to it, and a test compares ``CITATION.cff`` with it. Only what is
-known is stated: a year or a venue that is not known is left out, in every form.
+known is stated: a year, a venue or an address that is not known is left out, in every form.
 """
 
 from __future__ import annotations
@@ -49,22 +49,30 @@ PAPER = Reference(
     key="bb-edge",
     authors=("Gao, Hongfu", "Zhang, Songxin", "Xie, Zejian", "Jing, Bingyi", "Zhou, Wang", "Liu, Yiming"),
     title="Anytime-Valid LLM Leaderboards via Benchmark-weighted and Block-Factorized e-Processes",
+    year=2026,
 )
-"""The paper of the method. Where and when it appears is not known to us."""
+"""The paper of the method, with the year of the manuscript. Where it appears is not known to us."""
+
+CONTACT = ("wangzhou@nus.edu.sg", "liuyiming@jnu.edu.cn")
+"""The addresses for correspondence that the paper states; it has no web address that is known to us."""
 
 SOFTWARE = Reference(
     key="bbedge",
     authors=("The bbedge authors",),
     title="bbedge: anytime-valid LLM leaderboards",
+    year=2026,
     venue=f"Software, version {__version__}",
 )
 """This program."""
 
 
+_CORRESPONDENCE = f"Correspondence: {', '.join(CONTACT)}"
+
+
 def as_text() -> str:
     """How to cite both, to read."""
     return (
-        f"The method:\n  {PAPER.text}\n\nThis program:\n  {SOFTWARE.text}\n\n"
+        f"The method:\n  {PAPER.text} {_CORRESPONDENCE}.\n\nThis program:\n  {SOFTWARE.text}\n\n"
         "Please cite both, and state the version: results may differ between versions.\n"
     )
 
@@ -75,10 +83,13 @@ def as_bibtex() -> str:
         "author": " and ".join(PAPER.authors),
         # Braces keep capitals, and the mathematical e is in italics.
         "title": PAPER.title.replace("LLM", "{LLM}").replace(" e-", " {$e$}-"),
+        "year": str(PAPER.year),
+        "note": _CORRESPONDENCE,
     }
     program = {
         "author": f"{{{SOFTWARE.authors[0]}}}",
         "title": SOFTWARE.title.replace("LLM", "{LLM}"),
+        "year": str(SOFTWARE.year),
         "note": SOFTWARE.venue or "",
     }
     # Both are of a kind that every style knows: BibTeX has none for software.

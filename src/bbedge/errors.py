@@ -14,6 +14,7 @@ the command line ``--blocks one``.
     ├── BoardError                  a board that refuses, or that is damaged
     │   └── NoBoardError            a place where no board has been made yet
     ├── EvaluationError             an evaluation that cannot begin or go on
+    │   └── ReportedError           one whose causes its watcher has been shown
     └── DataError (ValueError)      scores that cannot be used as they are
         ├── FormatError             a file that cannot be read as what it should be
         └── CopiedReplicateError    replicates that repeat each other, and no word that they count
@@ -121,3 +122,16 @@ class NoBoardError(BoardError):
 
 class EvaluationError(BbedgeError):
     """An evaluation cannot start or continue until the cause is fixed."""
+
+
+class ReportedError(EvaluationError):
+    """An evaluation ends because of failures that it has reported as events."""
+
+    def __init__(self, message: str, brief: str) -> None:
+        super().__init__(message)
+        self.brief = brief
+        """The message without the failures, for whoever has seen the events."""
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """Pickle both messages."""
+        return type(self), (str(self), self.brief)

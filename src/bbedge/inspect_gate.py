@@ -113,7 +113,9 @@ class _Progress:
 
 
 class GateStopping:
-    """Ends a task at the end of an epoch once every blocking claim of a policy is decided.
+    """Ends a task at the end of an epoch once further runs would change nothing of the verdict of a policy.
+
+    That is so when every blocking claim is decided, or when the runs contradict each other.
 
     For ``Task(early_stopping=...)``. The task evaluates the candidate; the runs of the baseline are in ``baseline``,
     a log or a folder of logs, where the run with index r is compared with epoch r. The gate looks only after epochs
@@ -201,7 +203,9 @@ class GateStopping:
         now = self._progress
         if now is None or now.admitted.setdefault(epoch, not _is_decided(now)):
             return None
-        return EarlyStop(id=id, epoch=epoch, reason=f"every blocking claim was decided after epoch {now.looked}")
+        contradicted = now.report is not None and now.report.contradictions
+        why = "the runs contradict each other" if contradicted else "every blocking claim was decided"
+        return EarlyStop(id=id, epoch=epoch, reason=f"{why} after epoch {now.looked}")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:  # noqa: A002
         """Take in the scores of a sample, and look if an epoch is complete."""
@@ -262,11 +266,9 @@ class GateStopping:
 
 def _is_decided(now: _Progress) -> bool:
     """Whether no further epoch is needed."""
-    if now.off is not None or now.report is None:
-        return False
-    results = now.report.results
-    asked = [each for each in results if each.claim.tier == "block"] or results
-    return all(each.verdict != "OPEN" for each in asked)
+    from bbedge.gate.report import awaited
+
+    return now.off is None and now.report is not None and not awaited(now.report.results)
 
 
 def _kept(report: GateReport) -> Mapping[str, Any]:

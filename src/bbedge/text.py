@@ -14,6 +14,17 @@ from collections.abc import Iterable
 # all of these can hide or reorder the text around them on a terminal.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
+# Characters of other alphabets that look like Latin letters, and signs that look like a hyphen or an apostrophe, all of
+# which Unicode's compatibility forms keep apart.
+_LOOK_ALIKE = str.maketrans(
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf"
+    "\u2212\u02d7\u2018\u2019\u02bc",
+    "ABEKMHOPCTYXSIJaeopcyxsijhABEZHIKMNOPTYXo--'''",
+)
+_DASHES, _INVISIBLE = "Pd", "Cf"
+
 
 def shown(name: str, width: int | None = 60) -> str:
     r"""The name with everything invisible escaped, cut in the middle to the width (None: not cut).
@@ -70,6 +81,18 @@ def listed(names: Iterable[str], *, limit: int = 5) -> str:
     return text if len(every) <= limit else f"{text} and {len(every) - limit} more"
 
 
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A clause that proposes the name that was probably meant; empty if none is near.
+
+    >>> did_you_mean("alhpa", ["alpha", "tau"]), did_you_mean("colour", ["alpha", "tau"])
+    ("; did you mean 'alpha'?", '')
+    """
+    from difflib import get_close_matches  # needed for messages alone
+
+    close = get_close_matches(name, list(names), n=1)
+    return f"; did you mean {quoted(close[0])}?" if close else ""
+
+
 def display_names(names: Iterable[str], *, width: int = 40) -> list[str]:
     """Harmless short forms that still tell the names apart.
 
@@ -86,6 +109,18 @@ def display_names(names: Iterable[str], *, width: int = 40) -> list[str]:
         used[text] = used.get(text, 0) + 1
         result.append(f"{text} ({used[text]})" if counts[text] > 1 else text)
     return result
+
+
+def folded(name: str) -> str:
+    r"""What spellings of a name have in common that differ by case, spaces, hyphens or look-alike characters.
+
+    >>> folded("GPT\u20114"), folded(" gpt-4")
+    ('gpt-4', 'gpt-4')
+    """
+    plain = unicodedata.normalize("NFKC", name).translate(_LOOK_ALIKE)
+    kinds = ((character, unicodedata.category(character)) for character in plain)
+    plain = "".join("-" if kind == _DASHES else character for character, kind in kinds if kind != _INVISIBLE)
+    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
 def counted(number: int, thing: str) -> str:

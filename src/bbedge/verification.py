@@ -20,7 +20,7 @@ from bbedge.board_rebuilding import board_of, rebuilt_board
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.differences import Comparison, Difference, compare, unknown_keys
-from bbedge.certificate.digest import digest
+from bbedge.certificate.digest import is_changed
 from bbedge.certificate.document import certificate as document_of
 from bbedge.certificate.document import plain, to_json
 from bbedge.certificate.note_texts import comparable_notes, not_compared
@@ -183,11 +183,11 @@ def own_checks(stated: Stated) -> Iterator[Check]:
         )
     else:
         yield Check(kind="consistency", status="ok", text="it does not contradict itself")
-    provenance = stated.document.provenance
-    if not provenance or not provenance.digest:
+    changed = is_changed(stated.content, stated.document)
+    if changed is None:
         text = "it carries no digest, so that changes which contradict nothing else cannot be seen"
         yield Check(kind="digest", status="unknown", text=text)
-    elif digest(stated.content) == provenance.digest:
+    elif not changed:
         yield Check(kind="digest", status="ok", text="it is that of the content")
     else:
         text = "it was changed after it was written: its digest is not that of its content"

@@ -30,7 +30,8 @@ def check_clean(*, n: int, seed: int, models: int, items: int, replicates: int, 
     raised, naive = [], 0
     for rng in np.random.default_rng(seed).spawn(n):
         scores = clean_scores(rng, models=models, items=items, replicates=replicates)
-        diagnosis = diagnose(scores, rng=rng, permutations=permutations)
+        order_seed = int(rng.integers(2**53))  # drawn, as a board does, so that places say nothing of the items
+        diagnosis = diagnose(scores, rng=rng, permutations=permutations, order_seed=order_seed)
         raised.append(alarms(scores, diagnosis))
         naive += naive_alarm(diagnosis)
     failures = sum(bool(kinds) for kinds in raised)

@@ -25,7 +25,8 @@ from bbedge.inspect_gate import POLICY_VARIABLE, GateStopping, verdict
 
 POLICY = 'candidate = "mockllm/new"\nbaseline = "mockllm/old"\n[[claims]]\nnot_worse_by = 0.05\n'
 FLOOR = 'candidate = "mockllm/new"\n[[claims]]\nat_least = 0.5\n'
-ITEMS, EPOCHS = 40, 3
+BOTH = POLICY.replace("0.05", "0") + '[[claims]]\nat_least = 0.5\ntier = "info"\n'
+ITEMS, EPOCHS, MORE = 40, 3, 6
 QUIET = {"display": "none", "log_model_api": False, "max_connections": 1}
 
 
@@ -35,6 +36,20 @@ def failing():
         if state.sample_id == "q3" and state.epoch == 1:
             raise RuntimeError("the tool broke")
         return await generate(state)
+
+    return solve
+
+
+@solver
+def changing(**shares):
+    """Systems that know another share of the answers in the second half of the epochs."""
+    rng = random.Random("changing")
+
+    async def solve(state, generate):
+        early, late = shares[state.model.name]
+        share = early if state.epoch <= MORE // 2 else late
+        state.output = ModelOutput.from_content(state.model.name, "yes" if rng.random() < share else "no")
+        return state
 
     return solve
 
@@ -61,18 +76,20 @@ def run(folder, made, share, *, name="new", **options):
     given = {"epochs": EPOCHS, "max_samples": 1, "log_dir": str(folder)} | QUIET | options
     (log,) = inspect_ai.eval(made, model=mock(name, share), **given)
     log = read_eval_log(log.location)
-    samples = [sum(sample.epoch == epoch for sample in log.samples or []) for epoch in range(1, EPOCHS + 1)]
+    epochs = range(1, options.get("epochs", EPOCHS) + 1)
+    samples = [sum(sample.epoch == epoch for sample in log.samples or []) for epoch in epochs]
     stopping = log.results and log.results.early_stopping
     return {
         "status": log.status,
         "error": log.error and log.error.message,
         "samples": samples,
         "stopped": stopping and len(stopping.early_stops),
+        "reasons": sorted({stop.reason for stop in stopping.early_stops}) if stopping else None,
         "metadata": stopping and stopping.metadata,
     }
 
 
-def eval_set(folder, models, *, policy=None):
+def eval_set(folder, models, *, policy=None, epochs=2, **options):
     """Run an eval set, and give back what it prints."""
     os.environ.pop(POLICY_VARIABLE, None)
     if policy is not None:
@@ -80,7 +97,11 @@ def eval_set(folder, models, *, policy=None):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         done, _ = inspect_ai.eval_set(
-            task(), model=[mock(name, share) for name, share in models.items()], log_dir=str(folder), epochs=2, **QUIET
+            task(**options),
+            model=[mock(name, share) for name, share in models.items()],
+            log_dir=str(folder),
+            epochs=epochs,
+            **QUIET,
         )
     os.environ.pop(POLICY_VARIABLE, None)
     assert done
@@ -88,12 +109,15 @@ def eval_set(folder, models, *, policy=None):
 
 
 def main(out):
-    policy, floor, old = out / "policy.toml", out / "floor.toml", out / "old"
-    policy.write_text(POLICY, encoding="utf-8")
-    floor.write_text(FLOOR, encoding="utf-8")
+    policy, floor, both, old = out / "policy.toml", out / "floor.toml", out / "both.toml", out / "old"
+    for path, text in ((policy, POLICY), (floor, FLOOR), (both, BOTH)):
+        path.write_text(text, encoding="utf-8")
+    swapped = changing(new=(0.95, 0.05), old=(0.05, 0.95))
+    broken = {"solver": changing(new=(0.95, 0.05), old=(0.95, 0.05))}  # a server on which everything becomes worse
     found = {
         "set ship": eval_set(out / "ship", {"new": 0.95, "old": 0.5}, policy=policy),
         "set stop": eval_set(out / "stop", {"new": 0.05, "old": 0.5}, policy=policy),
+        "set swapped": eval_set(out / "swapped", {"new": 0.5, "old": 0.5}, policy=policy, epochs=MORE, solver=swapped),
         "set alone": eval_set(out / "alone", {"new": 0.5}, policy=policy),
         "set silent": eval_set(out / "silent", {"new": 0.5, "old": 0.5}),
         "old": run(old, task(), 0.5, name="old"),
@@ -112,6 +136,10 @@ def main(out):
         "failing": gated("failing", 0.95, solver=failing(), fail_on_error=False),
         "floor": run(out / "floor", task(early_stopping=GateStopping(floor)), 0.99),
         "cached": run(out / "cached", task(early_stopping=GateStopping(floor), dataset=halves), 1.0),
+        "old broken": run(out / "old broken", task(**broken), 0.5, name="old", epochs=MORE),
+        "broken": run(
+            out / "broken", task(early_stopping=GateStopping(both, out / "old broken"), **broken), 0.5, epochs=MORE
+        ),
         "other items": gated("refused", 0.9, items=ITEMS - 1),
         "other model": gated("refused", 0.9, name="other"),
         "more epochs": gated("refused", 0.9, epochs=EPOCHS + 1),

@@ -136,6 +136,19 @@ def document_of(folder, *options):
     return json.loads(out.read_text(encoding="ascii"))
 
 
+def test_another_spelling_of_a_model_is_named_and_merged_on_request(folder):
+    folder.init()
+    table = folder.table("run1.csv", ("STRONG ", "middle", "weak"), [1], mean=0.5)
+    folder.refuse("add", folder.board, table)
+    assert "if 'STRONG ' is another spelling of 'strong', read it with --merge-names; otherwise add it" in folder.err
+    assert "Added replicate 1." in folder("add", folder.board, table, "--merge-names")
+    assert Board.open(folder.board).noticed[0][1].subject == ("strong", "STRONG ")
+    run = folder.table("new.csv", ("Weak",), [1])
+    assert "Note  'Weak' is a new model; its name differs from 'weak' only" in folder(
+        "add-model", folder.board, "Weak", run
+    )
+
+
 def test_a_whole_life(folder):
     said = folder.init()
     board = Board.open(folder.board)
@@ -808,3 +821,25 @@ def test_a_run_of_a_new_model_is_for_add_model(bbedge, tmp_path):
         outcome = bbedge("board", "add", place, new)
         assert outcome.code == 2
         assert "model 'c' is not on the board; add it with add-model" in outcome.err
+
+
+def test_adding_a_run_of_many_models_prints_a_few_lines(folder):
+    models = [f"m{i:02}" for i in range(20)]
+    folder.write("design.toml", 'method = "bb-edge-x"\nalhpa = 0.1\n')
+    assert "unknown key 'alhpa'; did you mean 'alpha'?" in folder.refuse(
+        "init", folder.board, "--design", folder / "design.toml", "--items", folder / "items.csv", "--models", "a,b"
+    )
+    folder.write("design.toml", DESIGN)
+    folder.write("items.csv", "item\n" + "\n".join(f"i{i}" for i in range(200)) + "\n")
+    folder.init(models=",".join(models))
+    with (folder / "r.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["model", "item", "replicate", "score"])
+        for run in (1, 2, 3):
+            for place, model in enumerate(models):
+                rows.writerows([model, f"i{i}", run, int(folder.rng.random() < place / 20)] for i in range(200))
+    said = folder("add", folder.board, folder / "r.csv")
+    assert said.count("  new  ") == 5
+    assert "more new certificates" in said
+    assert len(said.splitlines()) <= 15
+    assert all(len(line) <= 400 for line in said.splitlines())

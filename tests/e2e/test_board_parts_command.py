@@ -180,7 +180,7 @@ def test_a_gap_counts_only_if_the_option_repeats_the_rule(command):
     Path("scores.csv").write_text(Path("scores.csv").read_text() + f"fair,{items[0]},1\n")
     following(command)
     harness()
-    assert "A gap that is recorded is final" in command("add", BOARD, "scores.csv", "--part", code=2)
+    assert "A missing score that is recorded is final" in command("add", BOARD, "scores.csv", "--part", code=2)
 
 
 def test_changed_scores_are_refused(made):

@@ -162,7 +162,7 @@ def test_missing_scores(folder):
     assert "Already on the board with the same scores: replicates 1, 2." in folder("add", folder.board, first)
     filled = first.read_text(encoding="utf-8") + "strong,q3,1,code,1.0\n"
     message = folder.refuse("add", folder.board, folder.write("filled.csv", filled))
-    assert "A gap that is recorded is final" in message
+    assert "A missing score that is recorded is final" in message
     part = folder.table("part.csv", MODELS[:2], [3])
     message = folder.refuse("add", folder.board, part)
     assert "model 'weak' has no score at all in this replicate" in message

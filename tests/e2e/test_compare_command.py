@@ -111,7 +111,8 @@ def test_every_claim_has_its_references(bbedge, monkeypatch, tmp_path):
     short = bbedge("compare", DEMO, "--methods", "t-holm,emr,item-t-holm", "--json", tmp_path / "c.json").out
     assert "Sources: t-Holm [1, 2, 3], EMR [3], Item-t-Holm [2, 4, 5]." in short
     assert (
-        "[1] Student (1908), [2] Holm (1979), [3] Gao et al., [4] Miller (2024), [5] Liang and Zeger (1986)." in short
+        "[1] Student (1908), [2] Holm (1979), [3] Gao et al. (2026), [4] Miller (2024), [5] Liang and Zeger (1986)."
+        in short
     )
     full = bbedge("compare", DEMO, "--methods", "t-holm,emr,item-t-holm", "-v").out
     for each in json.loads((tmp_path / "c.json").read_text())["methods"]:

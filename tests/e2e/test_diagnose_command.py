@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bbedge.core.order import run_order
 from bbedge.study.synthetic import SyntheticBenchmark
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
@@ -141,13 +142,13 @@ def test_one_model_that_always_repeats_itself_is_worth_a_look(bbedge, tmp_path):
     assert "deterministic" in copies["to_do"]
 
 
-def test_a_table_of_one_run_is_an_alarm(bbedge, tmp_path):
-    # Deterministic systems look like this, and so do copies. Either way there is one run, and certify stops.
+def test_a_table_of_one_run_is_worth_a_look(bbedge, tmp_path):
+    # Deterministic systems look like this, and so do copies: certify stops, but sound runs can be like that.
     table = write(tmp_path / "t.csv", np.repeat(noise(0, 1, 1, 40), 4, axis=0), ["only"], 1)
     outcome = bbedge("diagnose", table, "--json", tmp_path / "d.json")
     assert outcome.code == 0, outcome.err
     copies = findings(tmp_path / "d.json")["copies"]
-    assert copies["verdict"] == "alarm"
+    assert copies["verdict"] == "look"
     assert "Replicates '1', '2', '3', '4' have the same scores for every model ('only')." in copies["found"]
     assert "A file that was copied: remove the copy." in copies["to_do"]
 
@@ -170,6 +171,19 @@ def test_runs_that_are_equal_by_plausible_chance_are_stated_and_no_alarm(bbedge,
     assert "No model" not in copies
     assert "'b'" in copies
     assert ("'2', '3'" in copies) == (kind != "solves-all")
+
+
+def test_scores_that_depend_on_the_place_in_the_first_run_are_an_alarm(bbedge, tmp_path):
+    values = (np.random.default_rng(1).random((2, 2, 60)) < 0.8).astype(float)
+    labels = [f"q{i}" for i in range(60)]
+    values[0, 0, [place for block in run_order(labels, labels, seed=7)[36:] for place in block]] = 0.0
+    table = write(tmp_path / "t.csv", values, ["a", "b"], 1)
+    outcome = bbedge("diagnose", table, "--order-seed", 7, "--json", tmp_path / "d.json")
+    assert outcome.code == 0, outcome.err
+    assert verdicts(tmp_path / "d.json")["position"] == "alarm"
+    assert [each["model"] for each in json.loads((tmp_path / "d.json").read_text())["positions"]] == ["a", "b", None]
+    bbedge("diagnose", table, "--json", tmp_path / "d.json")
+    assert "position" not in verdicts(tmp_path / "d.json")
 
 
 def test_a_model_that_changed_between_its_runs_is_an_alarm(bbedge, tmp_path):

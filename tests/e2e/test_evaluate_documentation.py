@@ -34,7 +34,16 @@ def test_the_options_are_told():
         option
         for command in make_app().registered_commands
         if command.callback.__name__ == "evaluate"
-        for option in ("--replicates", "--no-drop", "--engine", "--dry-run", "--pilot", "--quiet", "--json")
+        for option in [
+            "--replicates",
+            "--no-drop",
+            "--engine",
+            "--dry-run",
+            "--pilot",
+            "--quiet",
+            "--json",
+            "--server-changed",
+        ]
     }
     help_ = subprocess.run(
         [sys.executable, "-m", "bbedge", "evaluate", "--help"],

@@ -75,6 +75,8 @@ def test_a_wrong_port_is_named_at_once_and_can_be_corrected(tmp_path, scripted):
     assert f"m90 at {wrong}: no connection: Connection error (All connection attempts failed)" in err
     assert "check the address and the port in base_url" in err
     assert err.index("error: m90") < err.index("so no sample was run")
+    assert err.count("m90 at ") == err.count("m10 at ") == 1
+    assert run(study, "--quiet")[2].count("m90 at ") == 1
     assert not study.with_suffix(".bbedge").exists()
     # No key is set, and none is needed.
     study_of(tmp_path, {"m90": url, "m10": url})
@@ -93,6 +95,7 @@ def test_a_server_that_refuses_is_named_before_anything_is_frozen(tmp_path, faul
     code, _, err = run(study, "--json")
     assert code == 2
     assert text in err
+    assert ("the environment variable LOCAL_API_KEY to a key" in err) == (way == "401")
     assert "scripted" in err or way == "html"
     assert "Traceback" not in err
     assert not study.with_suffix(".bbedge").exists()
@@ -143,6 +146,36 @@ def test_a_server_that_dies_in_the_middle_is_named_and_the_study_goes_on(tmp_pat
         again.kill()
         again.wait()
         again.stdout.close()
+
+
+def test_another_server_is_refused_and_with_a_reason_recorded(bbedge, tmp_path, scripted):
+    _, url = scripted
+    other = subprocess.Popen([sys.executable, SERVERS / "scripted_openai.py"], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    try:
+        moved = f"http://127.0.0.1:{int(other.stdout.readline())}/v1"
+        study = study_of(tmp_path, {"m52": url, "m50": url}, n=6)
+        assert run(study, "--replicates", "1")[0] == 0
+        study_of(tmp_path, {"m52": moved, "m50": url}, n=6)
+        code, _, err = run(study, "--replicates", "1")
+        assert code == 2
+        assert f"the server of 'm52' is {moved} and no longer {url}" in err
+        assert "pass --server-changed REASON to go on" in err
+        code, _, err = run(study, "--replicates", "1", "--server-changed", "the old machine is gone")
+        assert code == 0, err
+        stated = (
+            f"{moved} and no longer {url}, since before replicate 2 was complete. The reason given: the old machine"
+        )
+        assert f"note on the board: The server of 'm52' is {stated}" in err
+        shown = bbedge("board", "show", study.with_suffix(".bbedge"), "-v")
+        assert "the old machine is gone" in " ".join(shown.out.split())
+        with Board.open(study.with_suffix(".bbedge")) as board:
+            board.verify()
+        assert run(study, "--replicates", "1")[0] == 0
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
 
 
 def test_a_limit_on_cost_stops_with_its_own_code_and_can_be_raised(tmp_path, scripted):

@@ -1,12 +1,15 @@
 """``bbedge gate``: policies and score files in, exit codes, sentences and files out."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from e2e.gate_scores import write_swapped
 from log_makers import lm_eval_row, lm_eval_run
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
@@ -44,16 +47,60 @@ def words(text):
     ("new", "old", "rule", "code", "start"),
     [
         (0.9, 0.1, "pass", 0, "Ship: new is not worse than old by more than 0.02; at most 5 % risk; 5 runs."),
-        (0.1, 0.9, "pass", 1, "Stop: new is worse than old by more than 0.02; at most 5 % risk; 5 runs."),
-        (0.5, 0.5, "pass", 0, "Ship: 1 blocking claim is not decided yet, 0 passed"),
-        (0.5, 0.5, "fail", 1, "Stop: 1 blocking claim is not decided yet"),
+        (0.1, 0.9, "pass", 1, "Stop: new is worse than old by at least 0.02; at most 5 % risk; 5 runs."),
+        (0.5, 0.5, "pass", 0, 'Undecided, shipped by the policy (open = "pass"): 1 blocking claim is not decided yet'),
+        (0.5, 0.5, "fail", 1, 'Undecided, stopped by the policy (open = "fail"): 1 blocking claim is not decided yet'),
         (0.5, 0.5, "error", 3, "Undecided: 1 blocking claim is not decided yet"),
+        (0.5, 0.5, None, 3, "Undecided: 1 blocking claim is not decided yet"),
     ],
 )
 def test_exit_codes(bbedge, policy, tmp_path, new, old, rule, code, start):
-    done = bbedge("gate", policy(f'open = "{rule}"\n' + CLAIM), scores(tmp_path, new, old))
+    given = CLAIM if rule is None else f'open = "{rule}"\n' + CLAIM
+    done = bbedge("gate", policy(given), scores(tmp_path, new, old))
     assert done.code == code, done.err
     assert words(done.out).startswith(start)
+
+
+@pytest.mark.parametrize("rule", ["", 'open = "pass"\n'])
+@pytest.mark.parametrize("tier", ["block", "info"])
+def test_labels_that_were_swapped_between_runs_are_a_contradiction_in_every_form(bbedge, policy, tmp_path, rule, tier):
+    table = write_swapped(tmp_path / "scores.csv")
+    out = [tmp_path / name for name in ("gate.json", "gate.md", "gate.xml")]
+    files = ("--json", out[0], "--markdown", out[1], "--junit", out[2])
+    done = bbedge("gate", policy(f'{rule}{CLAIM}tier = "{tier}"\n'), table, *files)
+    assert done.code == 5, done.err
+    assert words(done.out).startswith("CONTRADICTION: no verdict, because the runs contradict each other")
+    assert "labels of the systems were swapped between runs" in words(done.out)
+    assert "Check which system each run belongs to" in words(done.out)
+    assert "Ship" not in done.out
+    assert "PASS" not in done.out
+    assert "To plan what would decide it" not in done.out
+    found = json.loads(out[0].read_text())
+    (claim,) = found["claims"]
+    assert (found["release"], found["candidates"]) == ("contradiction", {"new": "contradiction"})
+    assert (claim["verdict"], claim["contradicted"]) == ("CONTRADICTION", True)
+    assert [look["difference"] > 0 for look in claim["looks"]] == [True] * 3 + [False] * 3
+    summary = out[1].read_text(encoding="utf-8")
+    assert "**CONTRADICTION: no verdict" in summary
+    assert "⚠️ CONTRADICTION" in summary
+    suite = ElementTree.parse(out[2]).getroot()
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    assert suite.find("testcase/error").get("message").startswith("CONTRADICTION: ")
+
+
+def test_an_open_claim_says_what_would_decide_it_and_the_proposed_command_runs(bbedge, policy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores(tmp_path, 0.5, 0.5, runs=3, name="a table.csv")
+    policy(CLAIM)
+    done = bbedge("gate", "policy.toml", "a table.csv")
+    assert done.code == 3
+    said = r"Open: new, not worse by more than 0.02: about [\d,]+ more runs, or [\d,]+ items in 3 runs"
+    assert re.search(said, words(done.out))
+    (proposed,) = re.findall(r"To plan what would decide it: bbedge (.*)", done.out)
+    assert proposed == "plan 'a table.csv' --policy policy.toml"
+    planned = bbedge(*shlex.split(proposed))
+    assert planned.code == 0, planned.err
+    assert "Runs until a claim is decided" in planned.out
 
 
 def test_every_file_that_it_writes(bbedge, policy, tmp_path):

@@ -40,7 +40,7 @@ def logs(tmp_path):
     return tmp_path / "logs"
 
 
-@pytest.mark.parametrize(("part", "verdict", "code"), [(0.1, "PASS", 0), (0.6, "FAIL", 1), (0.333, "OPEN", 0)])
+@pytest.mark.parametrize(("part", "verdict", "code"), [(0.1, "PASS", 0), (0.6, "FAIL", 1), (0.333, "OPEN", 3)])
 def test_cheaper_by_is_a_part_of_what_the_baseline_takes(bbedge, tmp_path, logs, part, verdict, code):
     rules, out = tmp_path / "policy.toml", tmp_path / "out.json"
     rules.write_text(POLICY.format(part=part))

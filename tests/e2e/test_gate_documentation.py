@@ -1,26 +1,27 @@
 """docs/gate.md: its policies are read, its commands run, and its numbers are those of the forecast and the study."""
 
-import csv
 import json
 import re
+import runpy
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from bbedge.core.growth import Forecast, Outlook
 from bbedge.core.scores import Scores
-from bbedge.display.gate import sentence
-from bbedge.gate import Claim, Gate, Policy, gate
+from bbedge.display.gate import advice, contradiction, sentence
+from bbedge.gate import Claim, Policy, gate
 from bbedge.gate.policy import _KEYS, _KINDS
+from bbedge.gate.report import EXIT_CODES, ClaimOutlook, Verdict
 from bbedge.readers import read_scores
-from bbedge.study.experiments.gates import chances
+from e2e.gate_scores import write_swapped
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
 POLICIES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-RESULTS = list(csv.DictReader((ROOT / "studies" / "gates" / "results.csv").read_text("utf-8").splitlines()))
 
 
 def rows(heading):
@@ -28,16 +29,6 @@ def rows(heading):
     section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|") and not re.match(r"\|-+:?\|", line)]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def curve(setting, method, metric):
-    found = [
-        float(row["value"])
-        for row in RESULTS
-        if (row["setting"], row["method"], row["metric"]) == (setting, method, metric)
-    ]
-    assert len(found) == 10
-    return np.array(found)
 
 
 @pytest.mark.parametrize("text", POLICIES, ids=range(len(POLICIES)))
@@ -75,63 +66,54 @@ def test_every_key_of_policies_and_of_the_json_is_documented(bbedge, tmp_path):
     assert json.dumps(values, allow_nan=False)
 
 
-def rng_report():
+def rng_report(kind="better_by", amount=0.0):
     values = (np.random.default_rng(1).random((2, 2, 20)) < 0.5).astype(float)
     scores = Scores.of(values, models=["new", "old"], items=[f"q{i}" for i in range(20)])
-    return gate(Policy(candidates=("new",), baseline="old", claims=(Claim(kind="better_by", amount=0.0),)), scores)
+    return gate(Policy(candidates=("new",), baseline="old", claims=(Claim(kind=kind, amount=amount),)), scores)
 
 
-def forecast(n_items, margin):
-    scores = Scores.of(np.zeros((1, 2, n_items)), models=["new", "old"], items=[f"q{i}" for i in range(n_items)])
-    claim = Claim(kind="not_worse_by", amount=margin)
-    made = Gate(Policy(candidates=("new",), baseline="old", claims=(claim,)), scores)
-    both = chances(n_items, 0.0)
-    noise = float((both * (1.0 - both)).sum(axis=0).mean() / 4.0)
-    return Forecast(design=made._evidence[0].design, outlook=Outlook(noise=noise, unevenness=0.0))
-
-
-def runs_for(shares, level):
-    after = int(np.argmax(shares >= level))
-    return after + (level - shares[after - 1]) / (shares[after] - shares[after - 1])
-
-
-def test_the_runs_it_takes_are_those_of_the_forecast_and_of_the_study():
+def test_the_numbers_are_those_of_the_forecast_and_of_the_study():
+    made = runpy.run_path(str(ROOT / "docs" / "generate" / "gate_tables.py"))
+    assert made["page"]() == PAGE, "run make docs-outputs"
     table = rows("How many runs it takes")
-    margins = [float(cell.removeprefix("margin ")) for cell in table[0][1:]]
-    assert margins == [0.01, 0.02, 0.03, 0.05]
-    for row in table[1:4]:
-        n_items = int(row[0].replace(",", ""))
-        for margin, cell in zip(margins, row[1:], strict=True):
-            made = forecast(n_items, margin)
-            assert cell == f"{made.replicates_for(margin, power=0.8)} ({made.replicates_for(margin, power=0.5)})"
-    simulated = curve("identical systems", "bbedge gate", "passed")
-    foreseen = np.array([forecast(1319, 0.02).power(0.02, r) for r in range(1, 11)])
-    for share, of_study, of_forecast in table[5:]:
-        level = float(share.removesuffix(" %")) / 100.0
-        assert (of_study, of_forecast) == (f"{runs_for(simulated, level):.1f}", f"{runs_for(foreseen, level):.1f}")
+    assert [row[0] for row in table] == ["items", "200", "1,319", "5,000", "share of pipelines", "50 %", "80 %", "90 %"]
+    for _, of_study, of_forecast in table[5:]:
         assert abs(float(of_study) / float(of_forecast) - 1.0) < 0.1
-    assert len(table) == 8
+    assert [row[0] for row in rows("Why verdicts do not flap")[1:]] == list(made["RIVALS"])
 
 
-def test_the_rivals_are_as_in_the_study():
-    names = {
-        "bbedge gate": "bbedge gate",
-        "t interval against the margin": "t-test gate",
-        "McNemar's test": "McNemar gate",
-        "threshold on the mean of all runs": "threshold, all runs",
-        "threshold on the last run": "threshold, last run",
-    }
-    table = rows("Why verdicts do not flap")
-    assert [row[0] for row in table[1:]] == list(names)
-    for name, *cells in table[1:]:
-        measured = [
-            curve(setting, names[name], metric)[-1]
-            for setting, metric in (
-                ("identical systems", "flipped"),
-                ("worse by 0.01", "flipped"),
-                ("worse by 0.02, the margin", "wrong"),
-            )
-        ]
-        assert cells == [f"{100 * value:.1f} %" for value in measured]
-    fifth = [round(100 * curve("identical systems", name, "passed")[4]) for name in ("bbedge gate", "t-test gate")]
-    assert f"the bbedge gate passes {fifth[0]} % of identical systems, the t interval {fifth[1]} %" in PAGE
+def test_the_examples_of_words_are_what_is_printed(tmp_path):
+    outlook = ClaimOutlook(more_runs=7, items=1100, amount=0.05)
+    (open_one,) = rng_report(kind="not_worse_by", amount=0.02).results
+    assert open_one.verdict == "OPEN"
+    shown = replace(rng_report(), replicates=3, results=(replace(open_one, outlook=outlook),))
+    told = advice(shown, shown.results[0]).partition(";")[0]
+    assert f"Open: new, not worse by more than 0.02: {told}\n" in PAGE
+    policy = Policy(candidates=("new",), baseline="old", claims=(Claim(kind="not_worse_by", amount=0.02),))
+    swapped = gate(policy, read_scores(write_swapped(tmp_path / "swapped.csv")))
+    assert f"{sentence(swapped)}\n" in PAGE
+    assert f"Contradiction: new, not worse by more than 0.02: {contradiction(swapped.results[0])}.\n" in PAGE
+
+
+def test_releases_exit_codes_and_verdicts_are_all_there():
+    table = rows("Releases and exit codes")
+    found = {row[0].strip("`"): int(row[1]) for row in table[1:] if row[0]}
+    assert found == EXIT_CODES
+    assert {row[0] for row in rows("Verdicts")} >= set(get_args(Verdict))
+
+
+def test_the_commands_that_plan_a_gate_run(bbedge, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pilot.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
+    (tmp_path / "policy.toml").write_text(POLICIES[0])
+    section = PAGE.split("## Plan before the first run\n")[1].split("\n## ")[0]
+    lines = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[0].splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        done = bbedge(*shlex.split(line, comments=True)[1:])
+        assert done.code == 0, (line, done.err)
+
+
+@pytest.mark.parametrize("words", ["13 if it is undecided", "15 for a contradiction", "not tuned on the stored runs"])
+def test_what_the_pytest_plugin_does_is_documented(words):
+    assert words in PAGE.split("### pytest\n")[1].split("\n### ")[0]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bbedge.gate.ledger import read_ledger
+from e2e.gate_scores import write_swapped
 
 SERVERS = Path(__file__).parents[1] / "servers"
 POLICY = """
@@ -70,6 +71,39 @@ def test_uses_are_recorded_and_shown(bbedge, policy, tmp_path):
     assert [use["release"] for use in history["uses"]] == ["ship", "stop"]
     assert history["head"] == read_ledger(ledger).head
     assert ledger.read_bytes() == before
+
+
+def test_a_contradicted_use_is_recorded_and_shown(bbedge, policy, tmp_path):
+    ledger, out = tmp_path / "gate.bbedge", tmp_path / "out.json"
+    scores = write_swapped(tmp_path / "swapped.csv")
+    first = bbedge("gate", policy, scores, "--ledger", ledger, "--label", "abc")
+    assert first.code == 5, first.err
+    assert first.out.startswith("CONTRADICTION: no verdict")
+    assert "Recorded as use 1 (abc)." in first.out
+    before = ledger.read_bytes()
+    again = bbedge("gate", policy, scores, "--ledger", ledger)
+    assert (again.code, again.out.splitlines()[0]) == (5, first.out.splitlines()[0])
+    assert "Recorded before, as use 1 (abc)" in again.out
+    assert ledger.read_bytes() == before
+    history = bbedge("gate", "--ledger", ledger, "--json", out)
+    assert history.code == 0
+    for words in ("1 use of the gate", "abc", "contradiction", "1 CONTRADICTION"):
+        assert words in history.out
+    (use,) = json.loads(out.read_text())["uses"]
+    assert (use["release"], use["report"]["claims"][0]["contradicted"]) == ("contradiction", True)
+
+
+def test_runs_that_contradict_a_recorded_verdict_replace_it(bbedge, policy, tmp_path):
+    """The first half of the runs ships; with the other half they are the same use, and contradict each other."""
+    ledger, whole = tmp_path / "gate.bbedge", write_swapped(tmp_path / "swapped.csv")
+    rows = whole.read_text().splitlines()
+    half = tmp_path / "half.csv"
+    half.write_text("\n".join([row for row in rows if row.split(",")[2] in ("replicate", "1", "2", "3")]) + "\n")
+    assert bbedge("gate", policy, half, "--ledger", ledger).code == 0
+    done = bbedge("gate", policy, whole, "--ledger", ledger)
+    assert done.code == 5, done.err
+    (use,) = read_ledger(ledger).uses
+    assert (use.number, use.report.release) == (1, "contradiction")
 
 
 def test_without_a_shared_budget_the_output_says_what_a_year_means(bbedge, policy, tmp_path):

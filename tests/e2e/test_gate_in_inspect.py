@@ -16,7 +16,7 @@ import pytest
 from bbedge.errors import BbedgeError
 from bbedge.inspect_gate import POLICY_VARIABLE, GateStopping
 from e2e import inspect_gate_runs
-from e2e.inspect_gate_runs import EPOCHS, ITEMS, POLICY
+from e2e.inspect_gate_runs import EPOCHS, ITEMS, MORE, POLICY
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +39,26 @@ def found(folder: Path) -> dict[str, Any]:
 
 def test_the_verdict_is_printed_after_an_eval_set(found):
     assert "Ship: mockllm/new is not worse than mockllm/old by more than 0.05" in found["set ship"]
-    assert "Stop: mockllm/new is worse than mockllm/old by more than 0.05" in found["set stop"]
+    assert "Stop: mockllm/new is worse than mockllm/old by at least 0.05" in found["set stop"]
+
+
+def test_a_contradiction_is_printed_after_an_eval_set(found):
+    assert found["set swapped"].startswith("CONTRADICTION: no verdict, because the runs contradict each other")
+    assert "Check which system each run belongs to" in found["set swapped"]
+
+
+def test_a_task_whose_runs_contradict_each_other_ends_without_a_verdict(found):
+    """Both systems become worse half-way: their comparison stays open, and what was found of the floor is reversed."""
+    run = found["broken"]
+    ended = run["metadata"]["epochs"]
+    assert MORE // 2 < ended < MORE
+    assert run["samples"] == [ITEMS] * ended + [0] * (MORE - ended)
+    assert run["reasons"] == [f"the runs contradict each other after epoch {ended}"]
+    assert run["metadata"]["release"] == "contradiction"
+    assert run["metadata"]["verdict"].startswith("CONTRADICTION: no verdict")
+    claims = run["metadata"]["report"]["claims"]
+    assert [claim["verdict"] for claim in claims] == ["OPEN", "CONTRADICTION"]
+    assert [claim["contradicted"] for claim in claims] == [False, True]
 
 
 def test_inspect_finds_the_hook_by_an_entry_point(monkeypatch):

@@ -57,6 +57,47 @@ def test_the_budget_of_the_policy_ends_it(bbedge, study, tmp_path):
     assert "2 runs" in outcome.out.splitlines()[0] + outcome.out.splitlines()[1]
 
 
+SWAPPING = """
+import hashlib, sys
+from pathlib import Path
+
+model, seed, items, out = sys.argv[1:]
+count = Path(__file__).with_name(f"runs of {model}")  # a server whose names are changed while the study runs
+done = int(count.read_text()) + 1 if count.exists() else 1
+count.write_text(str(done))
+chance = {"new": 0.8, "old": 0.3, "other": 0.6}
+if done > 3:
+    chance["new"], chance["old"] = chance["old"], chance["new"]
+rows = ["model,item,score"]
+for item in Path(items).read_text(encoding="utf-8").split():
+    draw = int(hashlib.sha256(f"{model}|{seed}|{item}".encode()).hexdigest()[:12], 16) / 16**12
+    rows.append(f"{model},{item},{int(draw < chance[model])}")
+Path(out).write_text("\\n".join(rows), encoding="utf-8")
+"""
+
+
+def test_systems_that_change_places_end_the_study_with_a_contradiction(bbedge, tmp_path):
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"q{i}\n" for i in range(150)))
+    harness, study, out = (tmp_path / name for name in ("swapping.py", "study.toml", "out.json"))
+    harness.write_text(SWAPPING, encoding="utf-8")
+    study.write_text(
+        'engine = "command"\nbudget = 30\nmodels = ["new", "old", "other"]\n'
+        f'command = ["{sys.executable}", "{harness}", "{{model}}", "{{seed}}", "{{items}}", "{{out}}"]\n'
+        '[benchmark]\nitems = "items.csv"\n[run]\npause = 0.1\nworkers = 1\n',
+        encoding="utf-8",
+    )
+    # The claim about the other candidate stays open, so that the study goes on after the first one has passed.
+    rules = policy(tmp_path, 'candidates = ["new", "other"]\n[[claims]]\nat_least = 0.6\n')
+    outcome = bbedge("gate", rules, "--until-decided", study, "--json", out)
+    assert outcome.code == 5, outcome.err
+    assert outcome.out.startswith("CONTRADICTION: no verdict")
+    found = json.loads(out.read_text())
+    assert (found["release"], found["claims"][0]["contradicted"]) == ("contradiction", True)
+    assert 3 < found["replicates"] < 30
+    again = bbedge("gate", rules, "--until-decided", study)
+    assert (again.code, again.out.splitlines()[0]) == (5, outcome.out.splitlines()[0])
+
+
 @pytest.mark.parametrize("given", [[], ["scores.csv", "--until-decided", "study.toml"]])
 def test_it_takes_either_scores_or_a_study(bbedge, tmp_path, given):
     outcome = bbedge("gate", policy(tmp_path, POLICY), *given)

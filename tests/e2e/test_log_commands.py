@@ -75,6 +75,7 @@ def test_inspect_scores_ends_with_the_command_to_go_on_with(bbedge):
     assert outcome.code == 3
     for part in ("8 files: 8 lm-evaluation-harness", "acc_norm", "lenient", "doc.group", "Not readable yet"):
         assert part in outcome.out
+    assert "No problems found" not in outcome.out
     command = shlex.split(outcome.out.strip().splitlines()[-1])
     assert command[:2] == ["bbedge", "inspect-scores"]
     outcome = bbedge(*command[1:])

@@ -25,6 +25,7 @@ from e2e.browsing import HOSTILE, document_of, drawn, in_order, rank
 from unit.board.passes import ITEMS, MODELS
 from unit.board.passes import drawn as values_inside
 from unit.certificate.documents import many
+from unit.display.test_means_over_some_items import made as partial_certificate
 
 
 def test_every_column_sorts_both_ways_and_says_so(opened):
@@ -178,6 +179,27 @@ def test_the_table_and_the_pairs_can_be_taken_away_as_csv(opened):
         assert float(row["at_least"]) == certificate_shown.margins[a, b]
         assert float(row["at_most"]) == -certificate_shown.margins[b, a]
     assert {row["result"] for row in pairs} > {"open"}
+    assert it.said == []
+
+
+def test_a_mean_over_some_items_says_so_and_is_compared_with_no_other(opened):
+    shown = partial_certificate()
+    it = opened(render_page(Certificate.of(json.loads(shown.to_json()))))
+    page = it.scripted()
+    row = page.locator("tr", has=page.get_by_role("button", name="short"))
+    expect(row.locator(".mean")).to_have_text("1.0000 10 of 60 items")
+    expect(row.locator(".behind .value")).to_have_text("-")
+    head = page.get_by_role("columnheader", name="Mean").get_by_role("button")
+    for _ in range(2):  # both ways
+        head.click()
+        assert it.cells("model")[-1] == "short"
+    page.get_by_role("button", name="short").click()
+    expect(page.locator("#about")).to_contain_text("mean 1.0000 (10 of 60 items)")
+    table = {row["model"]: row for row in downloaded(page, "#download-table")}
+    assert [table[name]["mean_items"] for name in ("full a", "full b", "short")] == ["60", "60", "10"]
+    assert table["short"]["difference_to_leader"] == ""
+    pairs = downloaded(page, "#download-pairs")
+    assert all((row["difference"] == "") == ("short" in (row["model"], row["other"])) for row in pairs)
     assert it.said == []
 
 

@@ -83,17 +83,92 @@ def test_workers_store_the_same_bytes_as_one_process(session, pytester):
     assert (pytester.path / "alone.csv").read_bytes() == (pytester.path / "workers.csv").read_bytes()
 
 
-def test_an_open_claim_passes_unless_the_policy_says_otherwise(session, pytester):
+REUSE = [
+    "*Each verdict against these stored runs is valid by itself if the system that it is about was not tuned on them.*"
+    "only while no system depends on earlier verdicts against these runs.*"
+]
+
+
+def test_what_a_stored_baseline_means_for_later_uses_is_said_where_it_is_stored_and_used(session):
+    session(suite(0.5, seed="old"), "--gate-store", "old.csv").stdout.fnmatch_lines(REUSE)
+    outcome = session(suite(0.9, seed="new"), "--gate-baseline", "old.csv")
+    outcome.stdout.fnmatch_lines([f"Compared with *old.csv. {REUSE[0].removeprefix('*')}"])
+
+
+def without_claim(source: str) -> str:
+    return source.replace(", not_worse_by=0.05", "")
+
+
+@ALWAYS
+def test_an_open_claim_is_undecided_and_the_session_does_not_pass(session, workers):
     session(suite(0.5, seed="old", items=10), "--gate-store", "old.csv")
-    outcome = session(suite(0.5, seed="new", items=10), "--gate-baseline", "old.csv")
-    outcome.stdout.fnmatch_lines(["*1 blocking claim is not decided yet*", "OPEN*"])
-    assert outcome.ret == 0
-    policy = 'candidate = "new"\nbaseline = "old"\nopen = "error"\n[[claims]]\nnot_worse_by = 0.05\n'
+    outcome = session(suite(0.5, seed="new", items=10), "--gate-baseline", "old.csv", *workers)
+    outcome.assert_outcomes(passed=3)
+    outcome.stdout.fnmatch_lines(
+        ["Undecided: 1 blocking claim is not decided yet*", "OPEN*", "Open: *more runs, or * items in 3 runs*"]
+    )
+    outcome.stdout.fnmatch_lines(["The session fails because of the gate: exit status 13."])
+    assert outcome.ret == 13
+
+
+@pytest.mark.parametrize(
+    ("rule", "first", "code"),
+    [
+        ("", "Undecided: *", 13),
+        ('open = "error"\n', "Undecided: *", 13),
+        ('open = "fail"\n', 'Undecided, stopped by the policy (open = "fail"): *', 1),
+        ('open = "pass"\n', 'Undecided, shipped by the policy (open = "pass"): *', 0),
+    ],
+)
+def test_the_policy_says_what_an_open_claim_means(session, pytester, rule, first, code):
+    session(suite(0.5, seed="old", items=10), "--gate-store", "old.csv")
+    policy = f'candidate = "new"\nbaseline = "old"\n{rule}[[claims]]\nnot_worse_by = 0.05\n'
     (pytester.path / "policy.toml").write_text(policy, encoding="utf-8")
-    source = suite(0.5, seed="new", items=10).replace(", not_worse_by=0.05", "")
+    source = without_claim(suite(0.5, seed="new", items=10))
     outcome = session(source, "--gate-baseline", "old.csv", "--gate-policy", "policy.toml")
-    outcome.stdout.fnmatch_lines(["*Undecided: *"])
-    assert outcome.ret == 1
+    outcome.stdout.fnmatch_lines([first.replace("[", "[[]")])
+    assert outcome.ret == code
+
+
+def swapping(first: float, later: float, *, seed: str) -> str:
+    """A system that becomes another one half-way."""
+    source = suite(0.0, seed=seed, items=400).replace("runs=3", "runs=6")
+    return source.replace("< 0.0)", f"< ({first} if gate.run <= 3 else {later}))")
+
+
+def test_systems_that_change_places_are_a_contradiction(session):
+    session(swapping(0.4, 0.7, seed="old"), "--gate-store", "old.csv")
+    outcome = session(swapping(0.7, 0.4, seed="new"), "--gate-baseline", "old.csv")
+    outcome.assert_outcomes(passed=6)
+    outcome.stdout.fnmatch_lines(
+        [
+            "CONTRADICTION: no verdict, because the runs contradict each other*",
+            "Either an assumption does not hold, or the labels of the systems were swapped *",
+            "CONTRADICTION*block*",
+            "Contradiction: this session, not worse by more than 0.05: difference above *",
+            "The session fails because of the gate: exit status 15.",
+        ]
+    )
+    assert outcome.ret == 15
+
+
+def test_a_contradiction_of_a_policy_that_ships_open_claims_is_no_release_either(session, pytester):
+    session(swapping(0.4, 0.7, seed="old"), "--gate-store", "old.csv")
+    policy = 'candidate = "new"\nbaseline = "old"\nopen = "pass"\n[[claims]]\nnot_worse_by = 0.05\ntier = "info"\n'
+    (pytester.path / "policy.toml").write_text(policy, encoding="utf-8")
+    source = without_claim(swapping(0.7, 0.4, seed="new"))
+    outcome = session(source, "--gate-baseline", "old.csv", "--gate-policy", "policy.toml")
+    outcome.stdout.fnmatch_lines(["CONTRADICTION: *"])
+    assert outcome.ret == 15
+
+
+def test_a_session_in_which_a_test_failed_keeps_its_exit_status(session):
+    failing = "\ndef test_other(): assert False\n"
+    session(suite(0.5, seed="old", items=10), "--gate-store", "old.csv")
+    outcome = session(suite(0.5, seed="new", items=10) + failing, "--gate-baseline", "old.csv")
+    outcome.stdout.fnmatch_lines(["Undecided: *"])
+    outcome.stdout.no_fnmatch_line("*because of the gate*")
+    assert outcome.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_failed_claim_that_only_warns_leaves_the_exit_status(session):

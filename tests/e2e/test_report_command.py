@@ -18,7 +18,7 @@ from PIL import Image
 
 import bbedge as package
 from bbedge import read_scores
-from bbedge.certificate.certificate import read_certificate
+from bbedge.certificate.opening import read_certificate
 from unit.certificate.documents import suite
 
 ROOT = Path(__file__).parents[2]
@@ -420,3 +420,50 @@ def test_a_figure_can_have_another_title(bbedge, certificate, tmp_path):
     both = bbedge("figure", "ranks", certificate, out, "--title", "Ours", "--no-title")
     assert both.code == 2
     assert "exclude each other" in both.err
+
+
+def test_a_certificate_that_was_changed_is_refused_by_everything_that_reads_one(bbedge, tmp_path, certificate):
+    text = certificate.read_text()
+    first, *_, last = [model["name"] for model in json.loads(text)["models"]]
+    swapped = tmp_path / "swapped.json"  # two names changed places everywhere: it agrees with itself
+    swapped.write_text(
+        text.replace(f'"{first}"', '"\0"').replace(f'"{last}"', f'"{first}"').replace('"\0"', f'"{last}"')
+    )
+    assert last in package.Certificate.of(json.loads(swapped.read_text())).answer
+    outs = {
+        "page": ("report", swapped, "--html", tmp_path / "p.html"),
+        "markdown": ("report", swapped, "--markdown", tmp_path / "s.md"),
+        "graph": ("figure", "graph", swapped, tmp_path / "g.dot"),
+        "table": ("figure", "table", swapped, tmp_path / "t.tex"),
+        "badge": ("figure", "badge", swapped, tmp_path / "b.svg", "--model", first),
+    }
+    for what, command in outs.items():
+        done = bbedge(*command)
+        assert done.code == 2, what
+        assert "was changed after it was written: its digest is not that of its content" in done.err
+    assert bbedge("verify", swapped).code != 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["swapped.json"]
+    with pytest.raises(package.FormatError, match="was changed after it was written"):
+        package.read_certificate(swapped)
+
+
+@pytest.mark.parametrize("how", ["digest", "consistency"])
+def test_a_certificate_that_fails_its_checks_is_shown_by_force_with_a_banner(bbedge, tmp_path, certificate, how):
+    content = json.loads(certificate.read_text())
+    if how == "digest":
+        content["notes"] = ["nothing to see"]
+    else:
+        content["models"][0]["standing_certified_above"] -= 1
+        del content["provenance"]["digest"]
+    changed, page, summary = (tmp_path / name for name in ("c.json", "p.html", "s.md"))
+    changed.write_text(json.dumps(content))
+    assert bbedge("report", changed, "--html", page).code == 2
+    done = bbedge("report", changed, "--html", page, "--markdown", summary, "--force")
+    assert done.code == 0, done.err
+    opening = page.read_text().split("<header>")[0]
+    assert "<strong>ALTERED CERTIFICATE</strong>" in opening
+    assert 'content="ALTERED CERTIFICATE: ' in opening  # the preview of a link
+    assert summary.read_text().startswith("**ALTERED CERTIFICATE: ")
+    assert "At most 5 % risk" not in summary.read_text().split("## ")[0]
+    assert "everything shown here is true" not in page.read_text() + summary.read_text()
+    assert not any(word in page.read_text().split("<main>")[0] for word in ("leads", "is best"))

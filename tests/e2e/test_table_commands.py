@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -65,9 +66,29 @@ def two_scores(folder):
     (folder / "a.csv").write_text("model,item,passed,reward\n" + rows)
 
 
+def one_file_per_model_and_run(shape, *, column=False):
+    """Files of one model and one run each, without or with a column for the model."""
+
+    def make(folder):
+        for number, model in enumerate(MODELS):
+            for run in (1, 2):
+                path = folder / shape.format(m=model, r=run)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                own = f"{model}," if column else ""
+                rows = "".join(f"{own}{q},{n * (number + 2 * run) % 3 % 2}\n" for n, q in enumerate(ITEMS))
+                path.write_text(("model," if column else "") + "item,score\n" + rows)
+
+    return make
+
+
+RUN_SHAPES = ["{m}_run{r}.csv", "run{r}/{m}.csv", "{m}/seed {r}.csv", "{m}-{r}.csv", "run {r} {m}/scores.csv"]
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        *map(one_file_per_model_and_run, RUN_SHAPES),
+        one_file_per_model_and_run(RUN_SHAPES[0], column=True),
         one_file_per_model,
         one_folder_per_model,
         several_metrics,
@@ -90,6 +111,51 @@ def test_what_is_proposed_works_as_printed(bbedge, tmp_path, make):
     certified = bbedge(*commands[-1])
     assert certified.code in (0, 1, 2), certified.err
     assert "--copies allow" in certified.err or certified.code == 0
+
+
+def printed(message):
+    """The options that a message says to pass, as a shell reads them."""
+    return shlex.split(re.search(r"pass (--(?:replicate|model)-from .*)$", message.strip().splitlines()[-1])[1])
+
+
+@pytest.mark.parametrize("policy", ["refuse", "zero", "worst-case"])
+@pytest.mark.parametrize("shape", RUN_SHAPES)
+def test_files_as_replicates_of_one_model_each_are_never_compared(bbedge, tmp_path, shape, policy):
+    one_file_per_model_and_run(shape, column=True)(tmp_path)
+    (tmp_path / "policy.toml").write_text(
+        f'candidate = "{MODELS[0]}"\nbaseline = "{MODELS[1]}"\n[[claims]]\nnot_worse_by = 0.2\n'
+    )
+    tables = sorted(str(path) for path in tmp_path.rglob("*.csv"))
+    by_path = [*tables, "--replicate-from", r"path:(.*)\.csv", "--incomplete", policy]
+    for command in (["certify"], ["gate", str(tmp_path / "policy.toml")]):
+        refused = bbedge(*command, *by_path)
+        assert refused.code == 2
+        assert "no replicate has runs of two models" in refused.err
+        assert "--incomplete" not in refused.err
+        outcome = bbedge(*command, *tables, *printed(refused.err), "--copies", "allow")
+        assert "Traceback" not in outcome.err
+        assert "2 runs" in outcome.out, outcome.err
+    looked = bbedge("inspect-scores", *by_path[:-2])
+    assert looked.code == 3
+    assert "--incomplete" not in looked.out
+    proposal = shlex.split(looked.out.rstrip().splitlines()[-1])
+    assert proposal.count("--replicate-from") == 1
+    assert bbedge(*proposal[1:]).code == 0
+
+
+def test_a_board_refuses_replicates_of_one_model_each(bbedge, tmp_path):
+    one_file_per_model_and_run("{m}_run{r}.csv", column=True)(tmp_path)
+    tables = sorted(str(path) for path in tmp_path.glob("*.csv"))
+    board = str(tmp_path / "board.db")
+    (tmp_path / "design.toml").write_text('incomplete = "worst-case"\n')
+    (tmp_path / "items.txt").write_text("item\n" + "\n".join(ITEMS) + "\n")
+    made = ("--design", tmp_path / "design.toml", "--items", tmp_path / "items.txt", "--models", ",".join(MODELS))
+    assert bbedge("board", "init", board, *made).code == 0
+    refused = bbedge("board", "add", board, *tables, "--replicate-from", "file", "--incomplete", "worst-case")
+    assert refused.code == 2
+    assert "no replicate has runs of two models" in refused.err
+    added = bbedge("board", "add", board, *tables, *printed(refused.err), "--copies", "allow")
+    assert "Added replicates 1, 2." in added.out, added.err
 
 
 def test_the_certificate_states_what_was_left_out(bbedge, tmp_path):

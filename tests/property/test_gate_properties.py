@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Policy, gate
 
 examples = settings(max_examples=12, derandomize=True, deadline=None)
+VERDICTS = ("PASS", "FAIL")
 KINDS = ("not_worse_by", "better_by", "at_least", "cheaper_by")
 MODELS = ("new", "other", "old")
 
@@ -100,17 +101,21 @@ def test_the_order_of_claims_candidates_models_and_items_does_not_matter(scores,
 @given(tables(), st.sampled_from(KINDS), st.floats(0.0, 0.9), st.floats(0.0, 0.9))
 @examples
 def test_a_weaker_claim_passes_where_a_stronger_one_does(scores, kind, one, two):
+    """In one policy a verdict stands for what it implies, at every look."""
     small, large = sorted((max(one, 0.001), max(two, 0.001)))
     weak, strong = (large, small) if kind == "not_worse_by" else (small, large)
-    of_weak, of_strong = (
-        decided((Claim(kind=kind, amount=amount),), scores, candidates=("new",)).results[0] for amount in (weak, strong)
-    )
-    if kind in ("not_worse_by", "better_by"):  # the same bounds, read at two bars
-        for look_weak, look_strong in zip(of_weak.looks, of_strong.looks, strict=True):
-            assert look_weak.verdict == "PASS" or look_strong.verdict != "PASS"
-            assert look_strong.verdict == "FAIL" or look_weak.verdict != "FAIL"
-    else:  # other means are compared, so that only contradictions are impossible
-        assert not (of_weak.looks[-1].verdict == "FAIL" and of_strong.looks[-1].verdict == "PASS")
+    claims = (Claim(kind=kind, amount=weak), Claim(kind=kind, amount=strong, tier="warn"))
+    of_weak, of_strong = decided(claims, scores, candidates=("new",)).results
+    for look_weak, look_strong in zip(of_weak.looks, of_strong.looks, strict=True):
+        assert look_weak.verdict == "PASS" or look_strong.verdict != "PASS"
+        assert look_strong.verdict == "FAIL" or look_weak.verdict != "FAIL"
+    assert of_weak.verdict in ("PASS", "CONTRADICTION") or of_strong.verdict != "PASS"
+
+
+def means_of(result):
+    """What the interval of a result is about."""
+    constant = result.claim.amount if result.claim.kind in ("at_least", "cheaper_by") else None
+    return result.candidate, result.claim.view, constant, result.claim.kind == "at_least"
 
 
 @given(tables(), claim_lists())
@@ -118,21 +123,52 @@ def test_a_weaker_claim_passes_where_a_stronger_one_does(scores, kind, one, two)
 def test_bounds_and_verdicts_fit_each_other(scores, claims):
     report = decided(claims, scores)
     for each in report.results:
-        assert each.lower == max(look.lower for look in each.looks)
-        assert each.upper == min(look.upper for look in each.looks)
+        same = [other for other in report.results if means_of(other) == means_of(each)]
+        seen = {word: [o.bar for o in same if any(look.verdict == word for look in o.looks)] for word in VERDICTS}
+        assert each.lower == max([look.lower for look in each.looks] + seen["PASS"])
+        assert each.upper == min([look.upper for look in each.looks] + seen["FAIL"])
         for look in each.looks:
             assert -1.0 <= look.lower <= look.upper <= 1.0
+        words = {look.verdict for look in each.looks} - {"OPEN"}
         first = next((look for look in each.looks if look.verdict != "OPEN"), None)
-        assert (each.verdict, each.since) == (("OPEN", None) if first is None else (first.verdict, first.replicate))
+        stands = ("OPEN", None) if first is None else (first.verdict, first.replicate)
+        if each.lower > each.upper or words == {"PASS", "FAIL"}:
+            assert each.verdict == "CONTRADICTION"
+        else:
+            assert (each.verdict, each.since) == stands
         assert (each.outlook is None) == (each.verdict != "OPEN")
-        # Evidence of the last look, which can only be lowered by rounding.
+        # Evidence of the last look, which can only be lowered by rounding; a verdict may also be implied by another.
         last = each.looks[-1]
-        if each.log_e < each.log_threshold - 1e-6:
+        reached = [other.log_e >= other.log_threshold - 1e-6 for other in report.results]
+        if not any(reached):
             assert last.verdict != "PASS"
         if each.log_e > each.log_threshold + 1e-6:
             assert last.verdict == "PASS"
         if each.log_e_against > each.log_threshold + 1e-6:
             assert last.verdict == "FAIL"
+
+
+@st.composite
+def swapped_tables(draw):
+    """Systems far apart, of which candidate and baseline change places after some runs."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    items, runs = draw(st.integers(30, 80)), draw(st.integers(4, 8))
+    values = (rng.random((runs, 3, items)) < np.array([[0.85], [0.5], [0.15]])).astype(float)
+    after = draw(st.integers(1, runs - 1))
+    values[after:] = values[after:, ::-1]
+    made = Scores.of(values, models=MODELS, items=[f"q{i}" for i in range(items)])
+    return replace(made, columns={"topic": tuple("xy"[i % 2] for i in range(items))})
+
+
+@given(swapped_tables(), claim_lists())
+@examples
+def test_tables_whose_labels_change_places_have_no_release_where_runs_contradict_each_other(scores, claims):
+    report = decided(claims, scores)
+    for each in report.results:
+        words = {look.verdict for look in each.looks} - {"OPEN"}
+        assert (each.verdict == "CONTRADICTION") == (each.lower > each.upper or len(words) == 2)
+    assert (report.release == "contradiction") == bool(report.contradictions)
+    event(report.release)
 
 
 @given(tables(), claim_lists())

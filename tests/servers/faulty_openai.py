@@ -2,7 +2,8 @@
 
 ``http://127.0.0.1:PORT/WAY/v1``: ``fine``, an HTTP status such as ``401``, ``html``, ``garbage``, ``empty``, ``slow``
 (answers after :meth:`Faulty.release`), ``hang`` (never answers), ``drop`` (closes the connection), ``busy`` (429 at
-first, fine afterwards).
+first, fine afterwards), ``null`` (an answer without content), ``null-once`` (the first of them), ``echo`` (repeats the
+key in its answer), ``echo-400`` (repeats it in an error).
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ ANSWER = {
     "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "ok"}}],
     "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
 }
+
+
+def answer_of(content: str | None) -> dict:
+    """An answer with this content."""
+    message = {"role": "assistant", "content": content}
+    return ANSWER | {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
 
 
 class Faulty:
@@ -72,6 +79,8 @@ class Faulty:
         """Answer one request."""
         if way == "busy":
             way = "429" if self.asked[way] == 1 else "fine"
+        if way == "null-once":
+            way = "null" if self.asked[way] == 1 else "fine"
         kind, code, body = "application/json", 200, json.dumps(ANSWER).encode()
         if way.isdigit():
             code, body = int(way), json.dumps({"error": {"message": f"scripted {way}"}}).encode()
@@ -81,6 +90,12 @@ class Faulty:
             body = b'{"choices": [ <html>'
         elif way == "empty":
             body = b"{}"
+        elif way == "null":
+            body = json.dumps(answer_of(None)).encode()
+        elif way in ("echo", "echo-400"):
+            key = request.headers.get("Authorization")
+            body = json.dumps(answer_of(f"you sent {key}") if way == "echo" else {"error": {"message": f"bad {key}"}})
+            code, body = 200 if way == "echo" else 400, body.encode()
         elif way in ("slow", "hang"):
             self._gate.wait()
         if way == "hang":

@@ -3,7 +3,7 @@
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import get_model
-from inspect_ai.scorer import Score, match, mean, scorer
+from inspect_ai.scorer import Score, match, mean, model_graded_qa, scorer
 from inspect_ai.solver import generate, solver
 
 
@@ -22,6 +22,13 @@ def dialogues(n: int = 3):
     """Two turns each, a score for each, and a judge who is asked once per turn."""
     samples = [Sample(id=i, input=f"answer: first{i}", metadata={"items": ["one", "two"]}) for i in range(1, n + 1)]
     return Task(dataset=MemoryDataset(samples), solver=[generate(), second()], scorer=judged())
+
+
+@task
+def graded(judge: str, n: int = 1):
+    """Answers that a judge grades whom the task itself makes, as the scorers of Inspect do."""
+    samples = [Sample(id=f"q{i}", input=f"answer: word{i}", target=f"word{i}") for i in range(n)]
+    return Task(dataset=MemoryDataset(samples), solver=generate(), scorer=model_graded_qa(model=judge))
 
 
 @solver

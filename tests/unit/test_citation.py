@@ -1,11 +1,12 @@
 """How to cite the paper and the program: one place, and the files that repeat it."""
 
+import re
 from pathlib import Path
 
 import yaml
 
 from bbedge import __version__
-from bbedge.citation import PAPER, SOFTWARE, Reference, as_bibtex, as_text
+from bbedge.citation import CONTACT, PAPER, SOFTWARE, Reference, as_bibtex, as_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,8 +21,9 @@ def test_the_citation_file_says_the_same():
     assert paper["title"] == PAPER.title
     assert tuple(f"{each['family-names']}, {each['given-names']}" for each in paper["authors"]) == PAPER.authors
     # Nothing that is not known: the fields of the citation file are the fields of the reference.
-    assert set(paper) == {"type", "title", "authors"}
-    assert (PAPER.year, PAPER.venue) == (None, None)
+    assert set(paper) == {"type", "title", "authors", "year"}
+    assert (paper["year"], PAPER.venue) == (PAPER.year, None)
+    assert tuple(each["email"] for each in paper["authors"] if "email" in each) == CONTACT
 
 
 def test_the_text_names_title_authors_and_version():
@@ -37,6 +39,8 @@ def test_bibtex_has_an_entry_for_each():
     assert [entry.splitlines()[0] for entry in entries] == ["@misc{bb-edge,", "@misc{bbedge,"]
     assert "author = {Gao, Hongfu and Zhang, Songxin and" in entries[0]
     assert "author = {{The bbedge authors}}" in entries[1]
+    assert "note = {Correspondence: wangzhou@nus.edu.sg, liuyiming@jnu.edu.cn}" in entries[0]
+    assert all(re.search(r"year = \{\d{4}\}", entry) for entry in entries)
     for entry in entries:
         assert entry.count("{") == entry.count("}")
         assert entry.endswith("\n}")

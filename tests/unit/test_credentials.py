@@ -1,6 +1,14 @@
 import pytest
 
-from bbedge.credentials import find_credentials, find_in_words, redacted, secret_values, without_credentials
+from bbedge.credentials import (
+    find_credentials,
+    find_in_words,
+    public_address,
+    redacted,
+    redacted_record,
+    secret_values,
+    without_credentials,
+)
 
 KEY = "sk-" + "proj-" + "Ab12Cd34" * 4
 SECRET = "hunter2Correct"
@@ -11,7 +19,8 @@ SECRET = "hunter2Correct"
     [
         "api_key", "apikey", "API-Key", "apiKey", "x-api-key", "token", "hf_token", "access_token", "authToken",
         "Authorization", "proxy-authorization", "secret", "client_secret", "aws_secret_access_key", "password",
-        "db_passwd", "Cookie", "private_key", "OPENAI_API_KEY", "Ocp-Apim-Subscription-Key",
+        "db_passwd", "Cookie", "private_key", "OPENAI_API_KEY", "Ocp-Apim-Subscription-Key", "X-Auth", "x-auth-key",
+        "openai_key", "anthropicKey", "user_pass", "userpass", "db-pass",
     ],
 )  # fmt: skip
 def test_a_name_gives_a_credential_away(name):
@@ -40,6 +49,9 @@ def test_a_name_gives_a_credential_away(name):
         ("revision", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
         ("model", "hf/hf_model"), ("base", "http://127.0.0.1:8000/v1"), ("base", "https://ann@host/v1/x@y?seed=1"),
         ("base", "https://host:443/a@b"), ("data", "s3://bucket/path?versionId=3"),
+        ("first_pass", "done"), ("pass", "12"), ("auth", "none"), ("x", "a"), ("level", "Basic English"),
+        ("level", "basic arithmetic"), ("city", "dapifer"),
+        ("auth", "https://host/login"), ("answer_key", "answers"),
     ],
 )  # fmt: skip
 def test_what_is_not_a_credential_is_left_alone(name, value):
@@ -56,6 +68,8 @@ def test_what_is_not_a_credential_is_left_alone(name, value):
         "AKIA" + "ABCDEFGH12345678", "Bearer abc", "github_pat_" + "a1_" * 10, "AIza" + "Sy0" * 12,
         "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0.abc", "https://ann:hunter2@host/v1", "http://host/v1?token=hunter2",
         "postgresql://host/db?user=ann&password=hunter2", "https://host/v1?key=abc",
+        "dapi" + "0123456789abcdef" * 2, "dapi" + "0123456789abcdef" * 2 + "-3", "Basic YW5uOmh1bnRlcjI=",
+        "Authorization: Basic abc", "authorization=hunter2", "X-Auth: hunter2", "model=x,api_key=abc",
     ],
 )  # fmt: skip
 def test_a_shape_gives_a_credential_away(secret):
@@ -145,3 +159,63 @@ def test_no_text_makes_a_pattern_explode():
     for text in ("a-" * 1000, "sk-" * 700, "://a:" * 1000, "a=" * 1000, "'" * 2000, "bearer " * 500, "eyJ." * 700):
         assert redacted(text) is not None
         assert find_credentials({"x": text}) in ([], ["x"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "place"),
+    [
+        ({"default_headers": [["Authorization", "Basic abc"]]}, "default_headers.1.2"),
+        ({"default_headers": [["X-Auth", "abc"], ["X-Trace", "on"]]}, "default_headers.1.2"),
+        ({"headers": ["Accept: text/plain", "Authorization: Basic abc"]}, "headers.2"),
+        ({"headers": ["Authorization", "Basic abc"]}, "headers.2"),
+        ({"headers": [{"name": "Authorization", "value": "Basic abc"}]}, "headers.1.value"),
+        ({"flags": ["--seed", "1", "--api-key", "abc", "--fast"]}, "flags.4"),
+        ({"auth": ["ann", "abc"]}, "auth.1"),
+        ({"basic_auth": "ann:abc"}, "basic_auth"),
+    ],
+)
+def test_a_credential_is_found_in_whatever_form_settings_have(setting, place):
+    assert find_credentials({"args": setting})[0] == f"args.{place}"
+
+
+def test_words_that_stand_beside_each_other_are_no_pair():
+    prompt = "Reply in the form 'password: WORD', please."
+    assert find_credentials({"prompt": prompt, "stop": ["password", "token"]}) == []
+    assert find_credentials({"choices": [["a", "b"], ["sort_key", "name"]]}) == []
+
+
+def test_known_values_are_removed_in_every_spelling():
+    key = 'p"ss/w+rd=='
+    for text in (f"key {key}", 'key p\\"ss/w+rd==', "http://host/?x=p%22ss%2Fw%2Brd%3D%3D"):
+        assert "ss/w" not in redacted(text, [key])
+        assert "ss%2F" not in redacted(text, [key])
+
+
+def test_a_log_loses_credentials_and_keeps_what_was_asked_and_answered():
+    record = {
+        "input": "Which password is safe? password: hunter2",
+        "output": f"you sent me {SECRET}",
+        "arguments": {"password": "hunter2", "token": "dog", "max_tokens": 5},
+        "logprobs": [{"token": " dog", "logprob": -0.5}],
+        "request": {"Authorization": "Basic abc", "x-api-key": "abc", "url": "https://ann:pw@host/v1?key=abc"},
+        "error": f"Bearer {'Ab12' * 8}; {KEY}",
+        "score": None,
+    }
+    assert redacted_record(record, [SECRET]) == record | {
+        "output": "you sent me ***",
+        "request": {"Authorization": "***", "x-api-key": "***", "url": "https://ann:***@host/v1?key=***"},
+        "error": "Bearer ***; ***",
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://ann:pw@host:8000/v1/", "https://host:8000/v1"),
+        ("https://token@host/v1?api-version=3&api-key=abc", "https://host/v1?api-version=3&api-key=***"),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("http://host/hunter2Correct/v1", "http://host/***/v1"),
+    ],
+)
+def test_an_address_that_is_published_has_no_credentials(url, shown):
+    assert public_address(url, [SECRET]) == shown

@@ -17,7 +17,7 @@ from bbedge.readers.limits import HOW_TO_RAISE
         (Argument("blocks", "one"), "blocks='one'", "--blocks one"),
         (Argument("score_range", (0, 10)), "score_range=(0, 10)", "--score-range 0 10"),
         (Argument("score_range", (Blank("LOW"), Blank("HIGH"))), "score_range=(LOW, HIGH)", "--score-range LOW HIGH"),
-        (Argument("columns", {"item": "a b"}), "columns={'item': 'a b'}", "--column item=a b"),
+        (Argument("columns", {"item": "a b"}), "columns={'item': 'a b'}", "--column 'item=a b'"),
         (Argument("columns", {Blank("ROLE"): Blank("NAME")}), "columns={ROLE: NAME}", "--column ROLE=NAME"),
         (Argument("keep"), "keep", "--out"),
         (Choice("replicate_from"), "replicate_from", "--replicate-from"),

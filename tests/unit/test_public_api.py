@@ -70,9 +70,16 @@ def test_every_error_is_a_bbedge_error():
         "EvaluationError",
         "FormatError",
         "NoBoardError",
+        "ReportedError",
     }
     assert all(issubclass(error, bbedge.BbedgeError) for error in raised)
-    no_values = (bbedge.BbedgeError, errors.BoardError, errors.EvaluationError, errors.NoBoardError)
+    no_values = (
+        bbedge.BbedgeError,
+        errors.BoardError,
+        errors.EvaluationError,
+        errors.NoBoardError,
+        errors.ReportedError,
+    )
     assert all(issubclass(error, ValueError) for error in raised if error not in no_values)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ from bbedge.board.seen import without_stopped
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session
-from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies
+from bbedge.core.coincidences import FEW, may_be_chance
+from bbedge.core.copies import Copy, Fingerprint, described, find_copies
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
@@ -222,6 +224,7 @@ def counted_copies(
     stored, new = arrivals.stored, arrivals.fresh
     first, pilots = len(stored) - len(new), state.epoch.pilots
 
+    @lru_cache(maxsize=1)  # the models of a replicate are asked for one after the other
     def panel(place: int) -> Panel:
         return new[place - first].panel if place >= first else read_panel(session, state, place + 1)
 
@@ -229,10 +232,11 @@ def counted_copies(
     nothing = missing_checksum(len(state.epoch.items))
     prints = [{model: each for model, each in of.prints.items() if each.digest != nothing} for of in stored]
     least = FEW if named else 0
-    found = find_copies(prints, lambda place, model: panel(place)[model], first=first, least=least)
+    blocks = state.epoch.blocks
+    found = find_copies(prints, lambda place, model: panel(place)[model], first=first, least=least, blocks=blocks)
     known = {copy.replicate for copy in found}
     gapped = [each.has_gaps for each in stored]
-    found += _completions(panel, gapped, [p for p in range(first, len(stored)) if p not in known], least)
+    found += _completions(panel, gapped, [p for p in range(first, len(stored)) if p not in known], least, blocks)
     if found and rule == "refuse":
         labels = [str(place) for place in range(1, len(stored) + 1)]
         remedy = (
@@ -246,7 +250,7 @@ def counted_copies(
 
 
 def _completions(
-    panel: Callable[[int], Panel], gapped: Sequence[bool], places: Iterable[int], least: int
+    panel: Callable[[int], Panel], gapped: Sequence[bool], places: Iterable[int], least: int, blocks: Sequence[str]
 ) -> tuple[Copy, ...]:
     """Replicates that nothing but other gaps distinguishes from an earlier one: the same runs again, maybe."""
     found = []
@@ -254,9 +258,19 @@ def _completions(
         others = [other for other in range(place) if gapped[place] or gapped[other]]
         now = panel(place) if others else {}
         of = next((other for other in others if completes(panel(other), now, least)), None)
-        if of is not None:
+        if of is not None and not (least and _may_agree(panel, of, place, len(gapped), blocks)):
             found.append(Copy(replicate=place, of=of, models=tuple(now), whole=True))
     return tuple(found)
+
+
+def _may_agree(panel: Callable[[int], Panel], of: int, place: int, count: int, blocks: Sequence[str]) -> bool:
+    """Whether two of so many replicates may agree by chance wherever both have scores."""
+    before, now = panel(of), panel(place)
+    models = [model for model in now if model in before]
+    runs = {at: [each[model] for model in models] for at in range(count) if set(models) <= (each := panel(at)).keys()}
+    return may_be_chance(
+        np.array(list(runs.values())), [list(runs).index(at) for at in (of, place)], tests=len(now) + 1, blocks=blocks
+    )
 
 
 def read_panel(session: Session, state: BoardState, place: int) -> Panel:

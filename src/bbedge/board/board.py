@@ -19,7 +19,7 @@ from bbedge.board.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, Re
 from bbedge.board.ledger import Event, checked
 from bbedge.board.next_run import NextRun
 from bbedge.board.passes import drawn_seed
-from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means
+from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means, scored_items
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
 from bbedge.board.verify import Verified, verify
@@ -160,6 +160,9 @@ class Board:
             return made if view is None else made.view(view)
 
         made = self._state.leaderboard(chosen)
+        if made.gaps is not None:
+            with self._store.read() as session:
+                made = made.with_mean_items(scored_items(session, chosen))
         views = (replace(view, of_board=partial(certificate, view.name)) for view in made.views)
         return replace(made, of_board=certificate, views=tuple(views))
 

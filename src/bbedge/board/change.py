@@ -229,7 +229,7 @@ class Change:
             whole = whole_runs and any(panels)
             runs = [completed(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
         stored = (stored_panel(self.session, state, r) for r in range(1, epoch.replicates + 1))
-        found = state.add_model(name, runs, stored, stored_parts(self.session, epoch))
+        found = state.add_model(name, runs, stored)
         packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}
         content = ModelAdded(
             epoch=epoch.number,

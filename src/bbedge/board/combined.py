@@ -50,8 +50,8 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
     place = {model: i for i, model in enumerate(design.models)}
     shape = (len(place), len(place))
     means = np.full(len(place), np.nan)
-    mean_bounds = np.zeros((len(place), 2)) + np.array([0.0, 1.0])
-    matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds")}
+    of_means = {name: np.tile([0.0, 1.0], (len(place), 1)) for name in ("mean_bounds", "best_mean_bounds")}
+    matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds", "best_bounds")}
     if any(stage.design.holm == "staggered" for stage, _ in parts):
         matrices["log_w"] = np.full(shape, np.nan)
     current, first = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
@@ -69,9 +69,10 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         # A model's mean is that of the stage that saw most of it: the first that has it.
         known = ~np.isnan(means[index])
         means[index] = np.where(known, means[index], board.means)
-        if board.mean_bounds is not None:  # of a newcomer's stage, its own alone
-            own = [stage.newcomer in (None, model) for model in stage.design.models]
-            mean_bounds[index[own]] = board.mean_bounds[own]
+        own = [stage.newcomer in (None, model) for model in stage.design.models]
+        for name, bounds in of_means.items():
+            if (values := getattr(board, name)) is not None:  # of a newcomer's stage, its own alone
+                bounds[index[own]] = values[own]
     return Leaderboard(
         design=design,
         replicates=replicates,
@@ -83,7 +84,9 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         log_e=matrices["log_e"],
         log_thresholds=matrices["log_thresholds"],
         lower_bounds=matrices["lower_bounds"],
-        mean_bounds=mean_bounds if design.mean_share else None,
+        best_bounds=matrices["best_bounds"],
+        mean_bounds=of_means["mean_bounds"] if design.mean_share else None,
+        best_mean_bounds=of_means["best_mean_bounds"] if design.mean_share else None,
         log_w=matrices.get("log_w"),
     )
 
@@ -99,7 +102,14 @@ def _early(design: Design, parts: Parts, looks: Sequence[PartCount], *, is_compl
         window = np.ix_(*[[place[model] for model in stage.design.models]] * 2)
         if board.early is not None:
             first[window] = np.where(stage.design.tested, board.early.first_certified, first[window])
-    return EarlyRecord(checkpoints=plan.checkpoints, is_complete=is_complete, looks=tuple(looks), first_certified=first)
+    opening = next((board.early for stage, board in parts if stage.newcomer is None), None)
+    return EarlyRecord(
+        checkpoints=plan.checkpoints,
+        is_complete=is_complete,
+        looks=tuple(looks),
+        first_certified=first,
+        position=None if opening is None else opening.position,
+    )
 
 
 def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:

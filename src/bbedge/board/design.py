@@ -17,6 +17,7 @@ from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.core.spending import Spending
 from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.text import did_you_mean, quoted
 
 BoardFamily = Literal["all", "pilot-top-k"]
 Pairing = Literal["all", "first"]
@@ -142,7 +143,8 @@ class BoardDesign:
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise FormatError(f"{source}: unknown key {unknown[0]!r}; a design has {', '.join(sorted(known))}")
+            what = did_you_mean(unknown[0], known) or f"; a design has {', '.join(sorted(known))}"
+            raise FormatError(f"{source}: unknown key {quoted(unknown[0])}{what}")
         given = dict(values)
         try:
             for name in ("alpha", "tau", "margin_share", "mean_share"):

@@ -58,8 +58,8 @@ def check_final(before: Panel, now: Panel, items: Sequence[str], place: int) -> 
             item = items[int(np.flatnonzero(filled)[0])]
             raise BoardError(
                 f"replicate {place} is on the board already, where {quoted(model)} has no score on {quoted(item)}. "
-                "A gap that is recorded is final: a score that comes later could have been chosen after it was seen. "
-                "Keep the score out, or run a new replicate"
+                "A missing score that is recorded is final: a score that comes later could have been chosen after it "
+                "was seen. Keep the score out, or run a new replicate"
             )
 
 

@@ -90,7 +90,7 @@ def _scores(content: bytes, count: int) -> NDArray[np.float64]:
     if kind == _GAPS:
         ends = (count + 7) // 8
         if body[ends : ends + 1] == _GAPS:  # or a few bytes could nest thousands deep
-            raise ValueError("gaps inside gaps")
+            raise ValueError("missing scores are listed twice")
         missing = np.unpackbits(np.frombuffer(body[:ends], dtype=np.uint8), count=count).astype(np.bool_)
         scores = np.full(count, np.nan)
         scores[~missing] = _scores(body[ends:], int((~missing).sum()))

@@ -27,7 +27,7 @@ from bbedge.board.gaps import completes
 from bbedge.board.seen import check_seen
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
-from bbedge.core.copies import FEW
+from bbedge.core.coincidences import FEW, may_be_chance
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.text import counted, listed, quoted
@@ -75,12 +75,25 @@ def repeated_pilot(part: Panel, state: BoardState, seen: Panel, pilots: Sequence
     """
     new = state.epoch.next_places
     whole = {model: np.concatenate([seen.get(model, row[:0]), row]) for model, row in part.items()}
-    for number, pilot in enumerate(pilots, start=1):
-        known = {model: pilot[model] for model in part if model in pilot}
-        for places, now in ((new, part), (np.concatenate([state.epoch.seen_places, new]), whole)):
-            if completes({model: row[places] for model, row in known.items()}, now, FEW):
-                return number
+    for place, pilot in enumerate(pilots):
+        models = [model for model in part if model in pilot]
+        for items, now in ((new, part), (np.concatenate([state.epoch.seen_places, new]), whole)):
+            panels = [*(_of_items(each, models, items) for each in pilots), {model: now[model] for model in models}]
+            if completes(panels[place], now, FEW) and not _may_repeat(panels, place, state, items):
+                return place + 1
     return None
+
+
+def _of_items(panel: Panel, models: Sequence[str], items: NDArray[np.intp]) -> Panel:
+    return {model: panel[model][items] for model in models if model in panel}
+
+
+def _may_repeat(panels: Sequence[Panel], place: int, state: BoardState, items: NDArray[np.intp]) -> bool:
+    """Whether the last of these panels may have the scores of the one at a place by chance."""
+    there = [at for at, panel in enumerate(panels) if len(panel) == len(panels[-1])]
+    runs = np.array([list(panels[at].values()) for at in there])
+    blocks = [state.epoch.blocks[item] for item in items]
+    return may_be_chance(runs, (there.index(place), len(there) - 1), blocks=blocks)
 
 
 def _check_one(scores: Scores, number: int) -> None:

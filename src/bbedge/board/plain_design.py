@@ -8,6 +8,7 @@ from typing import Any
 
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.views import Headline, Views
+from bbedge.text import did_you_mean, quoted
 
 
 def number(value: object) -> float:
@@ -56,7 +57,8 @@ def _table(name: str, given: object, cls: type) -> Mapping[str, Any]:
     values, known = _mapping(name, given), [each.name for each in fields(cls)]
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise TypeError(f"unknown key {unknown[0]!r} in {name}; it has {', '.join(known)}")
+        what = did_you_mean(unknown[0], known) or f"; it has {', '.join(known)}"
+        raise TypeError(f"unknown key {quoted(unknown[0])} in {name}{what}")
     return values
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bbedge.board.epoch import Epoch
 from bbedge.board.events import (
@@ -168,7 +169,7 @@ def apply(state: BoardState, session: Session, event: Event) -> Found:
             panels = [stored_panel(session, state, r) for r in range(1, epoch.replicates + 1)]
             runs = [panel[name] for panel in panels[: len(vectors)] if name in panel]
             kept = [_only(panel, epoch.models) for panel in panels]
-            return state.add_model(name, runs, kept, stored_parts(session, epoch))
+            return state.add_model(name, runs, kept)
         case ItemsAdded() as added:
             state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
@@ -204,6 +205,17 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
     for replicate, panel in enumerate(panels, start=1):
         stage.take(_filled(panel, means), replicate)
     return Graph(stage.standing_edges()).n_resolved
+
+
+def scored_items(session: Session, epoch: Epoch) -> NDArray[np.bool_]:
+    """Which items each model of a version has a score on in any complete replicate: models x items."""
+    scored = np.zeros((len(epoch.models), len(epoch.items)), dtype=np.bool_)
+    for replicate in range(1, epoch.replicates + 1):
+        panel = _panel(session, epoch, replicate)
+        for place, model in enumerate(epoch.models):
+            if model in panel:
+                scored[place] |= ~np.isnan(panel[model])
+    return scored
 
 
 def _filled(panel: Panel, means: Mapping[str, float]) -> Panel:

@@ -29,8 +29,8 @@ def check_seen(given: Panel, seen: Panel, items: Sequence[str]) -> None:
         item = quoted(items[int(wrong[0])])
         if np.isnan(before[wrong[0]]):
             raise BoardError(
-                f"{quoted(model)} has no score on {item} on the board. A gap that is recorded is final: a score that "
-                "comes later could have been chosen after it was seen. Keep the score out"
+                f"{quoted(model)} has no score on {item} on the board. A missing score that is recorded is final: a "
+                "score that comes later could have been chosen after it was seen. Keep the score out"
             )
         raise BoardError(
             f"the score of {quoted(model)} on {item} differs from the one on the board, where the first pass has come "

@@ -40,6 +40,8 @@ class Stage:
     """The statistical design."""
     certifier: Certifier
     """The evidence and what was certified."""
+    has_parts: bool = True
+    """Whether it is looked at inside the first pass where that is run in parts; not so for an added model."""
     places: list[int] = field(default_factory=list)
     """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
 
@@ -58,16 +60,26 @@ class Stage:
 
     def take_part(self, panel: Panel) -> Found:
         """Add the next part of the first replicate, item by item in the run order, and look as :meth:`take` does."""
+        if not self.has_parts:
+            return {}
         active = self._running(panel)
         if not active:
             return {}
         return self._look(lambda: self.certifier.update_part(np.stack([panel[model] for model in active])), 1)
 
     def _running(self, panel: Panel) -> tuple[str, ...]:
-        gone = [model for model in self.certifier.evidence.active if model not in panel]
-        if gone:
-            self.certifier.stop(gone)
+        self.stop(model for model in self.certifier.evidence.active if model not in panel)
         return self.certifier.evidence.active
+
+    def stop(self, models: Iterable[str]) -> None:
+        """Stop those of the models that are active.
+
+        A model that stops inside the first pass may do so because of its scores in it. Where the pass counts only as a
+        whole, its directions then have no evidence at all: what they had before it would be kept by choice.
+        """
+        gone = [model for model in models if model in self.certifier.evidence.active]
+        if gone:
+            self.certifier.stop(gone, forfeit=not self.has_parts and not self.certifier.evidence.replicates)
 
     def _look(self, update: Callable[[], object], replicate: int) -> Found:
         names = all_views(self.design)

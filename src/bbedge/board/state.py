@@ -8,7 +8,7 @@ level; the levels sum to at most ``alpha`` over all epochs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +23,8 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.errors import Argument, BoardError
-from bbedge.text import listed, quoted
+from bbedge.errors import Argument, BoardError, Part
+from bbedge.text import folded, listed, quoted
 
 Scores = NDArray[np.float64]
 
@@ -153,7 +153,8 @@ class BoardState:
             columns=epoch.columns,
             candidate=candidate,
             newcomer=newcomer,
-            order_seed=epoch.order_seed,
+            # Who made a model that is added may know the order of the blocks, so that only complete passes count.
+            order_seed=epoch.order_seed if newcomer is None else None,
         )
 
     def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
@@ -171,6 +172,7 @@ class BoardState:
             newcomer=newcomer,
             design=design,
             certifier=Certifier(design),
+            has_parts=newcomer is None or self.design.checkpoints is None,
         )
 
     def check_known(self, panel: Panel) -> None:
@@ -178,8 +180,10 @@ class BoardState:
         for model in panel:
             if model not in self.epoch.models and model not in self.retired:
                 raise BoardError(
-                    f"model {quoted(model)} is not on the board; add it with add-model first, from runs of that model "
-                    f"alone (it needs {self.runs_needed()} of them now)"
+                    f"model {quoted(model)} is not on the board; ",
+                    *_other_spelling(model, self.epoch.models),
+                    f"add it with add-model first, from runs of that model alone (it needs {self.runs_needed()} of "
+                    "them now)",
                 )
 
     def check_panel(self, panel: Panel, items: Sequence[str] | None = None) -> None:
@@ -253,14 +257,11 @@ class BoardState:
             raise BoardError("the first pass is complete, and later ones have no checkpoints; add complete replicates")
         raise BoardError("every checkpoint of the first pass has passed; add the complete replicate")
 
-    def add_model(
-        self, name: str, runs: Sequence[Scores], stored: Iterable[Panel], parts: Sequence[Panel] = ()
-    ) -> Found:
+    def add_model(self, name: str, runs: Sequence[Scores], stored: Iterable[Panel]) -> Found:
         """Join a new model's runs with the stored replicates of the epoch, in order, and test its directions.
 
-        ``stored`` yields the epoch's replicates as they are stored, ``parts`` are those of its first pass. The first
-        run of the model goes through the same checkpoints: a direction against a model that was stopped at one of them
-        ends there, which is valid for the evidence of checkpoints and not for that of complete passes.
+        ``stored`` yields the epoch's replicates as they are stored. Only complete passes count, also where the first
+        one was looked at in parts: a direction against a model that was stopped inside it has no evidence.
         """
         if self.in_pilot:
             raise BoardError("the pilot is not finished; add the model afterwards")
@@ -281,22 +282,12 @@ class BoardState:
         stage = self.join(name)
         found: list[Found] = []
         for replicate, (run, panel) in enumerate(zip(runs, stored, strict=False), start=1):
-            if replicate == 1:
-                found += [stage.take_part(each) for each in self._parts_with({**panel, name: run}, parts)]
             found.append(stage.take({**panel, name: run}, replicate))
         self.epoch.missing.update({name: sum(missing_scores({name: run}).get(name, 0) for run in runs)})
-        gone = [model for model in self.retired if model in stage.certifier.evidence.active]
-        if gone:
-            stage.certifier.stop(gone)
+        stage.stop(self.retired)
         if self.epoch.replicates:
             self.epoch.note_look()
         return merged(found)
-
-    def _parts_with(self, first: Panel, parts: Sequence[Panel]) -> Iterator[Panel]:
-        """The parts as they are stored, with those of the models that joined with a complete first replicate."""
-        for number, part in enumerate(parts, start=1):
-            places = self.epoch.new_places(number)
-            yield {**{model: scores[places] for model, scores in first.items()}, **part}
 
     def join(self, name: str) -> Stage:
         """Put a new model on the board and open its stage, without evidence yet."""
@@ -349,8 +340,7 @@ class BoardState:
             raise BoardError(f"model {quoted(model)} is not on the board; the active models are {listed(self.active)}")
         self.retired.append(model)
         for stage in self.epoch.stages:
-            if model in stage.certifier.evidence.active:
-                stage.certifier.stop([model])
+            stage.stop([model])
 
     def leaderboard(self, epoch: Epoch | None = None) -> Leaderboard:
         """Everything that may be concluded about a benchmark version; by default, the current one."""
@@ -387,3 +377,12 @@ def missing_scores(panel: Panel) -> dict[str, int]:
     """How many scores each model lacks, of those that lack any."""
     counts = {model: int(np.isnan(scores).sum()) for model, scores in panel.items()}
     return {model: count for model, count in counts.items() if count}
+
+
+def _other_spelling(model: str, models: Iterable[str]) -> tuple[Part, ...]:
+    """What to do about a model whose name may be another spelling of one of these; in ASCII, as not all can be seen."""
+    known = next((each for each in models if folded(each) == folded(model)), None)
+    if known is None:
+        return ()
+    other = f"if {model!a} is another spelling of {known!a}, read it with "
+    return other, Argument("merge_names", value=True), "; otherwise "

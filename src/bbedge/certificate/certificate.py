@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -20,8 +19,9 @@ from numpy.typing import NDArray
 from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.digest import sealed
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.model_checks import check_views
 from bbedge.certificate.parts import Parts
-from bbedge.certificate.reading import read_content, read_document
+from bbedge.certificate.reading import read_document
 from bbedge.certificate.shape import Document
 from bbedge.certificate.standing import Shown, Stood
 from bbedge.certificate.units import Units
@@ -29,7 +29,7 @@ from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
-from bbedge.text import counted, display_names, listed, quoted, shown, shown_path
+from bbedge.text import counted, display_names, listed, quoted, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,6 +114,8 @@ class Certificate:
     """The other views by themselves; :attr:`views` has them as parts of this certificate."""
     headline: Certificate | None = None
     """The certificate that this is a view of; ``None`` for the headline."""
+    flaw: str | None = None
+    """Why it should have been refused, if it was read all the same; every display says it first."""
 
     def __repr__(self) -> str:
         return (
@@ -123,17 +125,20 @@ class Certificate:
 
     @classmethod
     def of(
-        cls, document: Document | Mapping[str, Any], *, shown: Shown = "standing", source: str = "certificate"
+        cls,
+        document: Document | Mapping[str, Any],
+        *,
+        shown: Shown = "standing",
+        source: str = "certificate",
+        flaw: str | None = None,
     ) -> Certificate:
-        """Check a document and read it. A document that contradicts itself is refused."""
+        """Check a document and read it. One that contradicts itself is refused, unless its ``flaw`` is known."""
         content = document if isinstance(document, Document) else read_document(document, source=source)
         parts = Parts.of(content, source=source)
-        check_consistency(parts)
-        thresholds = parts.log_thresholds()
-        if not parts.is_complete:  # then the largest is all that is known, and at least as large as each
-            thresholds = tuple(map(_at_most, (parts, *parts.views), thresholds))
+        (check_consistency if flaw is None else check_views)(parts)
+        thresholds = parts.highest_log_thresholds()
         pairs = [Pairs.listed(*each, shown) for each in zip((parts, *parts.views), thresholds, strict=True)]
-        return cls._of(parts, pairs, shown=shown)
+        return replace(cls._of(parts, pairs, shown=shown), flaw=flaw)
 
     @classmethod
     def made(
@@ -186,6 +191,13 @@ class Certificate:
                 for view, its_pairs, its in zip(parts.views, pairs[1:], made[1:], strict=True)
             ),
         )
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether anything in any view contradicts something else: then nothing that it says is reliable."""
+        whole = self.headline or self
+        parts = (each.content for each in (self, whole, *whole.others))
+        return any(part.contradicted or part.contradictions or part.crossed_intervals for part in parts)
 
     @property
     def name(self) -> str | None:
@@ -371,18 +383,3 @@ class Certificate:
         # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
         edges = int(known.graph.path_lengths[better, worse]) if self.step and self.pairs else 1
         return self.units.lead(float(known.margins[better, worse]), edges * self.step)
-
-
-def _at_most(parts: Parts, log_thresholds: Matrix) -> Matrix:
-    if isinstance(parts.document.log_w, np.ndarray):
-        return log_thresholds  # which follow from the wealth alone
-    largest = np.nan if parts.document.log_threshold is None else parts.document.log_threshold
-    return np.where(np.isnan(log_thresholds), np.nan, largest)
-
-
-def read_certificate(path: str | Path, *, shown: Shown = "standing") -> Certificate:
-    """Read a certificate file, as ``bbedge certify --json`` writes it.
-
-    It shows what stands; ``shown="current"`` shows the last look. :func:`bbedge.verify_certificate` checks its numbers.
-    """
-    return Certificate.of(read_content(Path(path)), shown=shown, source=shown_path(path))

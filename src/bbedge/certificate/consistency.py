@@ -80,6 +80,11 @@ class _PairCheck(ModelCheck):
         if len(crossed) and not self._document.design.checkpoints:
             a, b = crossed[0].tolist()
             self.refuse(f"the margins of {self.pair(a, b)} and of {self.pair(b, a)} exclude each other")
+        for each in self._document.crossed_intervals or ():
+            ends = [self._place[name] for name in each.names]
+            at_least, at_most = (margins[tuple(ends)], -margins[tuple(ends[::-1])]) if len(ends) == 2 else (np.nan,) * 2
+            if each.lower < at_least - slack or each.upper > at_most + slack:
+                self.refuse(f"'crossed_intervals' and 'margins' do not agree on {self.pair(*ends)}")
         means = np.array([np.nan if model.mean is None else model.mean for model in self._document.models])
         apart: set[str | None] = set(self._document.stopped or ())
         if self._document.board:

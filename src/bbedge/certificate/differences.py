@@ -24,10 +24,9 @@ MOST_LISTED = 1000
 
 _ELSEWHERE = ("bbedge", "notes", "provenance")  # compared by the checks of their own
 _MATRICES = ("log_e", "log_w", "margins")
-_EVIDENCE = frozenset(
-    {"log_e", "log_w", "log_threshold", "log_thresholds", "margins", "margin", "path_margin", "within", "mean_interval"}
-)
-_IN_SCORE_UNITS = frozenset({"margins", "margin", "path_margin", "within", "mean", "mean_interval"})
+_BOUNDS = frozenset({"margins", "margin", "path_margin", "within", "mean_interval", "lower", "upper"})
+_EVIDENCE = _BOUNDS | {"log_e", "log_w", "log_threshold", "log_thresholds"}
+_IN_SCORE_UNITS = _BOUNDS | {"mean"}
 
 Kind = Literal["changed", "only-stated", "only-computed"]
 Order = tuple[Sequence[str], NDArray[np.intp]]

@@ -36,6 +36,17 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def is_changed(content: Mapping[str, Any], document: Document) -> bool | None:
+    """Whether a document was changed after it was written; ``None`` if it has no digest that could show it.
+
+    ``content`` is everything that its file says, ``document`` the same, typed.
+    """
+    provenance = document.provenance
+    if not provenance or not provenance.digest:
+        return None
+    return digest(content) != provenance.digest
+
+
 def sealed(document: Document, time: str | None = None) -> Document:
     """The document with its digest, and with the time that it is written at if there is one.
 

@@ -80,7 +80,11 @@ def certificate(
         replicates=leaderboard.replicates,
         first_pass=passes.first_pass(leaderboard.early),
         **headline,
-        notes=tuple(note.text for note in leaderboard.notes) if notes is None else tuple(notes),
+        contradicted=leaderboard.is_contradicted or msgspec.UNSET,
+        notes=(
+            *((note.text for note in leaderboard.notes) if notes is None else notes),
+            *passes.notes(leaderboard.early),
+        ),
         board=board or msgspec.UNSET,
         stopped=early or msgspec.UNSET,
         view=leaderboard.name or msgspec.UNSET,
@@ -177,6 +181,10 @@ def _conclusions(
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
         outlook=outlook(leaderboard, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
+        crossed_intervals=tuple(
+            shape.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
+        )
+        or msgspec.UNSET,
         gaps=_gaps(leaderboard),
     )
     return {key: getattr(record, key) for key in Conclusions.__struct_fields__}
@@ -293,10 +301,13 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
     seen = leaderboard.means.tolist() if leaderboard.replicates else [math.nan] * len(leaderboard.means)
     means = [None if mean != mean else low + mean * (high - low) for mean in seen]
     intervals = _mean_intervals(leaderboard)
+    all_items = len(leaderboard.design.layout.order)
+    over = leaderboard.mean_items or (all_items,) * len(means)
     return tuple(
         shape.Model(
             name=leaderboard.design.models[i],
             mean=means[i],
+            mean_items=msgspec.UNSET if means[i] is None or over[i] == all_items else over[i],
             mean_interval=msgspec.UNSET if intervals is None else intervals[i],
             rank_interval=current.rank_intervals[i],
             standing_rank_interval=standing.rank_intervals[i],

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from bbedge.certificate.parts import PREFIX, WHOLE, Parts, said
 from bbedge.certificate.standing import Shown
 from bbedge.core.graph import Ranks
+from bbedge.core.positions import POSITION_ALARM
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.text import quoted
@@ -90,11 +91,14 @@ class ModelCheck:
                 continue
             if not self._document.replicates:
                 self.refuse(f"{quoted(model.name)} has a mean, and there are no replicates")
+            if model.mean_items is not UNSET and not self._document.design.gaps:
+                self.refuse(f"the mean of {quoted(model.name)} is over some items, and no score may be missing")
             if not low - slack <= model.mean <= high + slack:
                 self.refuse(f"the mean {model.mean} of {quoted(model.name)} is outside the score range")
         tiers = {shown: _tiers(ranks) for shown, ranks in self._parts.ranks.items()}
         means = [-np.inf if model.mean is None else model.mean for model in self._document.models]
-        keys = [(s, c, -mean) for s, c, mean in zip(tiers["standing"], tiers["current"], means, strict=True)]
+        partial = [model.mean_items is not UNSET for model in self._document.models]
+        keys = list(zip(tiers["standing"], tiers["current"], partial, [-mean for mean in means], strict=True))
         if keys != sorted(keys):
             self.refuse("'models' are not in the order of their tiers and means")
 
@@ -147,6 +151,11 @@ class ModelCheck:
         self.same(now.blocks, now.of_blocks if now.complete else so_far, "first_pass.blocks", "'parts'")
         if now.checkpoints > len(checkpoints.fractions):
             self.refuse("'first_pass' has more checkpoints than the design")
+        if now.position:
+            model, p_value = now.position.model, now.position.p_value
+            self.same(now.position.alarm, p_value <= POSITION_ALARM, "first_pass.position.alarm", "'p_value'")
+            if not abs(now.position.correlation) <= 1.0 + ROUNDING or model not in (None, *self._names):
+                self.refuse("'first_pass.position' is not possible")
         if parts and not now.complete:
             ranks = self._parts.ranks["standing"]
             self.same(parts[-1].resolved_pairs, ranks.n_resolved, "resolved_pairs of the last part", "the ranks")
@@ -197,6 +206,9 @@ def check_views(parts: Parts) -> None:
     for each in parts.views:
         if set(each.names) != set(parts.names):
             check.refuse(f"the models of view {quoted(str(each.document.view))} are not those of the headline")
+    found = any(each.document.contradictions or each.document.crossed_intervals for each in (parts, *parts.views))
+    if parts.document.contradicted is not UNSET and parts.document.view is UNSET:
+        check.same(parts.document.contradicted, found, "contradicted", "'contradictions' and 'crossed_intervals'")
     together = sum(each.share for each in (parts, *parts.views))
     if together > 1.0 + WHOLE:
         check.refuse("the shares of the views are more than all of alpha")

@@ -60,8 +60,13 @@ def _units(end: float, width: float) -> float | None:
 
 
 def _strips(leaderboard: Leaderboard) -> Iterator[NDArray[np.int32]]:
-    """The open pairs, a bounded number at a time; at least one strip, which may be empty."""
+    """The open pairs, a bounded number at a time; at least one strip, which may be empty.
+
+    Pairs of a cycle are certified both ways: what contradicts itself is not open, and no run will decide it.
+    """
     pairs = leaderboard.current.unresolved_pairs
+    if leaderboard.current.cycles:
+        pairs = pairs[~leaderboard.current.reach[pairs[:, 0], pairs[:, 1]]]
     for start in range(0, max(1, len(pairs)), _STRIP):
         yield pairs[start : start + _STRIP]
 

@@ -147,6 +147,11 @@ class Parts:
                 thresholds[i][part.mask] = found[part.mask]
         return thresholds
 
+    def highest_log_thresholds(self) -> tuple[Matrix, ...]:
+        """The same; where not all evidence is listed the largest, which is at least as large as each."""
+        together = zip((self, *self.views), self.log_thresholds(), strict=True)
+        return tuple(found if self.is_complete else _at_most(each.document, found) for each, found in together)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Tested:
@@ -181,6 +186,13 @@ def _thresholds(views: Sequence[_Tested]) -> Sequence[Matrix]:
     return [np.full(view.log_e.shape, bar) for view, bar in zip(views, bars, strict=True)]
 
 
+def _at_most(document: Document, log_thresholds: Matrix) -> Matrix:
+    if isinstance(document.log_w, np.ndarray):
+        return log_thresholds  # which follow from the wealth alone
+    largest = np.nan if document.log_threshold is None else document.log_threshold
+    return np.where(np.isnan(log_thresholds), np.nan, largest)
+
+
 def _there(matrix: Matrix | None) -> Matrix:
     return np.empty((0, 0)) if matrix is None else matrix
 
@@ -194,6 +206,7 @@ def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
     yield "pilot", [document.pilot.candidate] if document.pilot else []
     yield "stopped", [tuple(document.stopped or ())]
     yield "gaps", [tuple(document.gaps.models)] if document.gaps else []
+    yield "crossed_intervals", [each.names for each in document.crossed_intervals or ()]
     yield "outlook", [(each.ahead, each.behind) for each in document.outlook]
 
 

@@ -34,7 +34,23 @@ def first_pass(early: EarlyRecord | None) -> shape.FirstPass | msgspec.UnsetType
         checkpoints=len(early.checkpoints),
         blocks=of_blocks if early.is_complete else seen.blocks if seen else 0,
         of_blocks=of_blocks,
+        position=_position(early),
     )
+
+
+def _position(early: EarlyRecord) -> shape.PositionRecord | msgspec.UnsetType:
+    trend = early.position
+    if trend is None:
+        return msgspec.UNSET
+    return shape.PositionRecord(
+        model=trend.model, correlation=trend.correlation, p_value=trend.adjusted, alarm=trend.is_alarm
+    )
+
+
+def notes(early: EarlyRecord | None) -> tuple[str, ...]:
+    """What a reader should know of the looks inside the first pass."""
+    trend = None if early is None else early.position
+    return (trend.note.text,) if trend is not None and trend.is_alarm else ()
 
 
 def parts(early: EarlyRecord | None) -> tuple[shape.PartRecord, ...] | msgspec.UnsetType:

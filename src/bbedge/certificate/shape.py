@@ -35,6 +35,8 @@ class Model(Record, frozen=True, kw_only=True):
     """Its name."""
     mean: Number | None
     """Its mean score; null before its first complete replicate."""
+    mean_items: Count | UnsetType = UNSET
+    """The number of items that the mean is over, if they are not all; such means are not comparable with others."""
     mean_interval: tuple[Number, Number] | UnsetType = UNSET
     """Bounds of its true mean, for all models, views and looks together; absent if the design has no mean_share."""
     rank_interval: tuple[Positive, Positive]
@@ -119,6 +121,19 @@ class PartRecord(Record, frozen=True, kw_only=True):
     """Pairs that these and their paths decide."""
 
 
+class PositionRecord(Record, frozen=True, kw_only=True):
+    """How scores change with the place in the first replicate: the strongest relation of any model."""
+
+    model: str | None
+    """The model; null for the mean of all models."""
+    correlation: Number
+    """Correlation of score and place."""
+    p_value: Number
+    """The probability of a relation as strong, of any model, if scores do not depend on the place."""
+    alarm: bool
+    """Whether it is so small that the looks inside the replicate are in doubt: 0.01 or less."""
+
+
 class FirstPass(Record, frozen=True, kw_only=True):
     """How far the first replicate of a design with checkpoints has come."""
 
@@ -132,6 +147,8 @@ class FirstPass(Record, frozen=True, kw_only=True):
     """Blocks in the evidence."""
     of_blocks: Positive
     """All blocks."""
+    position: PositionRecord | UnsetType = UNSET
+    """Whether scores depend on the place of their block in the replicate; absent if there are too few blocks."""
 
 
 class HistoryRecord(Record, frozen=True, kw_only=True):
@@ -195,6 +212,21 @@ class GapsRecord(Record, frozen=True, kw_only=True):
     computed."""
 
 
+class CrossedRecord(Record, frozen=True, kw_only=True):
+    """An interval whose lower end is above its upper end, so that no value fits into it."""
+
+    names: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)]
+    """The model whose mean it is of; or two models, whose difference, first minus second, it is of."""
+    lower: Number
+    """Its largest lower end at any look, in score units."""
+    upper: Number
+    """Its smallest upper end at any look, in score units."""
+
+    def __post_init__(self) -> None:
+        if self.lower <= self.upper:
+            raise ValueError("'lower' is not above 'upper'")
+
+
 class Conclusions(Record, frozen=True, kw_only=True):
     """What may be concluded about the means of one view: the headline's, or those of another view."""
 
@@ -236,6 +268,8 @@ class Conclusions(Record, frozen=True, kw_only=True):
     """At most 200 open pairs, those that may be certified soonest first."""
     contradictions: tuple[Group, ...]
     """Groups of models certified above each other: a false edge or a broken assumption."""
+    crossed_intervals: tuple[CrossedRecord, ...] | UnsetType = UNSET
+    """Intervals of differences and means that contradict themselves, at most 200 of each; absent if there are none."""
     gaps: GapsRecord | UnsetType = UNSET
     """How many scores are missing; absent if none is."""
 
@@ -268,6 +302,10 @@ class ViewRecord(Conclusions, frozen=True):
 class Closing(Conclusions, frozen=True, kw_only=True):
     """What the document ends with."""
 
+    contradicted: bool | UnsetType = UNSET
+    """True if anything in any view contradicts something else: then nothing here is reliable. Absent if nothing does.
+    Either one of the errors that alpha allows has happened, or an assumption does not hold, or labels were swapped
+    between replicates."""
     notes: tuple[str, ...]
     """What a reader of the leaderboard should know besides its numbers."""
     board: BoardRecord | UnsetType = UNSET

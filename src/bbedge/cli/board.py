@@ -22,6 +22,7 @@ from bbedge.cli.output import (
     Verbose,
     View,
     board_title,
+    exit_if_contradicted,
     output,
     say,
     say_written,
@@ -176,7 +177,10 @@ def show(
     verbose: Verbose = False,
     design: DesignFile = None,
 ) -> None:
-    """Show the leaderboard, the error budget and the history of looks."""
+    """Show the leaderboard, the error budget and the history of looks.
+
+    [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
+    """
     from bbedge.board_certificate import board_certificate, shown_epoch
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
@@ -205,6 +209,7 @@ def show(
     show_looks(console, certificate)
     show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
     say(f"{counted(len(board.events), 'event')}, head {board.head}", console=console)
+    exit_if_contradicted(certificate)
 
 
 @app.command()

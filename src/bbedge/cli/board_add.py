@@ -13,11 +13,12 @@ from bbedge.cli.board_place import DesignFile, Place, open_board
 from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import Reading, Without, grouped
-from bbedge.cli.output import say
-from bbedge.text import display_names, shown
+from bbedge.cli.output import exit_if_contradicted, say
+from bbedge.text import display_names, folded, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
+    from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
@@ -55,6 +56,8 @@ def add(
     """Add complete replicates, or a part of the first one, and print what is new.
 
     Adding a numbered replicate twice changes nothing.
+
+    [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
     board = open_board(place, design)
     before = board.leaderboard()
@@ -63,22 +66,23 @@ def add(
         added = board.add_part(
             _read(board, files, reading, part=True), copies=copies, incomplete=incomplete or "refuse"
         )
-        say(_part_words(board, added), *news(board, added, before))
+        _tell(board, added, before, _part_words(board, added))
         return
     added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
+    lines = []
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
-            say(f"Already on the board with the same scores: {_numbered(what, numbers)}.")
-    for pilot in added.pilots:
-        say(f"Added pilot replicate {pilot} of {board.design.pilot}; it is not evidence.")
+            lines.append(f"Already on the board with the same scores: {_numbered(what, numbers)}.")
+    if added.pilots:
+        lines.append(f"Added {_numbered('pilot replicate', added.pilots)} of {board.design.pilot}; it is not evidence.")
     if added.candidate is not None:
         chosen = ", ".join(display_names(added.candidate))
-        say(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
+        lines.append(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
     if added.replicates:
-        say(f"Added {_numbered('replicate', added.replicates)}.")
+        lines.append(f"Added {_numbered('replicate', added.replicates)}.")
     if not added.replicates and not added.pilots:
-        say("Nothing was added.")
-    say(*news(board, added, before))
+        lines.append("Nothing was added.")
+    _tell(board, added, before, *lines)
 
 
 @grouped
@@ -101,12 +105,26 @@ def add_model(
     board = open_board(place, design)
     before = board.leaderboard()
     scores = _read(board, files, reading) if files else None
+    alike = [model for model in board.state.epoch.models if folded(model) == folded(name)]
+    if alike:
+        say(f"Note  {name!a} is a new model; its name differs from {alike[0]!a} only by its spelling.")
     added = board.add_model(name, scores, copies=copies, incomplete=incomplete)
     stage = board.state.stages[-1]
-    say(
-        f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test.",
-        *news(board, added, before),
-    )
+    what = f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test."
+    _tell(board, added, before, what)
+
+
+def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
+    """Print what was added and its effect; a contradiction comes before both, and sets the exit code."""
+    from bbedge.certificate.certificate import Certificate
+    from bbedge.display.alarm import alarm
+
+    now = board.leaderboard()
+    wrong = alarm(Certificate.made(now)) if now.is_contradicted else None
+    if wrong is not None:
+        say(wrong.answer, wrong.meaning, style="bold red")
+    say(*lines, *news(added, before, now))
+    exit_if_contradicted(now)
 
 
 def _part_words(board: Board, added: Added) -> str:
@@ -122,7 +140,8 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool =
     has_parts = part or board.state.epoch.is_inside_pass
     rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
     chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
-    return chosen.table(files, least_models=1, identify=True, gaps=True)
+    choices = replace(chosen.choices, preferred_names=tuple(board.state.epoch.models))
+    return chosen.table(files, least_models=1, identify=True, gaps=True, choices=choices)
 
 
 def _numbered(what: str, numbers: Sequence[int]) -> str:

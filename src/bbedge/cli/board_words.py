@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.ledger import ClaimRow
 
-_MOST_EDGES, _MOST_SETS = 200, 30  # printed after a change; board show prints the rest
+_MOST_EDGES, _MOST_SETS, _MOST_VIEWS = 5, 3, 3  # lines that are printed after a change; board show has the rest
 
 
 def claims(board: Board) -> list[ClaimRow]:
@@ -192,19 +192,31 @@ def at_checkpoint(checkpoint: Checkpoint, of: int) -> str:
     return f"checkpoint {checkpoint.number} of {of} ({100 * checkpoint.fraction:.3g} % of blocks)"
 
 
-def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
+def news(added: Added, before: Leaderboard, now: Leaderboard) -> Iterator[str]:
     """The effect of a change, line by line: new certificates, ranks, Top-k sets, and open pairs."""
-    now = board.leaderboard()
     names = display_names(now.design.models)
     for edge in added.edges[:_MOST_EDGES]:
         winner, loser = display_names([edge.winner, edge.loser])
         where = f"replicate {edge.replicate}" if added.checkpoint is None else f"checkpoint {added.checkpoint.number}"
         yield f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, {where})"
     if len(added.edges) > _MOST_EDGES:
-        yield f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates"
+        yield f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates; bbedge board export lists all"
     graph = now.standing
     gained = graph.n_resolved - before.standing.n_resolved
     yield f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,})."
+    if not now.is_contradicted:
+        yield from _news_of_ranks(now, before, names)
+    yield from _news_of_views(added, now, before)
+    if now.gaps is not None:
+        yield f"Missing so far: {counted(now.gaps.cells, 'score')}."
+    if graph.n_unresolved and not now.is_contradicted:
+        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
+        yield f"Open: {_first(pairs, 5, of=graph.n_unresolved)}"
+
+
+def _news_of_ranks(now: Leaderboard, before: Leaderboard, names: Sequence[str]) -> Iterator[str]:
+    """The ranks and the Top-k sets that changed."""
+    graph = now.standing
     ranks_before = dict(zip(before.design.models, before.standing.rank_intervals, strict=True))
     changed = [
         f"{name} {_rank(rank)} (was {_rank(ranks_before[model])})" if model in ranks_before else f"{name} {_rank(rank)}"
@@ -218,21 +230,17 @@ def news(board: Board, added: Added, before: Leaderboard) -> Iterator[str]:
         yield f"Top-{k}: {_first([names[i] for i in members], 8)}"
     if len(sets) > _MOST_SETS:
         yield f"and {len(sets) - _MOST_SETS:,} larger Top-k sets"
-    yield from _news_of_views(added, now, before)
-    if now.gaps is not None:
-        yield f"Missing so far: {counted(now.gaps.cells, 'score')}."
-    if graph.n_unresolved:
-        pairs = [f"{names[a]} ? {names[b]}" for a, b in graph.unresolved_pairs[:5].tolist()]
-        yield f"Open: {_first(pairs, 5, of=graph.n_unresolved)}"
-    for view in _with_views(now):
-        if view.contradictions:
-            groups = "; ".join(listed(group) for group in view.contradictions)
-            where = "" if view.name is None else f" in {shown(view.name)}"
-            yield f"CONTRADICTION: each certified better than the others{where}: {groups}. Run bbedge board show."
 
 
 def _news_of_views(added: Added, now: Leaderboard, before: Leaderboard) -> Iterator[str]:
-    """A line for each view in which something is new."""
+    """A line for each of the first views in which something is new."""
+    lines = list(_lines_of_views(added, now, before))
+    yield from lines[:_MOST_VIEWS]
+    if len(lines) > _MOST_VIEWS:
+        yield f"and news in {counted(len(lines) - _MOST_VIEWS, 'more view')}"
+
+
+def _lines_of_views(added: Added, now: Leaderboard, before: Leaderboard) -> Iterator[str]:
     earlier = {view.name: view.standing.n_resolved for view in before.views}
     for view in now.views:
         graph, name = view.standing, str(view.name)

@@ -11,7 +11,17 @@ import typer
 from bbedge.cli.claim import Claim
 from bbedge.cli.expectations import Expectations
 from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
-from bbedge.cli.output import AllRows, JsonOut, Page, Verbose, View, say_written, tracked, write_certificate
+from bbedge.cli.output import (
+    AllRows,
+    JsonOut,
+    Page,
+    Verbose,
+    View,
+    exit_if_contradicted,
+    say_written,
+    tracked,
+    write_certificate,
+)
 from bbedge.cli.page_content import item_scores, model_info
 from bbedge.cli.views import About, Suite
 from bbedge.errors import DomainError
@@ -111,7 +121,7 @@ def certify(
     Expect that new is certified not worse by 0.02 or more, and fail if old is certified better.
 
     [bold]Exit codes[/bold]  0 success, 2 bad input, 3 an expectation is not certified, 4 the opposite of an expectation
-    or something forbidden is certified, 141 standard output was closed
+    or something forbidden is certified, 5 contradiction, 141 standard output was closed
     """
     from bbedge.certificate.arrays import pair_arrays, write_arrays
     from bbedge.certificate.certificate import Certificate
@@ -148,7 +158,9 @@ def certify(
         verbose=verbose,
     )
     say_written(out, certificate=json_out, page=page.html_out, Markdown=page.markdown_out, arrays=arrays_out)
-    if code := statements.check(out, leaderboard):
+    code = statements.check(out, leaderboard, contradicted=certificate.is_contradicted)
+    exit_if_contradicted(certificate)
+    if code:
         raise typer.Exit(code)
 
 

@@ -28,7 +28,7 @@ def convert(
 
     The metadata of a Parquet table holds the sources, their hashes and the choices made.
 
-    Scores are not rescaled. Gaps stay gaps, and the table is read back with the same ones: a failed sample becomes a
+    Scores are not rescaled. What is missing stays missing when the table is read back: a failed sample becomes a
     row without a score, a sample that is not in the files has no row. The kind of error is not kept: with a policy such
     as refusal=zero, read the logs themselves.
 

@@ -31,6 +31,16 @@ def diagnose(
         int, typer.Option(min=1, help="Number of random splits of each model's own runs into halves.")
     ] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the permutations and splits.")] = 1,
+    order_seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SEED",
+            min=0,
+            help="Seed of the order in which the blocks of the first replicate were run, as stated by a board with "
+            "checkpoints and its certificate: tests whether scores depend on the place in that order.",
+            show_default=False,
+        ),
+    ] = None,
     judgement: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +81,13 @@ def diagnose(
     table = reading.table(scores, least_models=1) if judged is None else judged.scores
     with spinner() as progress:
         progress("permuting blocks, comparing runs")
-        diagnosis = examine(table, rng=np.random.default_rng(seed), permutations=permutations, splits=splits)
+        diagnosis = examine(
+            table,
+            rng=np.random.default_rng(seed),
+            permutations=permutations,
+            splits=splits,
+            order_seed=order_seed,
+        )
     findings = findings_of(diagnosis, table, write=as_option)
     noise = None if judged is None else judge_noise(judged, cost=judge_cost)
     if judged is not None:
@@ -108,6 +124,7 @@ def _document(diagnosis: Diagnosis, table: Scores) -> dict[str, object]:
             for each in diagnosis.close
         ],
         "split_null": [asdict(each) for each in diagnosis.halves],
+        **({} if diagnosis.positions is None else {"positions": [asdict(each) for each in diagnosis.positions]}),
     }
 
 

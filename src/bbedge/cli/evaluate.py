@@ -7,16 +7,16 @@ import os
 import signal
 import sys
 import threading
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from bbedge.cli.output import output
+from bbedge.cli.output import exit_if_contradicted, output
 from bbedge.credentials import without_credentials
-from bbedge.errors import DomainError
+from bbedge.errors import DomainError, EvaluationError, ReportedError
 from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
@@ -31,6 +31,17 @@ _NOT_ANSWERED = 3
 _LIMIT = 4
 _PILOT = 10
 _INTERRUPTED = 130
+
+ServerChanged = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REASON",
+        help="Go on although the study asks another server than before, or the server serves another model. The board "
+        "and its certificates state the change and this reason.",
+        show_default=False,
+    ),
+]
+"""Why a study goes on with another server."""
 
 
 def evaluate(
@@ -60,6 +71,7 @@ def evaluate(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
     json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
+    server_changed: ServerChanged = None,
 ) -> None:
     """Run models on a benchmark, check the result after every replicate, and stop when the question is answered.
 
@@ -67,7 +79,7 @@ def evaluate(
     continue. Samples in the journal are not run again; samples that were in flight are.
 
     [bold]Exit codes[/bold]  0 answered or stopped by --replicates, 2 error, 3 budget spent and question open, 4 stopped
-    by a limit on cost, tokens or time, 130 interrupted
+    by a limit on cost, tokens or time, 5 contradiction, 130 interrupted
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
@@ -86,10 +98,16 @@ def evaluate(
         )
         return
     ended = run_study(
-        chosen, again=f"bbedge evaluate {shown_path(study)}", quiet=quiet, json_lines=json_lines, replicates=replicates
+        chosen,
+        again=f"bbedge evaluate {shown_path(study)}",
+        quiet=quiet,
+        json_lines=json_lines,
+        replicates=replicates,
+        server_changed=server_changed,
     )
     if not json_lines:
         _show(output(), chosen, ended)
+    exit_if_contradicted(ended.leaderboard)
     if ended.reason == "limit":
         raise typer.Exit(_LIMIT)
     if ended.reason not in ("answered", "asked"):
@@ -97,14 +115,27 @@ def evaluate(
 
 
 def run_study(
-    study: EvaluationSpec, *, again: str, quiet: bool = False, json_lines: bool = False, replicates: int | None = None
+    study: EvaluationSpec,
+    *,
+    again: str,
+    quiet: bool = False,
+    json_lines: bool = False,
+    replicates: int | None = None,
+    server_changed: str | None = None,
 ) -> Ended:
     """Run a study with progress on standard error; exit if it is interrupted, naming the command that continues it."""
     from bbedge.evaluate import evaluate as run
     from bbedge.evaluate.engines import engine_for
 
     with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
-        return run(study, engine_for(study), watch=watch, at_most=replicates, interrupted=asked.is_set)
+        return run(
+            study,
+            engine_for(study),
+            watch=watch,
+            at_most=replicates,
+            interrupted=asked.is_set,
+            server_changed=server_changed,
+        )
 
 
 @contextmanager
@@ -151,19 +182,24 @@ def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json
         raise typer.Exit(_LIMIT)
 
 
-def _watching(
-    study: EvaluationSpec, *, quiet: bool, json_lines: bool
-) -> AbstractContextManager[Callable[[Event], None] | None]:
+@contextmanager
+def _watching(study: EvaluationSpec, *, quiet: bool, json_lines: bool) -> Iterator[Callable[[Event], None] | None]:
+    """Show what happens; where errors were shown when they happened, the last message does not repeat them."""
     from rich.console import Console
 
     from bbedge.cli.evaluate_screen import Lines, Screen
 
     if json_lines:
-        return nullcontext(partial(_write_line, sys.stdout))  # while it works, an engine may redirect it
-    if quiet:
-        return nullcontext(None)
-    console = Console(stderr=True)
-    return Screen(console, study) if console.is_terminal else nullcontext(Lines(console))
+        yield partial(_write_line, sys.stdout)  # while it works, an engine may redirect it
+    elif quiet:
+        yield None
+    else:
+        console = Console(stderr=True)
+        try:
+            with Screen(console, study) if console.is_terminal else nullcontext(Lines(console)) as watch:
+                yield watch
+        except ReportedError as error:
+            raise EvaluationError(error.brief) from error
 
 
 def _write_line(out: TextIO, event: Event) -> None:
@@ -209,13 +245,12 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
         "asked": ("Stopped by --replicates", "bold"),
         "limit": ("Stopped by a limit", "bold yellow"),
         "nothing-left": ("Not answered: fewer than two models are left to run", "bold yellow"),
-        "contradiction": (
-            "CONTRADICTION: each of several models is certified better than the others; run bbedge board show",
-            "bold red",
-        ),
+        "contradiction": ("CONTRADICTION: not answered; run bbedge board show", "bold red"),
     }
     word, style = verdict[ended.reason]
-    console.print(Text.assemble((word, style), f"  {study.question.text}: {ended.answer.text}"), highlight=False)
+    # Beside a contradiction no answer is reliable.
+    found = study.question.text if ended.reason == "contradiction" else f"{study.question.text}: {ended.answer.text}"
+    console.print(Text.assemble((word, style), f"  {found}"), highlight=False)
     for line in saving_lines(ended.spent, study):
         console.print(Text(line), highlight=False)
     for line in first_pass_lines(ended.first_pass, study) if ended.first_pass is not None else ():

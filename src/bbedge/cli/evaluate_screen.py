@@ -363,13 +363,20 @@ class Screen:
         for column in ("rank", "model", "mean"):
             table.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
         low, high = board.design.score_range
-        order = sorted(range(len(names)), key=lambda i: (sum(board.standing.rank_intervals[i]), -float(board.means[i])))
-        for i in order[:_MOST_MODELS]:
+        items = len(board.design.layout.order)
+        over = board.mean_items or (items,) * len(names)
+
+        def place(i: int) -> tuple[int, bool, float]:
+            # Means over some of the items are not comparable with the others.
+            return sum(board.standing.rank_intervals[i]), over[i] < items, -float(board.means[i])
+
+        for i in sorted(range(len(names)), key=place)[:_MOST_MODELS]:
             best, worst = board.standing.rank_intervals[i]
+            mean = "-" if math.isnan(board.means[i]) else f"{low + float(board.means[i]) * (high - low):.3f}"
             table.add_row(
                 Text(str(best) if best == worst else f"{best}-{worst}", style="bold"),
                 Text(names[i]),
-                Text("-" if math.isnan(board.means[i]) else f"{low + float(board.means[i]) * (high - low):.3f}"),
+                Text(mean if mean == "-" or over[i] == items else f"{mean} ({over[i]:,} of {items:,} items)"),
             )
         return table
 

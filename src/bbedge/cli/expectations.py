@@ -25,8 +25,8 @@ OPPOSITE_CERTIFIED = 4
 _SIGN = re.compile(r"[+-]")
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-Finding = Literal["certified", "opposite certified", "not certified"]
-"""What a leaderboard says of a statement."""
+Finding = Literal["certified", "opposite certified", "not certified", "contradicted"]
+"""What a leaderboard says of a statement; where anything is contradicted, it says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +111,15 @@ class Read:
     forbidden: tuple[Statement, ...]
     """What must not be."""
 
-    def check(self, console: Console, leaderboard: Leaderboard) -> int:
-        """Print what was found of each statement; the exit code that follows."""
+    def check(self, console: Console, leaderboard: Leaderboard, *, contradicted: bool) -> int:
+        """Print what was found of each statement; the exit code that follows, unless anything is contradicted."""
         from bbedge.display.terminal import show_expectations
 
-        expected = [(str(each), each.found(leaderboard)) for each in self.expected]
-        forbidden = [(str(each), each.found(leaderboard)) for each in self.forbidden]
+        def found(statement: Statement) -> Finding:
+            return "contradicted" if contradicted else statement.found(leaderboard)
+
+        expected = [(str(each), found(each)) for each in self.expected]
+        forbidden = [(str(each), found(each)) for each in self.forbidden]
         show_expectations(console, expected, forbidden)
         if any(found == "opposite certified" for _, found in expected) or any(
             found == "certified" for _, found in forbidden

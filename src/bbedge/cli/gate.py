@@ -12,7 +12,7 @@ import typer
 
 from bbedge.cli.board_design import read_text
 from bbedge.cli.claim import CopiesRule
-from bbedge.cli.evaluate import run_study
+from bbedge.cli.evaluate import ServerChanged, run_study
 from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
 from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
@@ -60,6 +60,7 @@ def gate(
         str | None,
         typer.Option(metavar="TEXT", help="What to call this use in the ledger, such as a commit.", show_default=False),
     ] = None,
+    server_changed: ServerChanged = None,
     reading: Reading,
     about: Annotated[About, Without("item_column")],
     copies: CopiesRule = None,
@@ -116,12 +117,14 @@ def gate(
         return
     if policy is None or bool(scores) == (until_decided is not None):
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
+    if until_decided is None and server_changed is not None:
+        raise DomainError("--server-changed is for a study; add --until-decided STUDY.toml, or leave it out")
     rules, reading, about = policy_and_metrics(policy, reading, about)
     if copies is not None:
         rules = replace(rules, copies=copies)
     use = _Use(policy=policy, rules=rules, ledger=ledger, label=label)
     if until_decided is not None:
-        report, recorded = use.of_study(until_decided)
+        report, recorded = use.of_study(until_decided, server_changed)
     else:
         report, recorded = use.of_files(scores or [], reading, about)
     meaning = [over_a_year(use.rules, recorded)]
@@ -133,7 +136,7 @@ def gate(
         write_whole(junit_out, junit(report))
     out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
     out.print(render(report))
-    if report.open_blocks and scores and about == About():
+    if report.open_blocks and not report.contradictions and scores and about == About():
         missing = [] if reading.incomplete == "refuse" else ["--incomplete", reading.incomplete]
         words = shlex.join([*map(str, scores), "--policy", str(policy), *reading.words(), *missing])
         meaning.insert(0, f"To plan what would decide it: bbedge plan {words}")
@@ -165,7 +168,7 @@ class _Use:
         self.rules.check_costs(reading.metric or (), about.choices(reading).metric_ranges, views=found)
         return self._decide(scores)
 
-    def of_study(self, study: Path) -> tuple[GateReport, Recorded | None]:
+    def of_study(self, study: Path, server_changed: str | None) -> tuple[GateReport, Recorded | None]:
         """Run a study until it is decided. Its level is reserved before the first look."""
         from bbedge.board import Board
         from bbedge.board.scores import stored_scores
@@ -177,25 +180,29 @@ class _Use:
         if self.ledger is None:
             chosen, number = spec.gated(self.rules), None
         else:
-            chosen, number = self._reserved(spec, self.ledger)
+            chosen, number = self._reserved(spec, self.ledger, server_changed)
             again += f" --ledger {shown_path(self.ledger)}"
-        run_study(chosen, again=again)
+        run_study(chosen, again=again, server_changed=server_changed)
         with Board.open(chosen.board) as board:
             systems = chosen.question.systems
             first = first_run_of(board, systems)
             return self._decide(stored_scores(board, systems), number=number, of_study=True, first_run=first)
 
-    def _reserved(self, spec: EvaluationSpec, ledger: Path) -> tuple[EvaluationSpec, int]:
+    def _reserved(self, spec: EvaluationSpec, ledger: Path, server_changed: str | None) -> tuple[EvaluationSpec, int]:
         """The study at the level that is reserved for it before its first look, and the number of its use."""
         from bbedge.evaluate.engines import engine_for
         from bbedge.evaluate.frozen import open_board
         from bbedge.evaluate.gate_parts import reserved_study
         from bbedge.evaluate.preflight import preflight_unwatched
+        from bbedge.evaluate.servers import addresses_of, checked_reason
 
         spec.gated(self.rules.at_level(self.rules.alpha))  # what is wrong is found before there is a board
         engine = engine_for(spec)
         check = partial(preflight_unwatched, spec, engine)
-        with open_board(spec, engine.benchmark(), before_freezing=check) as board:
+        benchmark, reason = engine.benchmark(), checked_reason(server_changed)
+        with open_board(
+            spec, benchmark, addresses=addresses_of(engine), server_changed=reason, before_freezing=check
+        ) as board:
             return reserved_study(spec, self.rules, board, ledger, label=self.label)
 
     def _decide(

@@ -159,8 +159,9 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
     say(sentence, "", console=console)
     notes = _suspicions(found)
     heading = "Possible problems" if notes else "No problems found. This does not prove that there are none."
-    say(heading, console=console, style="bold")
-    say(*(f"- {note}" for note in notes), "", console=console)
+    if notes or found.scores is not None:  # of scores that cannot be read, nothing was looked for
+        say(heading, console=console, style="bold")
+        say(*(f"- {note}" for note in notes), "", console=console)
     say(following, console=console, style="bold")
     say(f"  {command}", console=console)
 

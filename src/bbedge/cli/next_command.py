@@ -31,7 +31,7 @@ def model_from_fields(found: Survey) -> str | None:
 
 def next_command(found: Survey, sources: Sequence[str], given: Sequence[str]) -> str:
     """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
-    options = list(given)
+    options = _without_replaced(given, found)
     command = "inspect-scores"
     fields = model_from_fields(found)
     if found.scores is not None and fields is not None and len(found.scores.models) == 1:
@@ -51,6 +51,16 @@ def next_command(found: Survey, sources: Sequence[str], given: Sequence[str]) ->
     if found.scores is None and not {"--score-range", "--metric-range"} & set(options):
         options += _range(found, options)
     return " ".join(["bbedge", command, *map(shlex.quote, sources), *map(shlex.quote, options)])
+
+
+def _without_replaced(given: Sequence[str], found: Survey) -> list[str]:
+    """The options that were given, without those for which the proposal has another value."""
+    replaced = {option_words(each)[0] for each in found.proposal if each.name in ("model_from", "replicate_from")}
+    options: list[str] = []
+    for word, before in zip(given, ("", *given), strict=False):
+        if word not in replaced and before not in replaced:
+            options.append(word)
+    return options
 
 
 def _range(found: Survey, options: Sequence[str]) -> list[str]:

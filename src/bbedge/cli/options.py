@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import update_wrapper
@@ -200,6 +201,14 @@ class Reading:
             show_default=False,
         ),
     ] = None
+    merge_names: Annotated[
+        bool,
+        typer.Option(
+            "--merge-names",
+            help="Read models whose names differ only by case, surrounding spaces, hyphens or look-alike characters as "
+            "one model.",
+        ),
+    ] = False
     max_size: Annotated[
         str | None,
         typer.Option(
@@ -285,6 +294,7 @@ class Reading:
             model_from=self.model_from,
             skip=tuple(self.skip or ()),
             drop_columns=tuple(self.drop_column or ()),
+            merge_names=self.merge_names,
         )
 
     @property
@@ -344,7 +354,7 @@ class Reading:
             words += [part for value in values if value for part in (option, value)]
         if self.score_range != (0.0, 1.0):
             words += ["--score-range", *(f"{end:g}" for end in self.score_range)]
-        return words
+        return [*words, "--merge-names"] if self.merge_names else words
 
 
 def as_option(argument: Argument) -> str:
@@ -355,7 +365,7 @@ def as_option(argument: Argument) -> str:
     >>> as_option(Argument("metric_ranges", {"wer": (1.0, 0.0)}))
     '--metric-range wer=1:0'
     """
-    return " ".join(option_words(argument))
+    return shlex.join(option_words(argument))
 
 
 def option_words(argument: Argument) -> list[str]:
@@ -367,8 +377,10 @@ def option_words(argument: Argument) -> list[str]:
     name, value = argument.name, argument.value
     if name == "limits":
         return ["--max-size", "SIZE"]
+    if name == "choices" and isinstance(value, tuple):
+        return [word for each in value for word in option_words(each)]
     option = f"--{_NAMES.get(name, name).replace('_', '-')}"
-    if value is None:
+    if value is None or value is True:
         return [option]
     if isinstance(value, Mapping):
         value = tuple(f"{role}={_range_words(column)}" for role, column in value.items())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from bbedge.errors import DomainError
+from bbedge.errors import CONTRADICTION_EXIT_CODE, DomainError
 from bbedge.files import write_whole
 from bbedge.text import quoted, shown_path
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.standing import Shown
+    from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.page.items import ItemScores
     from bbedge.display.page.model_info import ModelInfo
 
@@ -149,14 +150,17 @@ class View:
         """The view that was asked for, or the headline."""
         return certificate if self.name is None else certificate.view(self.name)
 
-    def open(self, source: str) -> tuple[Certificate, str | None]:
-        """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board."""
-        from bbedge.certificate.certificate import read_certificate
+    def open(self, source: str, *, force: bool = False) -> tuple[Certificate, str | None]:
+        """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board.
+
+        A file that fails its checks is refused, unless ``force`` says to show it with a warning.
+        """
+        from bbedge.certificate.opening import read_certificate
 
         if not is_board(source):
             if self.epoch is not None:
                 raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
-            return self.chosen(read_certificate(Path(source), shown=self.shown)), None
+            return self.chosen(read_certificate(Path(source), shown=self.shown, force=force)), None
 
         from bbedge.board import Board
         from bbedge.board_certificate import board_certificate
@@ -228,6 +232,12 @@ def write_certificate(
         if out is not None:
             _write(out, text())
     return output(json_out=_STANDARD_OUTPUT if _STANDARD_OUTPUT in (json_out, page.markdown_out) else None)
+
+
+def exit_if_contradicted(result: Certificate | Leaderboard) -> None:
+    """End with the exit code of contradictions if what was shown has one."""
+    if result.is_contradicted:
+        raise typer.Exit(CONTRADICTION_EXIT_CODE)
 
 
 def written_at() -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bbedge.display.plan import Way
     from bbedge.gate import Policy
 
+_POWER = 0.8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
@@ -100,7 +102,7 @@ def plan(
         ),
     ] = None,
     assumptions: Assumptions,
-    gap: Annotated[
+    difference: Annotated[
         str | None,
         typer.Option(
             metavar="A,B,...",
@@ -112,7 +114,7 @@ def plan(
     replicates: Annotated[
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
-    power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = _POWER,
     claim: Annotated[
         Claim, Without("method", "margin_share", "mean_share", "planned", "evidence", "prediction", "stakes", "copies")
     ],
@@ -135,19 +137,23 @@ def plan(
     the design and run.
 
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
-    [cyan]bbedge plan pilot.csv --gap 0.02 --tokens 600 --price 0.5[/cyan]
+    [cyan]bbedge plan pilot.csv --difference 0.02 --tokens 600 --price 0.5[/cyan]
     [cyan]bbedge plan --policy policy.toml --items 500[/cyan]
     """
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
     looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
     if policy is not None:
-        if figure is not None or tokens is not None:
-            raise DomainError("--figure, --tokens and --price are for plans of leaderboards; leave them out")
-        differences = None if gap is None else _numbers("--gap", gap)
+        if figure is not None or tokens is not None or price is not None or power != _POWER:
+            raise DomainError("--figure, --tokens, --price and --power are for plans of leaderboards; leave them out")
+        if claim != Claim() or assumptions.models is not None:
+            raise DomainError("the policy defines alpha, margins and systems; leave out --alpha, --tau and --models")
+        if pilot and assumptions != Assumptions():
+            raise DomainError("the pilot defines the items and their noise; leave out the assumptions, such as --items")
+        differences = None if difference is None else _numbers("--difference", difference)
         _plan_gate(policy, pilot or [], reading, assumptions, differences, looks, json_out)
         return
-    gaps = _numbers("--gap", "0.01,0.02,0.05,0.1" if gap is None else gap)
+    gaps = _numbers("--difference", "0.01,0.02,0.05,0.1" if difference is None else difference)
     if not 0.0 < power < 1.0:
         raise DomainError(f"--power {power} is not between 0 and 1; choose for example 0.8")
     if price is not None and tokens is None:
@@ -196,6 +202,10 @@ def _plan_gate(
     from bbedge.gate import Gate
 
     policy, reading, about = policy_and_metrics(path, reading)
+    first_use = ""
+    if policy.spending == "ledger":
+        policy = policy.at_level(policy.level(0))
+        first_use = f" At {100 * policy.alpha:.3g} %, the level of the first use in a ledger; later ones may have less."
     if pilot:
         scores = about.table(reading, pilot, policy.columns)
         gate = Gate(policy, scores)
@@ -203,7 +213,7 @@ def _plan_gate(
             gate.update(panel)
         forecasts, assumed = gate.forecasts(), f"Noise from {counted(len(scores.values), 'run')} of the pilot."
     else:
-        scores = _assumed_scores(policy, assumptions)
+        scores = _assumed_scores(policy, assumptions, reading.score_range)
         size = len(scores.items) / len(set(scores.blocks))
         forecasts, assumed = Gate(policy, scores).forecasts(assumptions.outlook(size)), assumptions.words
     claims = [
@@ -211,11 +221,12 @@ def _plan_gate(
         for each in forecasts
         for difference in (usual_differences(each) if differences is None else differences)
     ]
-    out = write_json(json_out, lambda: plan_values(claims, runs))
-    out.print(render_plan(claims, runs, items=len(scores.items), assumed=assumed))
+    items = len(scores.items)
+    out = write_json(json_out, lambda: plan_values(claims, runs, items=items))
+    out.print(render_plan(claims, runs, items=items, assumed=assumed + first_use))
 
 
-def _assumed_scores(policy: Policy, assumptions: Assumptions) -> Scores:
+def _assumed_scores(policy: Policy, assumptions: Assumptions, score_range: tuple[float, float]) -> Scores:
     """A table without runs, with the systems of a policy and as many items as are assumed."""
     import numpy as np
 
@@ -228,7 +239,8 @@ def _assumed_scores(policy: Policy, assumptions: Assumptions) -> Scores:
         )
     items, blocks = assumptions.places()
     systems = (*policy.candidates, *(() if policy.baseline is None else (policy.baseline,)))
-    return Scores.of(np.zeros((1, len(systems), len(items))), models=systems, items=items, blocks=blocks)
+    scores = Scores.of(np.zeros((1, len(systems), len(items))), models=systems, items=items, blocks=blocks)
+    return replace(scores, score_range=score_range)
 
 
 def _inside(forecast: Forecast) -> Forecast | None:

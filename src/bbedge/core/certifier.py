@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.archive import DAMAGED, load_arrays, write_archive
 from bbedge.core.arrays import Array, to_numpy
-from bbedge.core.checkpoints import Checkpoint, pass_plan
+from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
@@ -22,12 +22,16 @@ from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.history import Look, LookCount, Recorder
+from bbedge.core.positions import Outcomes, PositionTrend, pass_outcomes, position_trends, strongest
 from bbedge.core.procedure import Procedure, log_thresholds
 from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DataError
 
 Matrix = NDArray[np.float64]
+
+LATER_ARRAYS = frozenset({"best_bounds", "best_means"})
+"""What states of earlier versions do not have. Such a state is not resumed, but made again from the scores."""
 
 
 class Certifier:
@@ -50,6 +54,7 @@ class Certifier:
         self._procedure = Procedure(design)
         self._seen = [_Seen(len(design.models)) for _ in self._evidence.views]
         self._last: tuple[Look, ...] = ()
+        self._outcomes: tuple[tuple[str, ...], Outcomes] | None = None  # of the complete first pass, by place in it
 
     @property
     def evidence(self) -> Evidence:
@@ -74,6 +79,10 @@ class Certifier:
     def update(self, panel: object) -> Look:
         """Take in the next replicate and look; the look at the headline is returned."""
         self._evidence.update(panel)
+        plan = pass_plan(self._design)
+        if plan is not None and self._evidence.replicates == 1:
+            scores = to_numpy(self._evidence.space.asarray(panel))
+            self._outcomes = self._evidence.active, pass_outcomes(scores[:, plan.order], plan.counts)
         return self._look()
 
     @property
@@ -110,8 +119,9 @@ class Certifier:
 
     def _look(self) -> Look:
         self._last = tuple(self._procedure.looks(self._evidence.views))
-        for seen, look in zip(self._seen, self._last, strict=True):
+        for seen, look, view in zip(self._seen, self._last, self._evidence.views, strict=True):
             seen.add(look, self._evidence.space.xp, models=len(self._evidence.active))
+            seen.tighten(view)
         return self._last[0]
 
     @property
@@ -127,9 +137,9 @@ class Certifier:
         """Everything certified in a view at any look so far."""
         return to_numpy(self._procedure.first[view] > 0)
 
-    def stop(self, models: Sequence[str]) -> None:
+    def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models: see :meth:`Evidence.stop`."""
-        self._evidence.stop(models)
+        self._evidence.stop(models, forfeit=forfeit)
 
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
@@ -141,11 +151,18 @@ class Certifier:
             arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
             arrays[f"current{end}"] = to_numpy(seen.current[0])
             arrays[f"looks{end}"] = seen.table
+            if seen.best_bounds is not None:
+                arrays[f"best_bounds{end}"] = to_numpy(seen.best_bounds)
+            if seen.best_means is not None:
+                arrays[f"best_means{end}"] = seen.best_means
             if self._design.checkpoints is not None:
                 arrays[f"first_part{end}"] = to_numpy(self._procedure.first_part[place])
                 arrays[f"parts{end}"] = seen.part_table
         if self._evidence.seen is not None:
             arrays["seen"] = to_numpy(self._evidence.seen)
+        if self._outcomes is not None:
+            models, arrays["outcomes"] = self._outcomes
+            arrays["outcome_rows"] = np.array([self._design.models.index(model) for model in models])
         write_archive(buffer, arrays.items())
         return buffer.getvalue()
 
@@ -160,20 +177,27 @@ class Certifier:
                 end = _ending(place)
                 evidence.append(Evidence.from_bytes(part, arrays[f"evidence{end}"].tobytes()))
                 certifier._procedure.first[place] = arrays[f"first_certified{end}"]
-                certifier._seen[place].resume(arrays[f"current{end}"], arrays[f"looks{end}"])
+                seen = certifier._seen[place]
+                seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
                 if design.checkpoints is not None:
                     certifier._procedure.first_part[place] = arrays[f"first_part{end}"]
-                    certifier._seen[place].parts = [tuple(row) for row in arrays[f"parts{end}"].tolist()]
-        except KeyError as error:
+                    seen.parts = [tuple(row) for row in arrays[f"parts{end}"].tolist()]
+                if seen.looks or seen.parts:
+                    seen.best_bounds = evidence[-1].space.asarray(arrays[f"best_bounds{end}"])
+                    seen.best_means = arrays[f"best_means{end}"] if design.mean_share else None
+            if design.checkpoints is not None and evidence[0].replicates:
+                rows = arrays["outcome_rows"].tolist()
+                certifier._outcomes = tuple(design.models[row] for row in rows), arrays["outcomes"]
+        except (IndexError, KeyError) as error:
             raise DataError(DAMAGED) from error
-        headline, seen = evidence[0], arrays.get("seen")
+        headline, part_seen = evidence[0], arrays.get("seen")
         if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
             raise DataError(DAMAGED)
         if headline.checkpoint:
             expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
-            if seen is None or seen.shape != expected:
+            if part_seen is None or part_seen.shape != expected:
                 raise DataError(DAMAGED)
-        certifier._evidence = EvidenceSet.of(evidence, seen=seen if headline.checkpoint else None)
+        certifier._evidence = EvidenceSet.of(evidence, seen=part_seen if headline.checkpoint else None)
         return certifier
 
     def leaderboard(self) -> Leaderboard:
@@ -225,6 +249,8 @@ class Certifier:
             log_thresholds=needed,
             lower_bounds=bounds,
             mean_bounds=evidence.mean_bounds(),
+            best_bounds=None if seen.best_bounds is None else to_numpy(seen.best_bounds),
+            best_mean_bounds=seen.best_means,
             current=seen.graph,
             standing=Graph(standing),
             first_certified=to_numpy(self._procedure.first[place]).copy(),
@@ -245,7 +271,17 @@ class Certifier:
                 for number, models, edges, pairs in self._seen[place].parts
             ),
             first_certified=to_numpy(self._procedure.first_part[place]).copy(),
+            position=self._position(plan) if place == 0 else None,
         )
+
+    def _position(self, plan: PassPlan) -> PositionTrend | None:
+        """The strongest relation of scores to the place in the pass, of the models that ran all of it so far."""
+        models, outcomes = self._outcomes or ((), None)
+        if outcomes is None and self._evidence.seen is not None:
+            models, outcomes = self._evidence.active, pass_outcomes(to_numpy(self._evidence.seen), plan.counts)
+        if outcomes is None or self._design.checkpoints is None:
+            return None
+        return strongest(position_trends(outcomes, models, seed=self._design.checkpoints.order_seed))
 
 
 class _Seen:
@@ -257,6 +293,21 @@ class _Seen:
         self.looks: list[LookCount] = []
         self.parts: list[tuple[int, ...]] = []  # checkpoint, models, edges, resolved pairs
         self.recorder: Recorder | None = Recorder()
+        self.best_bounds: Array | None = None  # the largest lower bound of every difference at any look
+        self.best_means: Matrix | None = None  # the tightest bounds of every mean at any look
+
+    def tighten(self, evidence: Evidence) -> None:
+        """Keep the tightest bounds of any look: all of them hold together."""
+        bounds, means = evidence.lower_bounds(), evidence.mean_bounds()
+        known, xp = self.best_bounds, evidence.space.xp
+        self.best_bounds = bounds if known is None else xp.maximum(known, bounds)
+        if means is not None and self.best_means is not None:
+            lower, upper = (
+                np.maximum(means[:, 0], self.best_means[:, 0]),
+                np.minimum(means[:, 1], self.best_means[:, 1]),
+            )
+            means = np.stack([lower, upper], axis=1)
+        self.best_means = means
 
     def add(self, look: Look, xp: Any, *, models: int) -> None:  # noqa: ANN401 - libraries have no common type
         """Remember a look."""

@@ -128,6 +128,8 @@ class PassPlan:
     """The place of each item among those of the design, in the order in which they are run, block by block."""
     checkpoints: tuple[Checkpoint, ...]
     """The checkpoints in their order."""
+    counts: NDArray[np.intp]
+    """How many items the first n blocks of that order have, from none to all."""
     complete: float
     """The weight of complete passes."""
 
@@ -155,7 +157,7 @@ def planned_pass(items: tuple[str, ...], blocks: tuple[str, ...], given: Checkpo
         Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
         for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
     )
-    return PassPlan(order=order, checkpoints=checkpoints, complete=given.complete)
+    return PassPlan(order=order, counts=counts, checkpoints=checkpoints, complete=given.complete)
 
 
 def check_checkpoints(design: Design) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.contradictions import Crossed, crossed_differences, crossed_means
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History, LookCount
@@ -79,6 +80,10 @@ class Leaderboard:
     """The history of looks."""
     mean_bounds: Matrix | None = None
     """Lower and upper bound of each model's true mean, simultaneous, on the [0, 1] scale; ``None`` if not asked for."""
+    best_bounds: Matrix | None = None
+    """The largest of ``lower_bounds`` at any look; all of them hold together. ``None`` before the first look."""
+    best_mean_bounds: Matrix | None = None
+    """The tightest of ``mean_bounds`` at any look; ``None`` before the first look, or if not asked for."""
     log_w: Matrix | None = None
     """The wealth that staggered e-Holm compares with ``1 / alpha``, as a logarithm; ``None`` for direct e-Holm."""
     history: History | None = None
@@ -91,6 +96,9 @@ class Leaderboard:
     """The name of the view that this is the leaderboard of; ``None`` for the headline."""
     views: tuple[Leaderboard, ...] = ()
     """The leaderboards of the other views of the design, in its order; see :meth:`view`."""
+    mean_items: tuple[int, ...] | None = None
+    """For every model the number of items that its mean is over, of those that weigh anything, where scores are
+    missing; ``None`` if every mean is over all of them. Means over different items are not comparable."""
     gaps: GapCount | None = None
     """What is missing, where a design counts missing scores; ``None`` if nothing is."""
     stops: tuple[int, ...] | None = None
@@ -106,7 +114,7 @@ class Leaderboard:
         design, ranks = self.design, self.standing.ranks
         n_items = len(design.layout.order)  # those that weigh anything
         parts = ((len(design.models), "model"), (n_items, "item"), (self.replicates, "replicate"))
-        contradiction = ", CONTRADICTION" if self.contradictions else ""
+        contradiction = ", CONTRADICTION" if self.is_contradicted else ""
         return (
             f"Leaderboard({'' if self.name is None else f'{quoted(self.name)}, '}"
             f"{', '.join(counted(*part) for part in parts)}: "
@@ -118,9 +126,37 @@ class Leaderboard:
         """Groups of models certified above each other. Any such group means a false edge or a broken assumption."""
         return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
 
+    @property
+    def crossed(self) -> tuple[Crossed, ...]:
+        """Intervals whose lower end lies above their upper end, which is a contradiction, too; at most 200 of a kind.
+
+        The ends are the tightest of any look, and a certified comparison counts as an end.
+        """
+        models, (low, high) = self.design.models, self.design.score_range
+        bounds = self.lower_bounds if self.best_bounds is None else self.best_bounds
+        means = self.mean_bounds if self.best_mean_bounds is None else self.best_mean_bounds
+        return (
+            *crossed_differences(models, bounds, self.standing, tau=self.design.tau, width=high - low),
+            *(() if means is None else crossed_means(models, means, score_range=(low, high))),
+        )
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether anything in this view or one of its :attr:`views` is a contradiction: then nothing is reliable.
+
+        Either one of the errors that ``alpha`` allows has happened, or an assumption does not hold, or models or items
+        changed their names between replicates.
+        """
+        return any(each.contradictions or each.crossed for each in (self, *self.views))
+
     def order(self) -> tuple[int, ...]:
-        """Models as a reader expects them: by tier of what stands, then by mean, then by name."""
+        """Models as a reader expects them: by tier of what stands, then by mean, then by name.
+
+        Means over some of the items come after those over all of them, which they cannot be compared with.
+        """
         means = np.nan_to_num(self.means, nan=-1.0)
+        all_items = len(self.design.layout.order)
+        partial = [count < all_items for count in self.mean_items or (all_items,) * len(means)]
         # A certified cut of the last look stands, so that its tiers add nothing, unless what stands contradicts itself.
         standing, current = (
             {model: t for t, members in enumerate(graph.tiers) for model in members}
@@ -129,9 +165,16 @@ class Leaderboard:
         return tuple(
             sorted(
                 range(len(means)),
-                key=lambda i: (standing[i], current[i], -float(means[i]), self.design.models[i]),
+                key=lambda i: (standing[i], current[i], partial[i], -float(means[i]), self.design.models[i]),
             )
         )
+
+    def with_mean_items(self, scored: NDArray[np.bool_]) -> Leaderboard:
+        """The same with what the means are over, here and in the views: which items each model has any score on."""
+        counts = scored[:, self.design.layout.order].sum(axis=1)
+        views = tuple(view.with_mean_items(scored) for view in self.views)
+        complete = bool((counts == len(self.design.layout.order)).all())
+        return replace(self, mean_items=None if complete else tuple(counts.tolist()), views=views)
 
     def view(self, name: str) -> Leaderboard:
         """The leaderboard of another view of the design, for instance of a category."""
@@ -156,10 +199,10 @@ class Leaderboard:
     def top_k(self, k: int) -> tuple[str, ...] | None:
         """The ``k`` models that are certified above all others, in the order shown; ``None`` if there is no such set.
 
-        Their order among each other is not certified.
+        Their order among each other is not certified. There is no such set where :attr:`is_contradicted`.
         """
         check_k(k, len(self.design.models))
-        members = self.standing.top_k(k)
+        members = None if self.is_contradicted else self.standing.top_k(k)
         return None if members is None else tuple(self.design.models[i] for i in self.order() if i in members)
 
     # By name from here on: the core knows nothing of documents, frames and displays, and works without them.
@@ -182,10 +225,11 @@ class Leaderboard:
     def pairs_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
         """A polars frame with a row per tested direction, in the order shown.
 
-        Its columns are ``better`` and ``worse``; ``difference`` of the means, ``lower`` and ``upper``, its simultaneous
-        bounds, all in score units (``upper`` is null where the reverse direction is not tested); ``log_e``;
-        ``certified``, as :meth:`certified`; and ``since``, the replicate at which the direction itself was first
-        certified (null if it never was: then a path of other directions may still certify the pair).
+        Its columns are ``model`` and ``other``; ``difference``, the mean of the model minus that of the other, and
+        ``lower`` and ``upper``, its simultaneous bounds, all in score units (``upper`` is null where the reverse
+        direction is not tested); ``log_e``; ``certified``, whether the model is certified better than the other; and
+        ``since``, the replicate at which the direction itself was first certified (null if it never was: then a path of
+        other directions may still certify the pair).
         """
         return import_module("bbedge.certificate.frames").pairs_frame(self._made())
 

@@ -10,19 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.core.coincidences import FEW, may_be_chance
 from bbedge.text import listed, quoted
 
-FEW = 8
-"""Fewer scores than these are equal by chance too easily."""
-
-_COINCIDENCE = 0.05  # repetitions expected by chance, over all models and replicates, above which one is no sign
-_MOST_RUNS = 10  # different runs of a model that are compared to see how much they differ
+_MOST_SCORES = 2**23  # that are compared to see how much replicates differ; some models tell as much as all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,81 +69,92 @@ def fingerprints(models: Sequence[str], panel: NDArray[np.float64]) -> dict[str,
 
 
 def find_copies(
-    replicates: Sequence[Mapping[str, Fingerprint]], vectors: Vectors, *, first: int = 0, least: int = FEW
+    replicates: Sequence[Mapping[str, Fingerprint]],
+    vectors: Vectors,
+    *,
+    first: int = 0,
+    least: int = FEW,
+    blocks: Sequence[str] | None = None,
 ) -> tuple[Copy, ...]:
     """Copies among the replicates from position ``first`` on, each with the earliest replicate that it repeats.
 
-    A replicate is a copy if every model that both have repeats its scores; or if one model does whose runs differ so
-    much otherwise that two of them would hardly be equal by chance. With fewer than ``least`` scores, or where every
-    model solves everything or nothing, neither is a sign of a copy. ``least=0`` finds every repetition of all models.
+    A replicate is a copy if every model that both have repeats its scores, or if one model does, and the replicates
+    differ so much otherwise that fewer than 0.05 such coincidences are expected; see
+    :func:`~bbedge.core.coincidences.may_be_chance`. With fewer than ``least`` scores, or where every model solves
+    everything or nothing, neither is a sign of a copy; nor is a model that repeats itself always, beside others that do
+    not. ``least=0`` finds every repetition of all models. ``blocks`` has the block of each item.
     """
-    places: dict[tuple[str, str], list[int]] = {}
-    distinct: dict[str, dict[str, int]] = {}
-    for place, prints in enumerate(replicates):
-        for model, each in prints.items():
-            places.setdefault((model, each.digest), []).append(place)
-            distinct.setdefault(model, {}).setdefault(each.digest, place)
-    chances: dict[str, float] = {}
-
-    def by_chance(model: str) -> bool:
-        if model not in chances:
-            runs = [vectors(place, model) for place in list(distinct[model].values())[:_MOST_RUNS]]
-            chances[model] = chance_of_equal(runs) * comb(len(replicates), 2) * len(distinct)
-        return chances[model] > _COINCIDENCE
-
-    found: list[Copy] = []
-    for place in range(first, len(replicates)):
-        prints = replicates[place]
-        whole = _first_equal(place, replicates, places, least)
-        if whole is not None and least and len(prints) == 1 and all(len(distinct[model]) > 1 for model in prints):
-            whole = None  # one model whose runs vary is judged below
-        if whole is not None:
-            found.append(Copy(replicate=place, of=whole, models=tuple(prints), whole=True))
-            continue
-        of: dict[int, list[str]] = {}
-        for model, each in prints.items():
-            earliest = places[model, each.digest][0]
-            varies = each.varied and each.size >= FEW and len(distinct[model]) > 1
-            if earliest < place and varies and not by_chance(model):
-                of.setdefault(earliest, []).append(model)
-        found += [Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of)]
-    return tuple(found)
+    return _Search(replicates, vectors, least, blocks).copies(first)
 
 
-def chance_of_equal(runs: Sequence[NDArray[np.float64]]) -> float:
-    """How probable equal scores of two runs are, from how much different runs of the same model differ.
+class _Search:
+    """The search for copies among some replicates."""
 
-    >>> chance_of_equal([np.array([0.0, 1.0]), np.array([0.0, 0.0])])
-    0.25
-    """
-    differing, sizes = [], []
-    for one, other in combinations(runs, 2):
-        # Where a run has a gap nothing can be compared, and gaps may follow a pattern that says nothing about scores.
-        both = ~(np.isnan(one) | np.isnan(other))
-        if both.any():
-            differing.append(float(np.mean(one[both] != other[both])))
-            sizes.append(int(both.sum()))
-    if not differing:
-        return 1.0
-    return float((1.0 - sum(differing) / len(differing)) ** (sum(sizes) / len(sizes)))
+    def __init__(
+        self,
+        replicates: Sequence[Mapping[str, Fingerprint]],
+        vectors: Vectors,
+        least: int,
+        blocks: Sequence[str] | None,
+    ) -> None:
+        self._replicates, self._vectors, self._least, self._blocks = replicates, vectors, least, blocks
+        self._places: dict[str, dict[str, list[int]]] = {}  # of each model and digest
+        for place, prints in enumerate(replicates):
+            for model, each in prints.items():
+                self._places.setdefault(model, {}).setdefault(each.digest, []).append(place)
+        # Each model is searched by itself, and all of them together.
+        self._tests = len(self._places) + (len(self._places) > 1)
+        self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], bool] = {}
 
+    def copies(self, first: int) -> tuple[Copy, ...]:
+        found: list[Copy] = []
+        for place in range(first, len(self._replicates)):
+            prints = self._replicates[place]
+            whole = self._first_equal(place)
+            if whole is not None:
+                found.append(Copy(replicate=place, of=whole, models=tuple(prints), whole=True))
+                continue
+            of: dict[int, list[str]] = {}
+            for model, each in prints.items():
+                equal = self._places[model][each.digest]
+                varies = each.varied and each.size >= FEW and len(self._places[model]) > 1
+                if equal[0] < place and varies and not self._may_be_chance((model,), equal):
+                    of.setdefault(equal[0], []).append(model)
+            found += [Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of)]
+        return tuple(found)
 
-def _first_equal(
-    place: int,
-    replicates: Sequence[Mapping[str, Fingerprint]],
-    places: Mapping[tuple[str, str], Sequence[int]],
-    least: int,
-) -> int | None:
-    prints = replicates[place]
-    candidates = {other for model, each in prints.items() for other in places[model, each.digest] if other < place}
-    for other in sorted(candidates):
-        shared = [model for model in prints if model in replicates[other]]
-        if (
-            all(prints[model] == replicates[other][model] for model in shared)
-            and sum(prints[model].size for model in shared if prints[model].varied) >= least
-        ):
-            return other
-    return None
+    def _first_equal(self, place: int) -> int | None:
+        """The first replicate that has the same scores for all models that both have, unless that may be chance."""
+        prints = self._replicates[place]
+        earlier = {other for model, each in prints.items() for other in self._places[model][each.digest]}
+        for other in sorted(each for each in earlier if each < place):
+            shared = tuple(model for model in prints if model in self._replicates[other])
+            if (
+                all(prints[model] == self._replicates[other][model] for model in shared)
+                and sum(prints[model].size for model in shared if prints[model].varied) >= self._least
+                and not (self._least and self._may_be_chance(shared, self._equal(shared, prints)))
+            ):
+                return other
+        return None
+
+    def _equal(self, models: Sequence[str], prints: Mapping[str, Fingerprint]) -> list[int]:
+        """The replicates in which all of these models have these scores."""
+        of_models = [self._places[model][prints[model].digest] for model in models]
+        return sorted(set(of_models[0]).intersection(*of_models[1:]))
+
+    def _may_be_chance(self, models: tuple[str, ...], equal: Sequence[int]) -> bool:
+        key = models, tuple(equal)
+        if key not in self._known:
+            there = [place for place, prints in enumerate(self._replicates) if all(each in prints for each in models)]
+            n_items = len(self._vectors(there[0], models[0]))
+            most = max(1, _MOST_SCORES // max(1, n_items * len(there)))
+            # Those that vary most: a model that always repeats itself shows nothing.
+            chosen = sorted(models, key=lambda model: -len(self._places[model]))[:most]
+            runs = np.stack([[self._vectors(place, model) for model in chosen] for place in there])
+            self._known[key] = may_be_chance(
+                runs, [there.index(place) for place in equal], tests=self._tests, blocks=self._blocks
+            )
+        return self._known[key]
 
 
 def always_repeating(replicates: Sequence[Mapping[str, Fingerprint]]) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ class Design:
         check_choice("prediction rule", self.prediction, get_args(PredictionRule))
         check_choice("rule for copies", self.copies, get_args(Copies))
         check_choice("kind of e-Holm", self.holm, get_args(Holm))
-        check_choice("rule for gaps", self.gaps, get_args(Gaps))
+        check_choice("rule for missing scores", self.gaps, get_args(Gaps))
         self._check_shares()
         self.family.check(self.models)
         self._check_stakes()

@@ -24,6 +24,8 @@ from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
 
+_FORFEITED = -600.0  # the logarithm of next to nothing: far less than what rounding takes from the evidence of others
+
 
 class Evidence:
     """The e-processes of a design, fed one panel at a time and readable at any look.
@@ -222,7 +224,8 @@ class Evidence:
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
         if not self.run:  # the sum of weights may round below one
-            return self.tested_only(self._space.zeros(*self._batch, *self._tested.shape))
+            nothing = self._space.zeros(*self._batch, self._active.size, self._active.size)
+            return self.tested_only(self._with_frozen("log_e", nothing))
         if self._is_staggered or self._early is not None:
             groups = self.log_groups()
             return self.tested_only(joined(self._space, groups[:1, ...] if self.checkpoint else groups))
@@ -306,11 +309,14 @@ class Evidence:
         """The values, with NaN where nothing is tested."""
         return self._space.xp.where(self._tested_there, values, self._space.xp.nan)
 
-    def stop(self, models: Sequence[str]) -> None:
+    def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze every direction that touches these models; later panels leave them out.
 
+        With ``forfeit`` they have no evidence from now on, not even that of the start: for models that stop inside a
+        replicate that this evidence sees complete or not at all.
+
         **Guarantee:** untouched. A stopped supermartingale is a supermartingale, so the decision may depend on
-        everything seen so far.
+        everything seen so far; with ``forfeit`` it may depend on anything.
         """
         if self._batch:
             raise DesignError("repetitions that run together stop together; run them one by one to stop models")
@@ -324,6 +330,9 @@ class Evidence:
         }
         if self._is_staggered or self._early is not None:
             frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
+        if forfeit:
+            for name in frozen.keys() - {"bounds"}:
+                frozen[name] = np.where(stopped[:, None] | stopped, _FORFEITED, frozen[name])
         self._frozen = frozen
         self._totals, self._highs = self._all_totals()
         rows = np.flatnonzero(~stopped[self._active])

@@ -124,11 +124,11 @@ class EvidenceSet:
             "this pass; add the scores that were seen"
         )
 
-    def stop(self, models: Sequence[str]) -> None:
+    def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models in every view: see :meth:`bbedge.core.evidence.Evidence.stop`."""
         active = self.active
         for view in self.views:
-            view.stop(models)
+            view.stop(models, forfeit=forfeit)
         if self.seen is not None:
             rows = np.flatnonzero([model not in models for model in active])
             self.seen = self.space.take(self.seen, rows, axis=-2)

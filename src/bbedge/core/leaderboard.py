@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, Unpack
+from importlib import import_module
+from typing import Literal, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,8 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 
+AnyScores = Scores | str | os.PathLike[str] | object
+"""Scores, the path of a file or a folder, or a polars, pandas or Arrow table."""
 
 COUNTED = Note(kind="copies", text="Replicates with the same scores as others were counted, as the design allows.")
 """What a leaderboard says where copies were found and the design counts them."""
@@ -65,7 +69,7 @@ def _feed(certifier: Certifier, design: Design, panel: Matrix, stops: Sequence[i
 
 
 def certify(
-    scores: Scores,
+    scores: AnyScores,
     *,
     alpha: float = 0.05,
     tau: float = 0.0,
@@ -86,6 +90,9 @@ def certify(
 ) -> Leaderboard:
     """Certify scores in one go, as ``bbedge certify`` does.
 
+    ``scores`` are :class:`Scores`, or anything that :func:`bbedge.read_scores` reads without options: the path of a
+    table, a log or a folder, or a polars, pandas or Arrow table with a row per score.
+
     ``alpha`` is the largest probability of any false certificate, ``tau`` the margin that an advantage must exceed, as
     a fraction of the score range. ``evidence``, ``prediction`` and ``stakes`` override parts of the ``method``,
     ``blocks`` the blocks of the scores. ``candidate`` restricts the tests to directions from these models to all
@@ -104,14 +111,15 @@ def certify(
     >>> certify(scores, tau=0.01).current.n_edges
     0
     """
-    design = scores.design(
+    table = _table(scores)
+    design = table.design(
         alpha=alpha,
         tau=tau,
         method=method,
         evidence=evidence,
         prediction=prediction,
         stakes=stakes,
-        blocks=scores.blocks if blocks is None else blocks,
+        blocks=table.blocks if blocks is None else blocks,
         candidate=candidate,
         copies=copies,
         margin_share=margin_share,
@@ -121,11 +129,18 @@ def certify(
         views=views,
         shares=shares,
     )
-    return certify_design(scores, design, device=device)
+    return certify_design(table, design, device=device)
+
+
+def _table(scores: AnyScores) -> Scores:
+    """Scores as they are, or read. By name: the core knows nothing of files, and works without readers."""
+    if isinstance(scores, Scores):
+        return scores
+    return cast("Scores", import_module("bbedge.readers").read_scores(scores))
 
 
 def certify_pilot_top_k(
-    scores: Scores,
+    scores: AnyScores,
     *,
     k: int,
     pilot: int,
@@ -155,8 +170,9 @@ def certify_pilot_top_k(
 
     **Needs:** ``k`` and ``pilot`` fixed beforehand, besides what :func:`certify` needs.
     """
+    table = _table(scores)
     design = pilot_design(
-        scores,
+        table,
         k=k,
         pilot=pilot,
         alpha=alpha,
@@ -165,7 +181,7 @@ def certify_pilot_top_k(
         evidence=evidence,
         prediction=prediction,
         stakes=stakes,
-        blocks=scores.blocks if blocks is None else blocks,
+        blocks=table.blocks if blocks is None else blocks,
         copies=copies,
         margin_share=margin_share,
         mean_share=mean_share,
@@ -174,7 +190,7 @@ def certify_pilot_top_k(
         views=views,
         shares=shares,
     )
-    return certify_design(scores, design, pilot=pilot, device=device)
+    return certify_design(table, design, pilot=pilot, device=device)
 
 
 def certify_design(
@@ -197,9 +213,24 @@ def certify_design(
         stops = tuple(max(0, after - skipped) for after in stops)
     leaderboard = run(design, watch(values), stops=stops, device=device)
     gaps = None if design.gaps == "refuse" else _gap_count(values, design, stops, device)
+    if gaps is not None:
+        leaderboard = leaderboard.with_mean_items(scored_items(values))
     # With the blocks of the design, which the caller may have chosen instead of those of the scores.
     origin = replace(scores, blocks=design.blocks).origin
     return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops, origin=origin)
+
+
+def scored_items(panels: Iterable[Matrix]) -> NDArray[np.bool_]:
+    """Which items each model has a score on in any of the panels: models x items.
+
+    >>> scored_items([np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([[np.nan, np.nan], [0.0, np.nan]])])
+    array([[ True, False],
+           [ True, False]])
+    """
+    scored: NDArray[np.bool_] | None = None
+    for panel in panels:
+        scored = ~np.isnan(panel) if scored is None else scored | ~np.isnan(panel)
+    return np.zeros((0, 0), dtype=np.bool_) if scored is None else scored
 
 
 def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, device: str | None) -> GapCount | None:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 NoteKind = Literal[
-    "copies", "repeats", "seed", "cache", "protocol", "order", "content", "gaps", "names", "files", "log"
+    "copies", "repeats", "seed", "cache", "protocol", "order", "content", "gaps", "names", "files", "log", "position"
 ]
 """Copied replicates; a model that always repeats itself; shared seeds; cached answers; settings that differ between
-runs; how runs were numbered; changed questions; missing scores; names; files; what a log says of itself."""
+runs; how runs were numbered; changed questions; missing scores; names; files; what a log says of itself; scores
+that change with the place in the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoint
+from bbedge.core.positions import PositionTrend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,9 @@ class EarlyRecord:
     """The looks that were taken at checkpoints. A complete pass may come without any."""
     first_certified: NDArray[np.int64]
     """The number of the checkpoint at which each direction was first certified, row against column; 0 if at none."""
+
+    position: PositionTrend | None = None
+    """The strongest relation of scores to the place in the pass; ``None`` for few blocks, and of views."""
 
     @property
     def last(self) -> Checkpoint | None:

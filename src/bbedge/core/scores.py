@@ -52,6 +52,8 @@ class SeenCopies:
     """The values that were searched; for any others this says nothing."""
     models: tuple[str, ...]
     """The names of their rows."""
+    blocks: tuple[str, ...]
+    """The block of each column."""
     copies: tuple[Copy, ...]
     """What was found."""
 
@@ -155,10 +157,13 @@ class Scores:
     @property
     def copies(self) -> tuple[Copy, ...]:
         """Replicates that repeat earlier ones score by score."""
-        if self.seen is not None and self.seen.values is self.values and self.seen.models == self.models:
-            return self.seen.copies
+        seen = self.seen
+        if seen is not None and seen.values is self.values and (seen.models, seen.blocks) == (self.models, self.blocks):
+            return seen.copies
         prints = [fingerprints(self.models, panel) for panel in self.values]
-        return find_copies(prints, lambda place, model: self.values[place, self.models.index(model)])
+        return find_copies(
+            prints, lambda place, model: self.values[place, self.models.index(model)], blocks=self.blocks
+        )
 
     @property
     def origin(self) -> Origin:

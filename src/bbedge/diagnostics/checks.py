@@ -3,8 +3,9 @@
 None of these is a licence: independence is a property of how runs were made. A diagnostic can raise an alarm; silence
 proves nothing, least of all with few replicates.
 
-Three tests can raise an alarm. Each has a share of :data:`ALARM_LEVEL`, so that by the union bound the probability of
-any alarm is at most that, if replicates are independent and identically distributed and blocks are independent.
+Four tests can raise an alarm. Each has a share of :data:`ALARM_LEVEL`, so that by the union bound the probability of
+any alarm is at most that, if replicates are independent and identically distributed and blocks are independent; for the
+fourth, which needs the order in which the first replicate was run, scores do not depend on their place in it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.kinds import Method
+from bbedge.core.order import item_order
+from bbedge.core.positions import PositionTrend, pass_outcomes, position_trends
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
 
@@ -30,10 +33,12 @@ ALARM_LEVEL = 0.01
 """Largest probability of any alarm on sound runs."""
 DEPENDENCE_LEVEL = 0.004
 """The share of :func:`block_dependence`."""
-REPETITION_LEVEL = 0.004
+REPETITION_LEVEL = 0.002
 """The share of :func:`~bbedge.diagnostics.repetition.close_runs`."""
 SELF_LEVEL = 0.002
 """The share of :func:`split_null`."""
+POSITION_LEVEL = 0.002
+"""The share of :func:`~bbedge.core.positions.position_trends`."""
 LOOK_LEVEL = 0.05
 """The level at which one of these tests asks to look closer, without an alarm."""
 
@@ -117,16 +122,25 @@ class Diagnosis:
     """Rankings of single replicates; None for one model."""
     heterogeneity: tuple[Heterogeneity, ...]
     """The closest pairs of models; empty for one model."""
+    positions: tuple[PositionTrend, ...] | None = None
+    """How scores change with the place in the first replicate; ``None`` if the order is not known, empty if there are
+    too few blocks."""
 
 
 def diagnose(
-    scores: Scores, *, rng: np.random.Generator, permutations: int = PERMUTATIONS, splits: int = SPLITS
+    scores: Scores,
+    *,
+    rng: np.random.Generator,
+    permutations: int = PERMUTATIONS,
+    splits: int = SPLITS,
+    order_seed: int | None = None,
 ) -> Diagnosis:
-    """Run every diagnostic.
+    """Run every diagnostic; that of places if ``order_seed`` says in which order the first replicate was run.
 
     **Guarantee:** if replicates are independent and identically distributed and blocks are independent, then with
     probability at least ``1 - ALARM_LEVEL`` every ``dependence.adjusted`` is above ``DEPENDENCE_LEVEL``, every
-    ``close.adjusted`` above ``REPETITION_LEVEL``, and :func:`self_evidence` below ``1 / SELF_LEVEL``.
+    ``close.adjusted`` above ``REPETITION_LEVEL``, :func:`self_evidence` below ``1 / SELF_LEVEL``, and if scores do not
+    depend on their place in the order, every ``positions.adjusted`` above ``POSITION_LEVEL``.
     """
     layout, several = BlockLayout.of(scores.blocks), len(scores.models) > 1
     return Diagnosis(
@@ -137,7 +151,15 @@ def diagnose(
         halves=split_null(scores, rng=rng, splits=splits),
         stability=rank_stability(scores.values, scores.models) if several else None,
         heterogeneity=heterogeneity(scores.values, scores.models) if several else (),
+        positions=None if order_seed is None else positions(scores, order_seed),
     )
+
+
+def positions(scores: Scores, order_seed: int) -> tuple[PositionTrend, ...]:
+    """How the scores of the first replicate change with the place of their block in the run order of a seed."""
+    order, counts = item_order(scores.items, scores.blocks, order_seed)
+    outcomes = pass_outcomes(scores.values[0][:, order], counts)
+    return position_trends(outcomes, scores.models, seed=order_seed)
 
 
 def block_dependence(

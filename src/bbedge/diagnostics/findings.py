@@ -8,10 +8,12 @@ from math import ceil, exp, log
 from typing import Literal
 
 from bbedge.core.copies import Copy
+from bbedge.core.positions import LEAST_PLACES, PositionTrend, strongest
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.checks import (
     DEPENDENCE_LEVEL,
     LOOK_LEVEL,
+    POSITION_LEVEL,
     REPETITION_LEVEL,
     SELF_LEVEL,
     BlockDependence,
@@ -33,6 +35,7 @@ FindingKind = Literal[
     "near-copies",
     "seeds",
     "same-model",
+    "position",
     "rank-stability",
     "item-heterogeneity",
     "judge-noise",
@@ -46,6 +49,7 @@ _QUESTIONS: dict[FindingKind, str] = {
     "near-copies": "Are two replicates nearly the same?",
     "seeds": "Do runs or items share a seed?",
     "same-model": "Is a model ever certified above itself?",
+    "position": "Do scores depend on the place in the first run?",
     "rank-stability": "Would a single run have given this ranking?",
     "item-heterogeneity": "Do close models differ on the same items?",
     "judge-noise": "Does the noise come from the answers or from the judge?",
@@ -80,6 +84,8 @@ def findings_of(diagnosis: Diagnosis, scores: Scores, *, write: Callable[[Argume
         *_seeds(scores, write),
         _same_model(diagnosis.halves, len(scores.replicates)),
     ]
+    if diagnosis.positions is not None:
+        found.append(_position(diagnosis.positions, scores))
     if diagnosis.stability is not None:
         found.append(_stability(diagnosis.stability))
     if diagnosis.heterogeneity:
@@ -159,9 +165,8 @@ def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], st
     ]
     steady = [each.model for each in others if each.always]
     signs = copies or any(each.always and each.varied for each in others)
-    # Nothing varies: whatever made it so, there is one run, and certify stops.
-    one_run = sum(copy.whole for copy in copies) == len(scores.replicates) - 1
-    verdict: Verdict = "alarm" if copied or one_run else "look" if signs else "no alarm"
+    # Where nothing varies at all, certify stops, but honest runs of a deterministic system look the same: no alarm.
+    verdict: Verdict = "alarm" if copied else "look" if signs else "no alarm"
     sentences = [*_copy_sentences(copies, scores)]
     if steady:
         sentences.append(
@@ -299,6 +304,31 @@ def _same_model(results: Sequence[SplitNull], replicates: int) -> Finding:
         not_shown="The error probability: all splits reuse the same runs, and some certificates among many splits "
         "are no surprise.",
         to_do="Look for a changed version, prompt or judge between the runs.",
+    )
+
+
+def _position(trends: Sequence[PositionTrend], scores: Scores) -> Finding:
+    worst = strongest(trends)
+    if worst is None:
+        return finding(
+            "position",
+            verdict="not possible",
+            found=f"{counted(len(set(scores.blocks)), 'block')}: at least {LEAST_PLACES} are needed.",
+            not_shown="Whether scores depend on their place.",
+        )
+    found = (
+        f"The scores of {_whose(worst.model)} have a correlation of {worst.correlation:+.2f} with their place in the "
+        f"run order (p {worst.p_value:.3g}"
+    )
+    if len(trends) > 1:
+        found += f"; {worst.adjusted:.3g} as the most striking result for {len(trends) - 1} models"
+    return finding(
+        "position",
+        verdict=_verdict(worst.adjusted, POSITION_LEVEL),
+        found=f"{found}).",
+        not_shown="Changes that come and go, and changes in later runs, which no look inside a run depends on.",
+        to_do="Check for a server that degraded while it was used, limits on requests, or a judge that changed. Do not "
+        "rely on what looks inside the first run certified until it is explained.",
     )
 
 

@@ -23,8 +23,8 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
         raise DomainError(f"{quoted(model)} is not a model of this certificate")
     interval = certificate.ranks.rank_intervals[certificate.names.index(model)]
     left = shown(model if label is None else label, 40)
-    decided = interval != (1, len(certificate.names)) and not certificate.content.contradictions
-    if certificate.content.contradictions:
+    decided = interval != (1, len(certificate.names)) and not certificate.is_contradicted
+    if certificate.is_contradicted:
         right = "contradiction"
     else:
         right = f"certified #{rank(interval)} of {len(certificate.names)}" if decided else "no rank certified yet"

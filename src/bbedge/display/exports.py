@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import has_partial, mean_items
 from bbedge.certificate.units import rank
 from bbedge.text import shown
 
@@ -40,6 +41,7 @@ def to_graphml(certificate: Certificate) -> str:
     keys = (
         ("node", "name", "string"),
         ("node", "mean", "double"),
+        *((("node", "mean_items", "int"),) if has_partial(certificate) else ()),
         ("node", "best_rank", "int"),
         ("node", "worst_rank", "int"),
         ("edge", "log_e", "double"),
@@ -50,11 +52,18 @@ def to_graphml(certificate: Certificate) -> str:
     for kind, name, form in keys:
         ElementTree.SubElement(root, "key", {"id": name, "for": kind, "attr.name": name, "attr.type": form})
     graph = ElementTree.SubElement(root, "graph", {"id": "certified", "edgedefault": "directed"})
+    items = mean_items(certificate) if has_partial(certificate) else (None,) * len(certificate.names)
     for i, (name, mean, ends) in enumerate(
         zip(certificate.names, certificate.means, certificate.graph.rank_intervals, strict=True)
     ):
         node = ElementTree.SubElement(graph, "node", {"id": f"m{i}"})
-        for key, value in (("name", _xml_text(name)), ("mean", mean), ("best_rank", ends[0]), ("worst_rank", ends[1])):
+        for key, value in (
+            ("name", _xml_text(name)),
+            ("mean", mean),
+            ("mean_items", items[i]),
+            ("best_rank", ends[0]),
+            ("worst_rank", ends[1]),
+        ):
             if value is not None:
                 ElementTree.SubElement(node, "data", {"key": key}).text = str(value)
     for a, b in np.argwhere(certificate.graph.edges).tolist():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import has_partial
 from bbedge.certificate.units import rank
 from bbedge.display.layout import can_draw, layered
 from bbedge.display.plotting import COLOURS, DASHES
@@ -49,7 +50,7 @@ def rank_figure(certificate: Certificate) -> Figure:
     by_mean = np.empty(size)
     by_mean[np.argsort(-means, kind="stable")] = np.arange(1, size + 1)
     marks = []
-    if certificate.replicates and size <= MOST_ROWS:
+    if certificate.replicates and size <= MOST_ROWS and not has_partial(certificate):
         marks.append("dot: rank of the mean")
         axes.plot(
             by_mean, rows, "o", color="white", markeredgecolor=_INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8

@@ -29,8 +29,8 @@ _BY_POLICY = {
     "error": "Undecided",
 }
 _MEANING = (
-    "The runs contradict each other, so there is no verdict: an assumption does not hold, or the labels of the systems "
-    "were swapped between runs. (Or this is one of the errors that alpha allows.)"
+    "Either an assumption does not hold, or the labels of the systems were swapped between runs, or this is one of the "
+    "errors that alpha allows."
 )
 _CHECK = (
     "Check which system each run belongs to, and whether a system, its prompt or its judge changed between runs; then "
@@ -48,7 +48,7 @@ def sentence(report: GateReport) -> str:
     risk = f"at most {100 * report.policy.alpha:g} % risk"
     head = _HEADS[report.release]
     if report.contradictions:
-        names = _listed(f"{shown(each.candidate)}, {shown(str(each.claim), None)}" for each in report.contradictions)
+        names = _listed(_subject(each) for each in report.contradictions)
         return f"{head}: no verdict, because the runs contradict each other ({names}); {runs}."
     if failed:
         return f"{head}: {_listed(_against(report, each) for each in failed)}; {risk}; {runs}."
@@ -128,8 +128,9 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def interval(result: ClaimResult) -> str:
-    """The interval of a difference; none where its ends contradict each other."""
-    return "none" if result.lower > result.upper else f"{result.lower:+.4f} to {result.upper:+.4f}"
+    """The interval of a difference; none where the runs contradict each other."""
+    is_none = result.verdict == "CONTRADICTION" or result.lower > result.upper
+    return "none" if is_none else f"{result.lower:+.4f} to {result.upper:+.4f}"
 
 
 def _difference(result: ClaimResult) -> str:
@@ -137,9 +138,9 @@ def _difference(result: ClaimResult) -> str:
 
 
 def advice(report: GateReport, result: ClaimResult) -> str:
-    """What would decide an open claim; empty if it is decided."""
+    """What would decide an open claim; empty if it is decided, or if runs contradict each other."""
     outlook, claim = result.outlook, result.claim
-    if outlook is None:
+    if outlook is None or report.contradictions:
         return ""
     ways, later = [], ""
     if outlook.more_runs is not None:
@@ -150,8 +151,13 @@ def advice(report: GateReport, result: ClaimResult) -> str:
         ways.append(f"a {_AMOUNTS[claim.kind]} of {outlook.amount:g} instead of {claim.amount:g}")
         later = f"; the {_AMOUNTS[claim.kind]} of these runs is fixed, so choose another only for new ones"
     if not ways:
-        return "at this difference no number of runs or items is likely to decide it"
-    return f"{', or '.join(ways)} would likely decide it{later}"
+        return "at this difference no number of runs or items is likely to decide it (a forecast)"
+    return f"{', or '.join(ways)} would likely decide it (a forecast){later}"
+
+
+def _subject(result: ClaimResult) -> str:
+    """The candidate, and what is claimed of it."""
+    return f"{shown(result.candidate)}, {shown(str(result.claim), None)}"
 
 
 def contradiction(result: ClaimResult) -> str:
@@ -182,11 +188,10 @@ def render(report: GateReport) -> RenderableType:
         lines += [Text(f"{_MEANING} {_CHECK}", style="red")]
     lines += [Text(""), table]
     for each in report.results:
-        subject = f"{shown(each.candidate)}, {shown(str(each.claim), None)}"
         if words := advice(report, each):
-            lines.append(Text(f"Open: {subject}: {words} (a forecast)."))
+            lines.append(Text(f"Open: {_subject(each)}: {words}."))
         if each.verdict == "CONTRADICTION":
-            lines.append(Text(f"Contradiction: {subject}: {contradiction(each)}.", "red"))
+            lines.append(Text(f"Contradiction: {_subject(each)}: {contradiction(each)}.", "red"))
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
     return Group(*lines)
 
@@ -199,8 +204,8 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
         f"{_difference(each)} | {interval(each)} | {since(each)} |"
         for each in report.results
     ]
-    notes = [f"- {escaped(str(each.claim))}: {words}" for each in report.results if (words := advice(report, each))]
-    notes += [f"- {escaped(str(each.claim))}: {contradiction(each)}" for each in report.contradictions]
+    notes = [f"- {escaped(_subject(each))}: {words}" for each in report.results if (words := advice(report, each))]
+    notes += [f"- {escaped(_subject(each))}: {contradiction(each)}" for each in report.contradictions]
     notes += [f"- {escaped(note)}" for note in report.notes]
     lines = [
         f"## {escaped(title)}",
@@ -219,7 +224,11 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
 
 
 def junit(report: GateReport, name: str = "bbedge gate") -> str:
-    """JUnit XML: a test case for each claim; failed blocking claims are failures, open ones are skipped or failures."""
+    """JUnit XML: a test case for each claim.
+
+    A blocking claim that failed is a failure, a contradiction an error, and an open blocking claim is what the policy
+    says: skipped, a failure or an error.
+    """
     when_open = report.policy.when_open
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(report.results)))
     counts = {"failures": 0, "skipped": 0, "errors": 0}

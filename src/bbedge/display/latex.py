@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import over
 from bbedge.certificate.units import rank
 from bbedge.text import shown
 
@@ -29,7 +30,9 @@ def to_latex(certificate: Certificate) -> str:
     for place, (name, mean, ends) in enumerate(
         zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True)
     ):
-        cells = [rank(ends).replace("-", "--"), latex_text(name), _number(units.score(mean))]
+        words = over(certificate, place)
+        shown_mean = f"{_number(units.score(mean))} ({words})" if words else _number(units.score(mean))
+        cells = [rank(ends).replace("-", "--"), latex_text(name), shown_mean]
         if intervals:
             low, high = intervals[place]
             cells.append(f"[{_number(units.at_least(low))}, {_number(units.at_most(high))}]")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.display.alarm import alarm
 from bbedge.display.promise import promise
 from bbedge.display.ranking import columns, rows
 from bbedge.display.scope import has_evidence, items, missing, runs, titled, view_lines
 from bbedge.display.verdict import verdict
-from bbedge.text import counted, display_names, shown
+from bbedge.text import counted, shown
 
 MOST_ROWS = 60
 """The number of models in the table: services refuse comments beyond some tens of thousands of characters."""
@@ -26,13 +27,14 @@ def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
         items(certificate),
         runs(certificate),
     ]
-    parts = [f"## {escaped(heading)}", *_contradictions(certificate), f"**{escaped(answer.answer)}**"]
-    parts += [escaped(answer.rest)] if answer.rest else []
+    title_part, answer_parts = f"## {escaped(heading)}", [f"**{escaped(answer.answer)}**", escaped(answer.rest)]
+    # Nothing comes before an alarm.
+    parts = [title_part, *answer_parts] if alarm(certificate) is None else [*answer_parts, title_part]
     if has_evidence(certificate):
         parts.append(_table(certificate))
     parts += _views(certificate)
     parts += [escaped(text) for text in (missing(certificate), *certificate.content.notes) if text]
-    return "\n\n".join([*parts, escaped(f"{' · '.join(about)}. {promise(certificate)}")]) + "\n"
+    return "\n\n".join([*filter(None, parts), escaped(f"{' · '.join(about)}. {promise(certificate)}")]) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -71,11 +73,3 @@ def _views(certificate: Certificate) -> list[str]:
     more = len(certificate.views) - len(lines)
     head = [_line(["view", "share of alpha", "items", "certified", "leader so far"]), "| :-- | --: | --: | --: | :-- |"]
     return ["\n".join([*head, *lines]), *([f"{counted(more, 'more view')}."] if more else [])]
-
-
-def _contradictions(certificate: Certificate) -> list[str]:
-    return [
-        f"**CONTRADICTION**: each of these models is certified better than the others: "
-        f"{escaped(', '.join(display_names(group)))}."
-        for group in certificate.content.contradictions
-    ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.display.alarm import alarm
 from bbedge.display.ranking import Column, Row, columns, rows
 from bbedge.display.scope import has_evidence, is_inside_pass, missing, runs, titled, view_lines
 from bbedge.display.verdict import verdict
@@ -33,8 +34,9 @@ def leaderboard_html(certificate: Certificate) -> str:
     body = "".join(_row(row, shown_columns, texts, size) for row, texts in zip(made, cells, strict=True))
     more = f"<p>{counted(size - MOST_ROWS, 'more model')}</p>" if size > MOST_ROWS else ""
     answer = verdict(certificate)
+    first = titled(certificate, answer.answer) if alarm(certificate) is None else answer.answer
     return (
-        f"<div><p><b>{escape(titled(certificate, answer.answer))}</b> {escape(answer.rest)}{_warning(certificate)}</p>"
+        f"<div><p><b>{escape(first)}</b> {escape(answer.rest)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         f"{more}<p>{ranks.n_resolved:,} of {counted(ranks.n_pairs, 'pair')} certified {_when(certificate)}, "
         f"{escape(design.method)}, alpha {design.alpha:g}</p>"
@@ -80,9 +82,3 @@ def _views(certificate: Certificate) -> str:
 def _missing(certificate: Certificate) -> str:
     words = missing(certificate)
     return f"<p>{escape(words)}</p>" if words else ""
-
-
-def _warning(certificate: Certificate) -> str:
-    if not certificate.content.contradictions:
-        return ""
-    return " <b>CONTRADICTION</b>: models are certified better than each other."

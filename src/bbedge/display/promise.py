@@ -25,10 +25,12 @@ def risk(certificate: Certificate) -> str:
 
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs, all looks and all views together."""
-    if certificate.content.contradictions:
+    if (certificate.headline or certificate).flaw is not None:
+        return "Nothing is guaranteed: this is not the certificate that was written."
+    if certificate.is_contradicted:
         return (
-            f"Everything certified is true with probability at least {level(certificate)} if the assumptions hold; the "
-            "contradiction shows that something certified is false."
+            f"Everything shown is true with probability at least {level(certificate)} if the assumptions hold; the "
+            "contradiction shows that something here is false."
         )
     probability, step = f"With probability at least {level(certificate)}", f"{certificate.step:.4g}"
     often = f"however often you look{_together(certificate)}"

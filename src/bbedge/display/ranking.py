@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import difference, over
 from bbedge.certificate.units import rank
 from bbedge.text import shown
 
@@ -33,6 +34,8 @@ class Row:
     """Its worst possible rank."""
     mean: str
     """Its mean score."""
+    mean_over: str
+    """What the mean is over, if not all items: such a mean is not comparable with others."""
     mean_interval: str
     """Where its true mean lies; empty if the design does not pay for such intervals."""
     behind: str
@@ -104,6 +107,7 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
                 best=best,
                 worst=worst,
                 mean=certificate.units.score(certificate.means[i]),
+                mean_over=over(certificate, i),
                 mean_interval=_interval(certificate, intervals[i]) if intervals else "",
                 behind=behind,
                 behind_interval=interval,
@@ -123,6 +127,7 @@ def columns(made: Sequence[Row]) -> tuple[Column, ...]:
         Column(head="rank", cells=tuple(row.rank for row in made)),
         Column(head="model", cells=tuple(row.label for row in made), is_text=True),
         Column(head="mean", cells=tuple(row.mean for row in made)),
+        Column(head="mean over", cells=tuple(row.mean_over for row in made), is_text=True),
         Column(head=MEAN_INTERVAL, cells=tuple(row.mean_interval for row in made), spare=3),
         Column(head="to leader", cells=tuple(row.behind for row in made), spare=4),
         Column(head="to leader, interval", cells=tuple(row.behind_interval for row in made), spare=1),
@@ -152,9 +157,13 @@ def _interval(certificate: Certificate, ends: tuple[float, float]) -> str:
 
 def to_leader(certificate: Certificate, model: int) -> tuple[str, str]:
     """The difference of a model's mean to the leader's, and where the true difference lies; empty if not known."""
-    units, mean, leader = certificate.units, certificate.means[model], certificate.means[0]
-    observed = "-" if mean is None or leader is None else units.difference(mean - leader)
-    return observed, between(certificate, model, 0)
+    return observed(certificate, model, 0), between(certificate, model, 0)
+
+
+def observed(certificate: Certificate, a: int, b: int) -> str:
+    """The difference of two means; a dash where one is not known, or they are not over the same items."""
+    seen = difference(certificate, a, b)
+    return "-" if seen is None else certificate.units.difference(seen)
 
 
 def between(certificate: Certificate, a: int, b: int) -> str:
@@ -163,14 +172,14 @@ def between(certificate: Certificate, a: int, b: int) -> str:
     if ends is None:
         return ""
     low, high = ends
+    if low > high or _is_contradicted(certificate, a, b):
+        return CONTRADICTION
     if math.isnan(low) and math.isnan(high):
         return "not tested"
     if math.isnan(high):
         return f"at least {_end(units.at_least(low, '+'))}"
     if math.isnan(low):
         return f"at most {_end(units.at_most(high, '+'))}"
-    if low > high:
-        return CONTRADICTION
     return f"{_end(units.at_least(low, '+'))} to {_end(units.at_most(high, '+'))}"
 
 
@@ -191,6 +200,14 @@ def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | No
     if known.graph.above[b, a]:
         high = -_larger(-high, _proved(certificate, b, a))
     return low, high
+
+
+def _is_contradicted(certificate: Certificate, a: int, b: int) -> bool:
+    """Whether two models are each certified better than the other, or bounds of their difference exclude each other."""
+    pair = {certificate.names[a], certificate.names[b]}
+    reach = certificate.by_pair(known=True).graph.reach
+    crossed = certificate.content.crossed_intervals or ()
+    return bool(reach[a, b] and reach[b, a]) or any(set(each.names) == pair for each in crossed)
 
 
 def _end(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import has_partial, n_items
 from bbedge.certificate.units import rank
 from bbedge.text import counted, display_names, shown
 
@@ -30,7 +31,8 @@ class ViewLine:
     certified: str
     """How many pairs are certified."""
     leader: str
-    """The first model of its leaderboard, with its possible ranks; empty before the first replicate."""
+    """The first model of its leaderboard, with its possible ranks; empty before the first replicate, and beside an
+    alarm."""
     is_first: bool
     """Whether that model is certified as the best."""
 
@@ -74,12 +76,6 @@ def items(certificate: Certificate) -> str:
     return f"{words}, weighted" if is_weighted(certificate) else words
 
 
-def n_items(certificate: Certificate) -> int:
-    """Number of items that weigh anything."""
-    weights = certificate.content.design.weights
-    return weights.items if weights else certificate.content.items
-
-
 def is_weighted(certificate: Certificate) -> bool:
     """Whether some of these items weigh more than others."""
     weights = certificate.content.design.weights
@@ -121,15 +117,19 @@ def view_line(certificate: Certificate, name: str | Literal["headline"]) -> View
     """A view, or the headline, in one line."""
     ranks = certificate.ranks
     leader = ""
-    if has_evidence(certificate):
+    if has_evidence(certificate) and not certificate.is_contradicted:
+        # Of several models that could be best, their means choose the first one, if they can be compared.
+        by_mean = has_partial(certificate, [i for i, better in enumerate(ranks.n_better) if not better])
         leader = f"{certificate.labels[0]}, rank {rank(ranks.rank_intervals[0])}"
+        if by_mean and 1 not in ranks.cuts:
+            leader = "means over different items"
     return ViewLine(
         name=name,
         share=f"{100 * (certificate.content.design.share or 1.0):.3g} %",
         items=n_items(certificate),
         certified=f"{ranks.n_resolved:,} of {counted(certificate.n_pairs, 'pair')}",
         leader=leader,
-        is_first=1 in ranks.cuts,
+        is_first=1 in ranks.cuts and not certificate.is_contradicted,
     )
 
 

@@ -13,12 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import difference
+from bbedge.display.alarm import alarm
 from bbedge.display.promise import promise, shares
-from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, rows
+from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, observed, rows
 from bbedge.display.ranking import columns as made_columns
 from bbedge.display.scope import has_evidence, items, missing, runs, view_lines
 from bbedge.display.verdict import verdict
-from bbedge.text import counted, display_names, listed, shown
+from bbedge.text import counted, listed, shown
 
 MOST_ROWS = 60
 """The number of models that are printed by default."""
@@ -76,9 +78,9 @@ def show_leaderboard(
     statement at the end. ``looks_apart`` says how much earlier looks certified that the last one does not. Only the
     first ``most_rows`` models are printed; ``None`` prints all. ``verbose`` prints the full statement of the guarantee.
     """
-    _print(console, Text.assemble(("\n" + _heading(certificate, title), "bold")))
-    _show_contradictions(console, certificate)
-    _print(console, _answer(certificate))
+    heading, answer, wrong = Text("\n" + _heading(certificate, title), "bold"), _answer(certificate), alarm(certificate)
+    for text in (heading, answer) if wrong is None else (answer, heading):  # nothing comes before an alarm
+        _print(console, text)
     if not has_evidence(certificate):
         _print(console, Text(f"Models: {listed(certificate.names, limit=20)}."))
     else:
@@ -99,11 +101,11 @@ def show_expectations(
     console: Console, expected: Sequence[tuple[str, str]], forbidden: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Print what is certified of what was expected and of what is forbidden: statements, each with a finding."""
-    styles = {"certified": "bold green", "not certified": "bold red", "opposite certified": "bold red"}
     for text, found in expected:
-        _print_finding(console, found, styles[found], text)
+        _print_finding(console, found, "bold green" if found == "certified" else "bold red", text)
     for text, found in forbidden:
-        _print_finding(console, found, "bold red" if found == "certified" else "bold green", f"{text} (forbidden)")
+        bad = found in ("certified", "contradicted")
+        _print_finding(console, found, "bold red" if bad else "bold green", f"{text} (forbidden)")
 
 
 def _print_finding(console: Console, found: str, style: str, text: str) -> None:
@@ -125,7 +127,9 @@ def _heading(certificate: Certificate, title: str | None) -> str:
 
 def _answer(certificate: Certificate) -> Text:
     """The first sentences, the answer itself in bold."""
-    answer = verdict(certificate)
+    answer, wrong = verdict(certificate), alarm(certificate)
+    if wrong is not None:
+        return Text.assemble((wrong.word, "bold white on red"), (f": {wrong.what}", "bold"), f" {wrong.meaning}")
     return Text.assemble((answer.answer, "bold"), f" {answer.rest}" if answer.rest else "")
 
 
@@ -252,10 +256,9 @@ def _show_open(console: Console, certificate: Certificate, top_k: int | None) ->
 
 
 def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
-    pairs, units = certificate.by_pair(known=True), certificate.units
-    first, second = (np.nan if mean is None else mean for mean in (certificate.means[a], certificate.means[b]))
-    if first < second:
-        a, b, first, second = b, a, second, first
+    pairs = certificate.by_pair(known=True)
+    if (difference(certificate, a, b) or 0.0) < 0.0:
+        a, b = b, a
     log_e = float(pairs.log_e[a, b])
     share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
     within = between(certificate, a, b)
@@ -263,7 +266,7 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
     return [
         Text(certificate.labels[a]),
         Text(certificate.labels[b]),
-        Text(units.difference(first - second)),
+        Text(observed(certificate, a, b)),
         Text(within),
         Text("-" if within == CONTRADICTION else evidence),
     ]
@@ -271,6 +274,8 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> list[Text]:
 
 def _top_k_line(certificate: Certificate, top_k: int | None) -> Text:
     line = Text()
+    if alarm(certificate) is not None:
+        return line
     cuts = certificate.ranks.cuts
     if top_k is not None and top_k not in cuts:
         return line.append(f"Top-{top_k}  ", style="bold").append("not certified yet")
@@ -285,20 +290,6 @@ def _top_k_line(certificate: Certificate, top_k: int | None) -> Text:
             line.append("\n… the JSON lists larger certified sets", style="dim")
             break
     return line
-
-
-def _show_contradictions(console: Console, certificate: Certificate) -> None:
-    for group in certificate.content.contradictions:
-        members = ", ".join(display_names(group))
-        _print(
-            console,
-            Text.assemble(
-                ("CONTRADICTION  ", "bold white on red"),
-                f"each of these models is certified better than the others: {members}. Either this is one of the "
-                "errors that alpha allows, or an assumption does not hold (dependent blocks, copied runs, a design "
-                "changed after the scores were seen). Do not rely on any certificate here until you know which.",
-            ),
-        )
 
 
 def _short_statement(certificate: Certificate, identity: Identity) -> Text:

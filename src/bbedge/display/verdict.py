@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import comparable, has_partial, over
 from bbedge.certificate.shape import Prospect
+from bbedge.display.alarm import alarm
 from bbedge.display.promise import risk
-from bbedge.display.ranking import between
+from bbedge.display.ranking import between, observed
 from bbedge.display.scope import has_evidence, is_inside_pass, progress
 from bbedge.text import counted
 
@@ -25,7 +27,7 @@ class Verdict:
     """What a reader wants to know first."""
 
     answer: str
-    """Who leads, and what is certain about that."""
+    """Who leads, and whom it is certified to beat."""
     contenders: str
     """Which models could be best, or what an open comparison still needs; may be empty."""
     risk: str
@@ -45,11 +47,11 @@ def verdict(certificate: Certificate) -> Verdict:
 
     Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
     """
+    wrong = alarm(certificate)
+    if wrong is not None:
+        return Verdict(answer=wrong.answer, contenders=wrong.meaning, risk="")
     if not has_evidence(certificate):
         return Verdict(answer="Nothing is certified yet: there is no complete run.", contenders="", risk="")
-    if certificate.content.contradictions:
-        answer = "The certified comparisons contradict each other: do not rely on any of them until you know why."
-        return Verdict(answer=answer, contenders="", risk="")
     if is_inside_pass(certificate) and not certificate.ranks.n_resolved:
         return Verdict(answer="Nothing is certified yet.", contenders=_so_far(certificate), risk="")
     if certificate.pilot_replicates is not None:
@@ -84,26 +86,32 @@ def _leader(certificate: Certificate) -> str:
     above = f" by more than {certificate.step:.4g}" if certificate.step else ""
     if beats == others:
         every = "both" if others == 2 else f"all {in_words(others)}"
-        return f"{leader} is best: it beats {every} other models{above} for certain."
-    if beats and is_inside_pass(certificate):  # without means, models that could be best are in no order
-        return f"{leader} beats {beats:,} of {counted(others, 'other model')}{above} for certain."
+        return f"{leader} is best: it beats {every} other models{above}."
+    # Without means that can be compared, models that could be best are in no order.
+    ordered = not is_inside_pass(certificate) and not has_partial(certificate, _possible_best(certificate))
+    if beats and not ordered:
+        return f"{leader} beats {beats:,} of {counted(others, 'other model')}{above}."
     if beats:
-        return f"{leader} leads: it beats {beats:,} of {counted(others, 'other model')}{above} for certain."
+        return f"{leader} leads: it beats {beats:,} of {counted(others, 'other model')}{above}."
     decided = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'comparison')}"
     verb = "is" if certificate.ranks.n_resolved == 1 else "are"
-    if is_inside_pass(certificate):
-        return f"No model is best for certain yet; {decided} {verb} certified."
+    if not ordered:
+        return f"No model is certified best yet; {decided} {verb} certified."
     return (
-        f"{leader} has the highest mean of the models that could be best, but beats none{above} for certain; "
+        f"{leader} has the highest mean of the models that could be best, but beats none{above}; "
         f"{decided} {verb} certified."
     )
+
+
+def _possible_best(certificate: Certificate) -> list[int]:
+    return [int(i) for i in np.flatnonzero(certificate.ranks.n_better == 0)]
 
 
 def _contenders(certificate: Certificate) -> str:
     count = int(np.count_nonzero(certificate.ranks.n_better == 0))
     if count == 1:
         return ""
-    # With a margin tau, a model may be worse for certain, but not by more than tau: then it is no worse than this.
+    # With a margin tau, a model may be certified worse, but not by more than tau: then it is no worse than this.
     best = f"best or within {certificate.step:.4g} of the best" if certificate.step else "best"
     if count == len(certificate.names):
         return f"All {in_words(count)} models could be {best}."
@@ -118,7 +126,7 @@ def _beaten(certificate: Certificate) -> str:
     lead = certificate.lead(0, 1) if certificate.known is not None else "> 0"
     sign, amount = lead.split(" ", 1)
     if float(amount) == 0.0:
-        return f"{better} beats {worse} for certain"
+        return f"{better} beats {worse}"
     word = "at least" if sign == "≥" else "more than"
     return f"{better} beats {worse} by {word} {amount}{_points(certificate, float(amount))}"
 
@@ -133,12 +141,14 @@ def _points(certificate: Certificate, amount: float) -> str:
 
 def _seen(certificate: Certificate) -> str:
     """Of a leaderboard on which nothing is certified: what was seen, which is no claim."""
-    means = np.array([np.nan if mean is None else mean for mean in certificate.means])
-    first = int(np.nanargmax(means))
-    others = [i for i in range(len(means)) if i != first]
-    second = others[int(np.nanargmax(means[others]))]
+    nothing = f"No difference above {certificate.step:.4g}" if certificate.step else "Nothing"
+    found = sorted(comparable(certificate), key=lambda i: -(certificate.means[i] or 0.0))
     runs = counted(certificate.replicates, "run")
-    seen = certificate.units.difference(float(means[first] - means[second]))
+    if len(found) < 2:
+        why = ", because they are over different items" if has_partial(certificate) else ""
+        return f"{nothing} is certified yet after {runs}, and the means cannot be compared{why}."
+    first, second = found[:2]
+    seen = observed(certificate, first, second)
     interval = between(certificate, first, second)
     names = certificate.labels[first], certificate.labels[second]
     if float(seen) == 0.0:
@@ -146,14 +156,24 @@ def _seen(certificate: Certificate) -> str:
     else:
         words = f"{names[0]} is ahead of {names[1]} by {seen.lstrip('+')} after {runs}"
     where = f" (the true difference lies between {interval.replace(' to ', ' and ')})" if " to " in interval else ""
-    nothing = f"No difference above {certificate.step:.4g}" if certificate.step else "Nothing"
-    return f"{nothing} is certified yet: {words}{where}."
+    return f"{nothing} is certified yet: {words}{where}{_not_compared(certificate)}."
+
+
+def _not_compared(certificate: Certificate) -> str:
+    """Which means are left out because they are over some of the items only; may be empty."""
+    partial = [i for i in range(len(certificate.names)) if over(certificate, i)]
+    if len(partial) == 1:
+        label, items = certificate.labels[partial[0]], over(certificate, partial[0])
+        return f"; the mean of {label} is over {items}, so it is not compared"
+    return f"; {len(partial):,} means over some of the items are not compared" if partial else ""
 
 
 def _needed(certificate: Certificate) -> str:
     """How many more runs the comparison that may be decided first is likely to need."""
     if _all_within_tau(certificate):
-        return f"No difference is above {certificate.step:.4g} for certain, so more runs will not certify one."
+        return (
+            f"The intervals show that no difference is above {certificate.step:.4g}, so more runs will not certify one."
+        )
     likely = [each for each in certificate.content.outlook if each.more_replicates]
     if not likely:
         return "More runs are needed; there is no trend yet that says how many."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bbedge.credentials import redacted, secret_values
-from bbedge.errors import EvaluationError
+from bbedge.errors import ReportedError
 from bbedge.evaluate.engine import (
     Backoff,
     Benchmark,
@@ -35,7 +35,7 @@ from bbedge.evaluate.events import (
 )
 from bbedge.evaluate.journal import Page
 from bbedge.evaluate.limits import Reached, batches
-from bbedge.evaluate.problem import Problem, Problems, counted_lines, described
+from bbedge.evaluate.problem import Problem, ProblemCount, Problems, counted_lines, described
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.text import quoted, shown_path
 
@@ -152,16 +152,26 @@ class Completion:
     def _give_up(self, left: list[Job], errors: Mapping[tuple[str, str], Problem]) -> None:
         job = left[0]
         error = errors.get((job.model.name, job.sample.name))
-        cause = f"{quoted(job.model.name)}: it was not reported" if error is None else described(error, width=400)
-        seen = "".join(f"\n  {line}" for line in counted_lines(self.problems.counts))
         name = f"replicate {self.place}" if self.place else "the pilot"
-        raise EvaluationError(
+        what = (
             f"{name} is not complete: {len(left)} samples failed {self.study.running.retries + 1} "
-            f"times. {quoted(job.sample.name)} of {cause}\n"
-            f"An error is not a zero, so {name} stays incomplete until these samples succeed. Finished samples "
-            f"are kept: run the same command again to continue. Logs are in {shown_path(self.study.folder)}"
-            + (f"\nErrors of this command:{seen}" if seen else "")
+            f"times. {quoted(job.sample.name)} of "
         )
+        after = (
+            f"\nAn error is not a zero, so {name} stays incomplete until these samples succeed. Finished samples "
+            f"are kept: run the same command again to continue. Logs are in {shown_path(self.study.folder)}"
+        )
+        brief = f"{quoted(job.model.name)} {'was not reported' if error is None else 'was the first'}"
+        counts, repeated = self.problems.counts, [each for each in self.problems.counts if each.count > 1]
+        cause = brief
+        if error is not None and (error.output or all(each.first.key != error.key for each in repeated)):
+            cause, counts = described(error, width=400), tuple(each for each in counts if each.first.key != error.key)
+        raise ReportedError(what + cause + after + _listed(counts), what + brief + after + _listed(repeated))
+
+
+def _listed(counts: Sequence[ProblemCount]) -> str:
+    """Failures of this command, below a message."""
+    return "\nErrors of this command:" + "".join(f"\n  {line}" for line in counted_lines(counts)) if counts else ""
 
 
 @dataclass(slots=True)

@@ -112,7 +112,7 @@ def dry_run(
         problems, page = Problems(), journal.page(_PLACE)
         before, checked, reached = _total(page), Usage(), None
         try:
-            checked = preflight(study, engine, study.models, problems, watch)
+            checked = preflight(study, engine, study.models, problems, watch).usage
             watch(PilotBegun(models=study.names, samples=_size(study, chosen)))
             reached = Completion(
                 study=replace(study, on_error="wait"),

@@ -149,6 +149,8 @@ class Done:
     """Models that were asked without a seed, although one was given: their provider takes none."""
     judgements: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Every judgement of each item, where answers are judged several times; their mean is the score."""
+    served: tuple[str, ...] = ()
+    """What the server calls the model, as its answers state."""
     judged_answers: tuple[str, ...] = ()
     """The hashes of the answers whose :class:`Judged` judgements have made this score."""
 
@@ -238,6 +240,8 @@ class Answered:
     """Its name on the board, or of a judge its model string."""
     usage: Usage
     """What the question cost."""
+    served: str | None = None
+    """What the server calls its model, if the answer states it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +267,17 @@ class Checking(Protocol):
         """Ask each of the models, and every judge, one question, and report each answer and each failure at once.
 
         ``seeds`` gives the seed of a question by the model's name.
+        """
+
+
+@runtime_checkable
+class Located(Protocol):
+    """An engine that knows the servers it asks."""
+
+    def addresses(self) -> Mapping[str, str]:
+        """The address of each server, by what asks there: a model, ``role NAME``, or an environment variable.
+
+        Called after :meth:`Engine.benchmark`. Where an engine leaves the address to a provider, there is none.
         """
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
+from bbedge.board import Added
 from bbedge.board.design import BoardDesign
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
@@ -298,3 +299,16 @@ Event = (
     | Ended
 )
 Watcher = Callable[[Event], None]
+
+
+class NewEdges(TypedDict):
+    """What :class:`Looked` and :class:`PartLooked` say of comparisons that are certified since the last look."""
+
+    new_edges: tuple[tuple[str, str], ...]
+    new_view_edges: dict[str, tuple[tuple[str, str], ...]]
+
+
+def new_edges(added: Added) -> NewEdges:
+    """The comparisons that a replicate, or a part of one, has certified."""
+    views = {name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in added.views.items()}
+    return NewEdges(new_edges=tuple((edge.winner, edge.loser) for edge in added.edges), new_view_edges=views)

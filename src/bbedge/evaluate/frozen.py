@@ -13,6 +13,8 @@ from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Sample, Seeds
 from bbedge.evaluate.first_pass import FirstPass, asks_for_looks, frozen_design
 from bbedge.evaluate.journal import Journal, Page
+from bbedge.evaluate.preflight import Checked
+from bbedge.evaluate.servers import Names, Servers, check_addresses, frozen_servers
 from bbedge.evaluate.spec import EvaluationSpec, hash_of
 from bbedge.gate.content import policy_content, policy_hash
 from bbedge.text import counted, listed, quoted, shown_path
@@ -47,18 +49,27 @@ def _notes(board: Board) -> list[Mapping[str, Any]]:
 
 
 def open_board(
-    study: EvaluationSpec, benchmark: Benchmark, *, before_freezing: Callable[[], None] = lambda: None
+    study: EvaluationSpec,
+    benchmark: Benchmark,
+    *,
+    addresses: Mapping[str, str] | None = None,
+    server_changed: str | None = None,
+    before_freezing: Callable[[], Checked] = Checked,
+    noted: Callable[[str], None] = lambda text: None,
 ) -> Board:
     """The study's board, with its design frozen; a board of another study is refused.
 
-    ``before_freezing`` is called if there is no board yet, before one is made.
+    ``addresses`` are those of the servers; others than the recorded ones are refused, unless ``server_changed`` gives a
+    reason. ``before_freezing`` is called if there is no board yet, before one is made, and ``noted`` with what is
+    recorded about servers.
     """
+    served: Names = {}
     if "://" not in study.board and not Path(study.board).exists():
         Path(study.board).parent.mkdir(parents=True, exist_ok=True)
     try:
         board = Board.open(study.board)
     except NoBoardError:
-        before_freezing()
+        served = before_freezing().served
         board = Board.create(
             study.board,
             frozen_design(study, benchmark),
@@ -67,7 +78,9 @@ def open_board(
             blocks=benchmark.blocks,
             columns=benchmark.columns,
         )
-    _check_same(study, benchmark, board)
+    _check_same(study, benchmark, board, frozen_servers(addresses or {}, served))
+    for text in check_addresses(study, board, addresses or {}, server_changed):
+        noted(text)
     _check_view(study, board)
     _note_policy(study, board)
     return board
@@ -97,7 +110,7 @@ def _check_view(study: EvaluationSpec, board: Board) -> None:
         raise DesignError(f"{shown_path(study.path)}: view: there is no view {quoted(asked)}; {there}")
 
 
-def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> None:
+def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, servers: Servers) -> None:
     another = "make a new board for another study: give it another name, or this one a new file"
     changed = study.changes_of(board.design)
     if changed:
@@ -140,7 +153,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> No
                 " The scores of a sample that goes on failing are missing and count against whichever model they could "
                 "help, as decided before the first run."
             )
-        board.note("protocol", text, content=study.protocol, **frozen)
+        board.note("protocol", text, content=study.protocol, servers=servers.content, **frozen)
         return
     was = known[0]["content"]
     now = _comparable(study.protocol, was)

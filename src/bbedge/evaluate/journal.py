@@ -203,6 +203,8 @@ class Page:
                 line |= {"judgements": {item: list(given) for item, given in what.judgements.items()}}
             if what.judged_answers:
                 line |= {"judged": list(what.judged_answers)}
+            if what.served:
+                line |= {"served": list(what.served)}
         self._take(line)
         self._write(line, durable=not isinstance(what, Sent))
 

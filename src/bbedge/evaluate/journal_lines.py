@@ -45,6 +45,7 @@ def done_from(line: Mapping[str, Any]) -> Done:
         unseeded=tuple(text(model) for model in line["unseeded"]),
         judgements={item: tuple(map(number, given)) for item, given in line.get("judgements", {}).items()},
         judged_answers=tuple(text(answer) for answer in line.get("judged", ())),
+        served=tuple(text(name) for name in line.get("served", ())),
     )
 
 

@@ -19,12 +19,13 @@ ProblemKind = Literal[
     "timeout",
     "connection-lost",
     "answer",
+    "empty",
     "program",
     "other",
 ]
 """No server listens at the address; the key is wrong or missing; there is no such model or path; the request is not
 accepted as it is; too many requests; the server failed; no answer in time; the connection broke; the answer is not
-that of such a server; a program failed; anything else."""
+that of such a server; the answer has no content; a program failed; anything else."""
 
 _LASTING: frozenset[ProblemKind] = frozenset({"no-connection", "credentials", "not-found", "refused", "program"})
 _PASSING: frozenset[ProblemKind] = frozenset({"rate-limit", "server"})
@@ -54,6 +55,8 @@ class Problem:
     """The HTTP status, if there was an answer."""
     output: tuple[str, ...] = ()
     """The last lines that a program wrote."""
+    variable: str | None = None
+    """The environment variable that holds the key, if it is known."""
 
     @property
     def key(self) -> tuple[str, str, str | None, int | None]:
@@ -130,13 +133,14 @@ _WORDS: dict[ProblemKind, str] = {
     "timeout": "no answer in time",
     "connection-lost": "connection lost",
     "answer": "not an answer of such a server",
+    "empty": "no answer",
     "program": "the program failed",
     "other": "failed",
 }
 _PATH = "which usually ends in /v1 (with lm_eval in /v1/chat/completions or /v1/completions)"
 _ADVICE: dict[ProblemKind, str] = {
     "no-connection": "check the address and the port in base_url, and that the server runs",
-    "credentials": "set the environment variable that the provider reads its key from",
+    "credentials": "set the environment variable {variable} to a key that the server accepts",
     "not-found": f"check the name of the model and the path of base_url, {_PATH}",
     "refused": "check config and args of the model",
     "timeout": "raise timeout under [run] if the server needs longer",
@@ -157,12 +161,16 @@ def described(problem: Problem, *, width: int = 300) -> str:
 
 
 def advice(problem: Problem) -> str:
-    """What to do about a failure, or nothing."""
-    return _ADVICE.get(problem.kind, "")
+    """What to do about a failure, or nothing.
+
+    >>> advice(Problem(kind="credentials", model="a", message="bad key", variable="OPENAI_API_KEY"))
+    'set the environment variable OPENAI_API_KEY to a key that the server accepts'
+    """
+    return _ADVICE.get(problem.kind, "").replace("{variable}", problem.variable or "that the provider reads")
 
 
 def counted_lines(counts: Sequence[ProblemCount], *, most: int = 5) -> list[str]:
     """Every kind of failure with its number, the most frequent first."""
     ordered = sorted(counts, key=lambda each: -each.count)
-    lines = [f"{each.count:,} x {described(replace(each.first, output=()), width=160)}" for each in ordered[:most]]
+    lines = [f"{each.count:,} x {described(replace(each.first, output=()))}" for each in ordered[:most]]
     return lines + ([f"and {len(ordered) - most} other kinds"] if len(ordered) > most else [])

@@ -22,7 +22,7 @@ from bbedge.errors import DesignError, FormatError
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import applied, candidates_of
 from bbedge.gate.policy import Policy
-from bbedge.gate.report import GateReport, Verdict
+from bbedge.gate.report import GateReport, Verdict, awaited
 from bbedge.text import counted, listed, quoted, shown
 
 Kind = Literal["all-pairs", "top-k", "pair", "ranks", "gate"]
@@ -51,6 +51,8 @@ class Answer:
     claim about it."""
     n_open: int = 0
     """How many pairs stand in the way in all."""
+    contradicted: bool = False
+    """Of a gate: whether the runs contradict each other, so that there is no answer and further runs give none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,12 +219,15 @@ def _gated(
         results = gate.results()
     verdicts = [(each, each.verdict) for each in results if each.claim.tier == "block"]
     counts = [f"{n} {word}" for word in get_args(Verdict) if (n := sum(found == word for _, found in verdicts))]
-    waiting = tuple((each.candidate, str(each.claim)) for each, found in verdicts if found == "OPEN")
+    contradicted = any(each.verdict == "CONTRADICTION" for each in results)
+    waiting = tuple((each.candidate, str(each.claim)) for each in awaited(results))
+    text = f"{counted(len(verdicts), 'blocking claim')}: {', '.join(counts)}"
     return Answer(
-        answered=not waiting,
-        text=f"{counted(len(verdicts), 'blocking claim')}: {', '.join(counts)}",
+        answered=not waiting and not contradicted,
+        text=f"CONTRADICTION: the runs contradict each other; {text}" if contradicted else text,
         open_pairs=waiting[:MOST_PAIRS],
         n_open=len(waiting),
+        contradicted=contradicted,
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypedDict
 
 from bbedge.board import Added, Board
 from bbedge.board.scores import stored_scores
@@ -31,6 +30,7 @@ from bbedge.evaluate.events import (
     Reason,
     ReplicateBegun,
     Watcher,
+    new_edges,
 )
 from bbedge.evaluate.extras import add_extra, extra_usage
 from bbedge.evaluate.first_pass import FirstPass, Part
@@ -46,9 +46,10 @@ from bbedge.evaluate.noticed import (
     set_back,
     unseeded,
 )
-from bbedge.evaluate.preflight import preflight
+from bbedge.evaluate.preflight import Checked, preflight
 from bbedge.evaluate.problem import Problems
 from bbedge.evaluate.question import Answer
+from bbedge.evaluate.servers import Names, addresses_of, check_served, checked_reason, served_on
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.spending import first_pass_saving, spent_so_far
 from bbedge.evaluate.usage import Spent, Usage
@@ -61,23 +62,33 @@ def evaluate(
     watch: Watcher | None = None,
     at_most: int | None = None,
     interrupted: Callable[[], bool] = lambda: False,
+    server_changed: str | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Ended:
     """Run a study until its question is answered, or continue one that was interrupted.
 
     ``at_most`` stops after so many replicates of this call; the next call continues. ``interrupted`` is called whenever
-    the engine returns, in case it caught an interrupt itself and continued. ``clock`` gives seconds, for the limit on
-    time.
+    the engine returns, in case it caught an interrupt itself and continued. ``server_changed`` is the reason why
+    another server is asked than before, or the same server serves another model; without one that is refused.
+    ``clock`` gives seconds, for the limit on time.
     """
     began, watch, problems = clock(), watch or (lambda event: None), Problems()
-    benchmark = engine.benchmark()
-    checked: list[Usage] = []
+    benchmark, reason = engine.benchmark(), checked_reason(server_changed)
+    checked: list[Checked] = []
+
+    def check() -> Checked:
+        checked.append(preflight(study, engine, study.models, problems, watch))
+        return checked[0]
+
     board = open_board(
         study,
         benchmark,
+        addresses=addresses_of(engine),
+        server_changed=reason,
         # A name or address that is wrong should show before it is frozen.
-        before_freezing=lambda: checked.append(preflight(study, engine, study.models, problems, watch)),
+        before_freezing=check,
+        noted=lambda text: watch(Noted(text=text)),
     )
     try:
         with journal_of(study, benchmark, board) as journal:
@@ -94,7 +105,8 @@ def evaluate(
                 began=began,
                 problems=problems,
                 first=FirstPass(benchmark, board),
-                checked=checked[0] if checked else None,
+                checked=checked[0].usage if checked else None,
+                server_changed=reason,
             )
             try:
                 return runner.run(at_most)
@@ -120,6 +132,7 @@ class _Runner:
     first: FirstPass
     checked: Usage | None
     """What the short questions of this call have cost; ``None`` until they are asked."""
+    server_changed: str | None
     _read: tuple[str, Leaderboard] | None = None
     """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
     _answered: tuple[str, Answer] | None = None
@@ -130,7 +143,9 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._keep_check()
-        self._finish_leftovers()
+        for place in [each for each in self.journal.pages() if each < self._place]:  # what a crash has left
+            page = self.journal.page(place)
+            self.journal.finish(page, traces=collected_traces(page, self.first.samples_of(place)))
         check_usage(self.journal, replicates=self._place - 1)
         if lacks_parts(self.journal, self.first, board.state):
             self._note("journal", LOST_PARTS)
@@ -193,10 +208,11 @@ class _Runner:
 
     def _reason_to_stop(self) -> Reason | None:
         leaderboard = self._leaderboard()
-        if any(each.contradictions for each in (leaderboard, *leaderboard.views)):
+        if leaderboard.is_contradicted:
             return "contradiction"
-        if not self.board.state.in_pilot and self._answer().answered:
-            return "answered"
+        answer = None if self.board.state.in_pilot else self._answer()
+        if answer is not None and (answer.contradicted or answer.answered):
+            return "contradiction" if answer.contradicted else "answered"
         return "budget" if self._place > self.study.budget else None
 
     def _drop(self) -> None:
@@ -255,6 +271,7 @@ class _Runner:
         ).run(jobs)
         if reached is not None:
             return reached
+        self._check_served(served_on(page), page)
         for text in unseeded(page):
             self._note("independence", text)
         if part is None or part.checkpoint is None:
@@ -279,7 +296,7 @@ class _Runner:
                 models=running,
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
-                **_new(added),
+                **new_edges(added),
             )
         )
 
@@ -296,7 +313,7 @@ class _Runner:
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
                 spent=self._spent(),
-                **_new(added),
+                **new_edges(added),
             )
         )
 
@@ -315,8 +332,15 @@ class _Runner:
         if self.checked is None:
             active = set(self.board.state.active)
             models = [model for model in self.study.models if model.name in active]
-            self.checked = preflight(self.study, self.engine, models, self.problems, self.watch)
+            checked = preflight(self.study, self.engine, models, self.problems, self.watch)
+            self.checked = checked.usage
             self._keep_check()
+            self._check_served(checked.served)
+
+    def _check_served(self, served: Names, page: Page | None = None) -> None:
+        """Refuse answers of another model than the one that was served so far."""
+        for text in check_served(self.study, self.board, served, self.server_changed, page):
+            self.watch(Noted(text=text))
 
     def _keep_check(self) -> None:
         if self.checked is not None:
@@ -335,25 +359,15 @@ class _Runner:
         except CopiedReplicateError as error:
             raise repeated(place, error) from error
 
-    def _finish_leftovers(self) -> None:
-        """Finish what a crash left between the board and the journal."""
-        for place in self.journal.pages():
-            if place < self._place:
-                page = self.journal.page(place)
-                self.journal.finish(page, traces=collected_traces(page, self.first.samples_of(place)))
-
     def _note(self, about: str, text: str) -> None:
         if note_once(self.board, about, text):
             self.watch(Noted(text=text))
 
     def _spent(self) -> Spent:
+        first, done = self.first.place, self._place - 1
+        samples = () if first is None else self.first.samples_of(first)
         return spent_so_far(
-            self.study,
-            self.benchmark,
-            self.journal,
-            replicates=self._place - 1,
-            first=self.first.place,
-            first_samples=() if self.first.place is None else self.first.samples_of(self.first.place),
+            self.study, self.benchmark, self.journal, replicates=done, first=first, first_samples=samples
         )
 
     def _end(self, reason: Reason, reached: Reached | None = None) -> Ended:
@@ -362,6 +376,7 @@ class _Runner:
         over = reason == "answered" or self.board.state.epoch.replicates > 0
         is_known = all(note.text != LOST_PARTS for note in self.board.noted)
         first = self.first.place if over and is_known else None
+        saved = None if first is None else first_pass_saving(self.study, self.benchmark, self.journal, first=first)
         ended = Ended(
             reason=reason,
             answer=self._answer(),
@@ -371,9 +386,7 @@ class _Runner:
             design=self.board.design,
             problems=self.problems.counts,
             reached=reached,
-            first_pass=None
-            if first is None
-            else first_pass_saving(self.study, self.benchmark, self.journal, first=first),
+            first_pass=saved,
         )
         self.watch(ended)
         return ended
@@ -383,13 +396,3 @@ class _Runner:
         if self._page is not None:
             self._page.close()
             self._page = None
-
-
-class _New(TypedDict):
-    new_edges: tuple[tuple[str, str], ...]
-    new_view_edges: dict[str, tuple[tuple[str, str], ...]]
-
-
-def _new(added: Added) -> _New:
-    views = {name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in added.views.items()}
-    return _New(new_edges=tuple((edge.winner, edge.loser) for edge in added.edges), new_view_edges=views)

@@ -43,7 +43,7 @@ class StudyModel:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is measured, as plain values; the address of its server is not part of it."""
+        """What is measured, as plain values; :mod:`bbedge.evaluate.servers` has the address of its server."""
         return {
             "name": self.name,
             "model": self.model,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from bbedge.credentials import redacted
 from bbedge.errors import FormatError
-from bbedge.text import quoted, shown
+from bbedge.text import did_you_mean, quoted, shown
 
 
 class Table:
@@ -39,7 +40,11 @@ class Table:
     def _take(self, key: str, default: Any) -> Any:  # noqa: ANN401 - any TOML value
         self._known.append(key)
         if key not in self._values and default is None:
-            raise FormatError(f"{self.at(key)} is missing; see docs/evaluate.md for what it takes")
+            near = get_close_matches(key, self._values, n=1, cutoff=0.75)
+            written = (
+                f"; did you write it as {quoted(near[0])}?" if near else "; see docs/evaluate.md for what it takes"
+            )
+            raise FormatError(f"{self.at(key)} is missing{written}")
         return self._values.pop(key, default)
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -130,8 +135,9 @@ class Table:
     def finish(self) -> None:
         """Refuse keys that are not known."""
         if self._values:
-            known = ", ".join(dict.fromkeys(self._known))
-            raise FormatError(f"{self._source}: unknown key {quoted(next(iter(self._values)))}; allowed are {known}")
+            unknown, known = next(iter(self._values)), dict.fromkeys(self._known)
+            what = did_you_mean(unknown, known) or f"; allowed are {', '.join(known)}"
+            raise FormatError(f"{self._source}: unknown key {quoted(unknown)}{what}")
 
 
 def _given(value: object) -> str:

@@ -27,8 +27,14 @@ class ClaimForecast:
     """Of PASS."""
     back: Forecast
     """Of FAIL."""
-    width: float
-    """The width of the score range."""
+    score_range: tuple[float, float]
+    """The smallest and the largest score."""
+
+    @property
+    def width(self) -> float:
+        """The width of the score range."""
+        low, high = self.score_range
+        return high - low
 
     @property
     def bar(self) -> float:
@@ -53,19 +59,30 @@ class ClaimForecast:
             return None
         bar = difference - (resolvable * self.width - self.bar)
         if self.claim.kind == "at_least":
-            return _rounded(self.claim.amount + bar, math.floor)
+            low, high = self.score_range
+            floor = _rounded(self.claim.amount + bar, math.floor)
+            return floor if low < floor < high else None
         sign, outward = (-1.0, math.ceil) if self.claim.kind == "not_worse_by" else (1.0, math.floor)
         amount = _rounded(sign * bar, outward)
         return amount if 0.0 < amount < self.width else None
 
     def outlook(self, difference: float, runs: int) -> ClaimOutlook:
-        """What would decide the claim after some runs, if the difference is this one."""
-        needed = self.runs_for(difference)
+        """What would decide the claim after some runs, if the difference is this one.
+
+        Runs that should have been enough and were not get no advice to use fewer items or a stricter margin.
+        """
+        needed, items = self.runs_for(difference), self.items_for(difference, runs)
+        amount = self.amount_for(difference, runs)
         return ClaimOutlook(
             more_runs=None if needed is None else max(1, needed - runs),
-            items=self.items_for(difference, runs),
-            amount=self.amount_for(difference, runs),
+            items=None if items is None or items <= len(self.ahead.design.items) else items,
+            amount=None if amount is None or not self._is_easier(amount) else amount,
         )
+
+    def _is_easier(self, amount: float) -> bool:
+        """Whether a claim with this amount asks for less."""
+        own = self.claim.amount
+        return amount > own if self.claim.kind == "not_worse_by" else amount < own
 
     def _toward(self, difference: float) -> tuple[Forecast, float]:
         """The forecast of the verdict that is true at this difference, and the difference as it sees it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.growth import Forecast, Outlook, pilot_outlooks
-from bbedge.core.leaderboard import COUNTED
+from bbedge.core.leaderboard import COUNTED, scored_items
 from bbedge.core.scores import Scores
 from bbedge.core.suite import suite_options
 from bbedge.core.views import HEADLINE
@@ -214,8 +214,19 @@ class Gate:
             part=self._part,
             items=len(self._scores.items),
             results=results,
-            notes=tuple(note.text for note in self._scores.notes),
+            notes=(*(note.text for note in self._scores.notes), *self._over_some_items()),
         )
+
+    def _over_some_items(self) -> Iterator[str]:
+        """Which means are over some of the items: differences that were seen of them compare different items."""
+        systems = {self._policy.baseline, *self._candidates}
+        counts = scored_items(self._panels).sum(axis=1) if self._panels else ()
+        for model, count in zip(self._scores.models, counts, strict=False):
+            if model in systems and count < len(self._scores.items):
+                yield (
+                    f"The mean of {quoted(model)} is over {count:,} of {len(self._scores.items):,} items: a "
+                    "difference that was seen compares different items. Verdicts and intervals hold all the same."
+                )
 
     def results(self) -> tuple[ClaimResult, ...]:
         """What is known of every claim, without forecasts, which take longer."""
@@ -257,7 +268,7 @@ class Gate:
                 candidate=candidate,
                 ahead=Forecast(design=ahead.headline.design, outlook=self._noise(number, noise)),
                 back=Forecast(design=back.headline.design, outlook=self._noise(number, noise)),
-                width=self._width,
+                score_range=self._scores.score_range,
             )
             for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
             for ahead, back in (self._tests[number],)

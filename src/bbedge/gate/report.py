@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -162,6 +163,18 @@ class GateReport:
             "notes": list(self.notes),
             **_given("part", self.part),
         }
+
+
+def awaited(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
+    """The claims that further runs may decide: the open ones of tier ``block``, or of any tier if none blocks.
+
+    There are none where runs contradict each other: no further run undoes that.
+    """
+    found = tuple(results)
+    if any(each.verdict == "CONTRADICTION" for each in found):
+        return ()
+    asked = [each for each in found if each.claim.tier == "block"] or found
+    return tuple(each for each in asked if each.verdict == "OPEN")
 
 
 def _values(result: ClaimResult) -> dict[str, Any]:

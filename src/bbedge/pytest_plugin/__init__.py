@@ -25,6 +25,7 @@ _PLUGIN = "bbedge_gate_session"
 _SENT = "bbedge_gate"  # the attribute of a report that carries scores from an xdist worker to the controller
 _RUN_ID = "gate-run-{}"
 _LEAST_WIDTH = 110  # of the table of verdicts
+_BEYOND = 10  # is added to an exit code of the gate that is no failure of a test: pytest's own statuses end at 5
 _MARKER = (
     "gate(runs=1, not_worse_by=None, better_by=None, at_least=None, tier='block'): run the test several times; each "
     "run is a replicate of the scores that it records with the gate fixture, about which the session decides the claim"
@@ -142,7 +143,7 @@ class _Session:
                 self.gate.add(values)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Decide; only a blocking claim, or no verdict where one was asked for, changes the exit status."""
+        """Decide; what does not ship changes the exit status of a session in which no test failed."""
         if self.gate is None:
             return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -150,11 +151,12 @@ class _Session:
             return
         try:
             outcome = self.gate.finish(width=max(shutil.get_terminal_size().columns, _LEAST_WIDTH))
-            self._lines, passed = list(outcome.lines), outcome.passed
+            self._lines, code = list(outcome.lines), outcome.exit_code
         except BbedgeError as error:
-            self._lines, passed = [harmless(f"No verdict: {error}")], False
-        if not passed and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            self._lines, code = [harmless(f"No verdict: {error}")], int(pytest.ExitCode.TESTS_FAILED)
+        if code and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = code if code == pytest.ExitCode.TESTS_FAILED else _BEYOND + code
+            self._lines.append(f"The session fails because of the gate: exit status {int(session.exitstatus)}.")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the verdict and its table."""

@@ -22,6 +22,11 @@ from bbedge.text import counted, listed, quoted, shown_path
 
 _CANDIDATE, _BASELINE = "this session", "baseline"
 _TEST = "test"
+_REUSED = (
+    "Each verdict against these stored runs is valid by itself if the system that it is about was not tuned on them. "
+    "The risks of many such verdicts add up, and the sum bounds the risk of any wrong one only while no system depends "
+    "on earlier verdicts against these runs."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +35,8 @@ class Outcome:
 
     lines: tuple[str, ...]
     """What to show."""
-    passed: bool
-    """Whether the gate lets it pass."""
+    exit_code: int
+    """That of ``bbedge gate``; 0 if there was nothing to decide."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,16 +81,18 @@ class GateSession:
             raise DataError("no test recorded a score; use the gate fixture: gate.score(item, value)")
         self._scored.check_complete()
         lines: list[str] = []
-        passed = True
+        exit_code = 0
         if self.baseline is not None or (self.policy is not None and self.policy.baseline is None):
             report, repeating = self._report()
-            lines, passed = _shown(report, width), report.exit_code == 0
+            lines, exit_code = _shown(report, width), report.exit_code
             lines += [f"{quoted(name)} has the same scores in every run; is there a cache?" for name in repeating]
+            if self.baseline is not None and report.policy.baseline is not None:
+                lines.append(f"Compared with {self.baseline.source}. {_REUSED}")
         if self.store is not None:
             store(self.store, self._scored)
             runs, items = counted(self._scored.runs, "run"), counted(len(self._scored.items), "item")
-            lines.append(f"Stored {runs} of {items} in {shown_path(self.store)}.")
-        return Outcome(lines=tuple(lines), passed=passed)
+            lines.append(f"Stored {runs} of {items} in {shown_path(self.store)}. {_REUSED}")
+        return Outcome(lines=tuple(lines), exit_code=exit_code)
 
     def _report(self) -> tuple[GateReport, tuple[str, ...]]:
         """The report, and the systems that always repeat themselves."""

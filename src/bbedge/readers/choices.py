@@ -30,6 +30,19 @@ class Choice(Argument):
         return self.name if self.value is None else f"choices=Choices({super().__str__()})"
 
 
+class SeveralChoices(Argument):
+    """Fields of :class:`Choices` that a message names together; the value is a tuple of :class:`Choice`.
+
+    >>> str(SeveralChoices("choices", (Choice("format", "wide"), Choice("model_from", "file"))))
+    "choices=Choices(format='wide', model_from='file')"
+    """
+
+    def __str__(self) -> str:
+        """The fields as Python code."""
+        made = self.value if isinstance(self.value, tuple) else ()
+        return f"choices=Choices({', '.join(f'{each.name}={each.value!r}' for each in made)})"
+
+
 class OpenChoiceError(FormatError):
     """Files that cannot be read until something is chosen."""
 
@@ -52,6 +65,15 @@ Range = tuple[float, float]
 """Two ends of a scale of scores."""
 _ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx))?(\.gz)?$", re.IGNORECASE)
 """The endings of a file's name that are not part of the name of a model."""
+
+
+def without_ending(name: str) -> str:
+    """The name of a file without what says of which kind it is.
+
+    >>> without_ending("gpt-3.5.csv.gz")
+    'gpt-3.5'
+    """
+    return _ENDINGS.sub("", name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +164,10 @@ class Choices:
     model_from: str | None = None
     """What names the model of all of a file: ``file`` (without its ending), ``folder``, ``path:REGEX``, or a field of
     a log's header such as ``task_args.prompt``; None takes what the file says."""
+    merge_names: bool = False
+    """Whether names of models that differ only by case, spaces, hyphens or look-alike characters are one model."""
+    preferred_names: tuple[str, ...] = ()
+    """The spellings that merged names get, such as those of a board's models; else the plainest one in the files."""
     metric_ranges: Mapping[str, Range] = field(default_factory=dict, hash=False)
     """The worst and the best possible value of metrics that are not on the common scale: ``{"wer": (1, 0)}``."""
     without_metrics: tuple[str, ...] = ()
@@ -170,6 +196,15 @@ class Choices:
         return None if self.replicate_from is None else Origin.parse(self.replicate_from, choice="replicate_from")
 
     @property
+    def replicates_are_seeds(self) -> bool:
+        """Whether what names replicates is called a seed: a label, which counts nothing."""
+        origin = self.replicate_origin
+        if origin is None or origin.kind in ("file", "folder"):
+            return False
+        before = origin.text.partition("(")[0].rstrip("-_=. \\") if origin.kind == "path" else origin.text
+        return origin.kind == "seed" or before.strip().casefold().endswith("seed")
+
+    @property
     def model_origin(self) -> Origin | None:
         """``model_from``, parsed."""
         return None if self.model_from is None else Origin.parse(self.model_from, choice="model_from")
@@ -180,7 +215,7 @@ class Choices:
         if origin is None or not origin.is_of_path:
             return None
         found = origin.in_path(path)
-        name = _ENDINGS.sub("", found) if found is not None and origin.kind == "file" else found
+        name = without_ending(found) if found is not None and origin.kind == "file" else found
         if not name:
             raise FormatError(
                 f"{shown_path(path)}: nothing there for ",

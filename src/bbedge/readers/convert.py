@@ -72,8 +72,8 @@ def convert(
     The ending of ``out`` says what is written: ``.parquet``, ``.csv`` or ``.jsonl``.
 
     A row whose score is missing is written without one, and what has no row in the sources has none in the table, so
-    that it is read back with the same gaps; only the kinds of errors are lost. The sources, their SHA-256 and the
-    choices made stand in the metadata of a Parquet file. ``item_columns`` and ``items`` are as for
+    that the same scores are missing when it is read back; only the kinds of errors are lost. The sources, their
+    SHA-256 and the choices made stand in the metadata of a Parquet file. ``item_columns`` and ``items`` are as for
     :func:`~bbedge.readers.read_scores`; the columns are written, and with ``metric`` a row for each metric, under the
     name that the files have for the item.
     """

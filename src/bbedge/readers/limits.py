@@ -20,6 +20,10 @@ class LimitError(FormatError):
     """An input exceeds a limit that can be raised."""
 
 
+class UnpackedLimitError(LimitError):
+    """A compressed file unpacks to more than it may."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits of what is read.
@@ -47,10 +51,14 @@ class Limits:
         usual = cls()
         return cls(**{field.name: max(getattr(usual, field.name), size) for field in fields(cls)})
 
+    def most_unpacked(self, packed: int) -> int:
+        """What a file of ``packed`` bytes may unpack to."""
+        return max(self.unpacked_bytes, RATIO * packed)
+
     def check_unpacked(self, unpacked: int, *, packed: int, name: str) -> None:
         """Raise if a file of ``packed`` bytes unpacks to too much."""
-        if unpacked > self.unpacked_bytes and unpacked > RATIO * packed:
-            raise LimitError(
+        if unpacked > self.most_unpacked(packed):
+            raise UnpackedLimitError(
                 f"{name}: {packed:,} bytes that unpack to more than {size_words(self.unpacked_bytes)}, over {RATIO} "
                 "times as much; unpack the file if you trust it, or ",
                 *HOW_TO_RAISE,

@@ -40,6 +40,9 @@ STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0")
 PIPED = "standard input"
 """What to call it in messages."""
 _HEAD = 1 << 16
+# What a byte of gzip data unpacks to at most: two bits for a match of 258 bytes.
+_MOST_DEFLATED = 1032
+_PART = 1 << 20
 
 
 @contextmanager
@@ -114,23 +117,46 @@ def opened(path: str, name: str | None = None) -> Iterator[Readable]:
     with naming_errors(path, name):
         if path.lower().endswith(".gz"):
             with closing(gzip.open(path, "rb")) as packed:
-                yield _Unpacked(packed, packed_size=Path(path).stat().st_size, name=name)
+                yield _Unpacked(packed, path, name)
         else:
             with Path(path).open("rb") as file:
                 yield file
 
 
 class _Unpacked:
-    """A gzip file, unpacked while it is read, up to the limit."""
+    """A gzip file, unpacked while it is read.
 
-    def __init__(self, file: Readable, *, packed_size: int, name: str) -> None:
-        self._file, self._packed, self._name, self._size = file, packed_size, name, 0
+    Reading rows takes many times as long as unpacking them. So before more than a first part is read, a file that may
+    be beyond the limit is unpacked once without being read.
+    """
+
+    def __init__(self, file: Readable, path: str, name: str) -> None:
+        self._file, self._path, self._name, self._size = file, path, name, 0
 
     def read(self, size: int, /) -> bytes:
         data = self._file.read(size)
         self._size += len(data)
-        limits_in_force().check_unpacked(self._size, packed=self._packed, name=self._name)
+        if self._size > PIECE:
+            self._check()
         return data
+
+    def _check(self) -> None:
+        limits, found = limits_in_force(), Path(self._path).stat()
+        unpacked = self._size
+        if found.st_size * _MOST_DEFLATED > limits.unpacked_bytes:
+            unpacked = _unpacked_size(self._path, limits.most_unpacked(found.st_size), found.st_mtime_ns)
+        limits.check_unpacked(max(unpacked, self._size), packed=found.st_size, name=self._name)
+
+
+# A file is read several times: for its columns, its rows and the place of a row.
+@lru_cache(maxsize=256)
+def _unpacked_size(path: str, most: int, _changed: int) -> int:
+    """What a gzip file unpacks to, or a size above ``most`` if that is more."""
+    size = 0
+    with closing(gzip.open(path, "rb")) as packed:
+        while size <= most and (piece := packed.read(_PART)):
+            size += len(piece)
+    return size
 
 
 def pieces(path: str, name: str | None = None) -> Iterator[bytes]:

@@ -129,12 +129,13 @@ def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -
 def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
-    from bbedge.readers.assemble.pivot import padded_names, repeated_replicates, similar_models
+    from bbedge.readers.assemble.pivot import repeated_replicates
+    from bbedge.readers.assemble.spelling import padded_names, similar_models
     from bbedge.readers.assemble.spool import one_by_one
 
     labels, models, items = panels.names
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
-    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)])
+    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
     return Scores(
         models=models,
         items=items,
@@ -155,7 +156,7 @@ def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocke
         ),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
         asides=tuple(rows.sources.asides()),
-        seen=SeenCopies(values=panels.values, models=models, copies=copies),
+        seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
         gaps=panels.gaps,
         stops=panels.stops,
     )

@@ -13,7 +13,7 @@ from bbedge.core.notes import Note
 from bbedge.errors import Blank, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.folders import files_of
-from bbedge.readers.limits import LimitError
+from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
@@ -207,6 +207,10 @@ class _Search:
 
 def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
     """One error for all files of folders that look like scores and cannot be read: each with its own reason."""
+    from bbedge.readers.assemble.pairing import with_runs
+
+    paths = [path for path, _ in refused]
+    refused = [(path, with_runs(error, paths)) for path, error in refused]
     path, first = refused[0]
     leave_out = ("; or leave it out on purpose with ", Choice("skip", (shown_path(path),)))
     if len(refused) == 1:
@@ -295,6 +299,8 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
         return "rows"
     try:
         found = record_list(path, shown_path(path))
+    except UnpackedLimitError:
+        raise
     except (NoRecordsError, LimitError):
         # One value of more than the limit is no record.
         return "none"

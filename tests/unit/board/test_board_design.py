@@ -158,7 +158,8 @@ def test_the_hash_sees_every_key():
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("alpa = 0.1", FormatError, "my.toml: unknown key 'alpa'; a design has alpha, checkpoints, copies, evidence"),
+        ("colour = 1", FormatError, "my.toml: unknown key 'colour'; a design has alpha, checkpoints, copies, evidence"),
+        ("alpa = 0.1", FormatError, r"my.toml: unknown key 'alpa'; did you mean 'alpha'\?"),
         ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
         ("alpha = ", FormatError, "my.toml: not a TOML file"),
         ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),

@@ -1,5 +1,6 @@
 """Looks inside the first pass of a board: recorded, computed again, verified, and never in the order of a file."""
 
+import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -107,7 +108,8 @@ def test_a_board_says_what_a_certifier_says(tmp_path):
     assert np.isnan(ours.means).tolist() == [False, False, False, True]
 
 
-def test_a_new_model_goes_through_the_same_parts(tmp_path):
+def test_a_new_model_gets_complete_passes_only(tmp_path):
+    """Who made it may know the order, so that a look inside the pass would not be at random blocks."""
     board, panel = make(tmp_path / "board.db"), drawn(1)
     for stop in (None, "d", None):
         add_part(board, panel)
@@ -120,16 +122,22 @@ def test_a_new_model_goes_through_the_same_parts(tmp_path):
         board.add_model(name, some(drawn(seed, (name,)), (name,), ITEMS))
     for stage, name, run in ((1, "e", drawn(2, ("e",))), (2, "f", drawn(3, ("f",)))):
         whole = {**panel, **drawn(2, ("e",)), **run}
-        certifier = Certifier(board.state.epoch.stages[stage].design)
-        for models in (None, None, "d"):
-            if models:
-                certifier.stop([models])
-            columns = [ITEMS.index(item) for item in certifier.next_items]
-            certifier.update_part(np.stack([whole[model][columns] for model in certifier.evidence.active]))
+        design = board.state.epoch.stages[stage].design
+        assert design.checkpoints is None
+        certifier = Certifier(design)
+        certifier.stop(["d"], forfeit=True)
         certifier.update(np.stack([whole[model] for model in certifier.evidence.active]))
         found = board.state.epoch.stages[stage].certifier
         assert found.to_bytes() == certifier.to_bytes(), name
+    made = board.leaderboard()
+    e, d = made.design.models.index("e"), made.design.models.index("d")
+    # A model that stopped inside the pass has no complete one, and could have stopped because of its scores in it.
+    assert made.log_e[e, d] < -100.0 > made.log_e[d, e]
+    assert not made.early.first_certified[e].any()
+    assert not made.early.first_certified[:, e].any()
+    assert made.standing.edges[made.design.models.index("a"), e]
     assert board.verify().certificates > 0
+    assert json.loads(board.certificate().to_json())
 
 
 def test_the_complete_pass_has_the_scores_that_were_seen(tmp_path):
@@ -366,7 +374,7 @@ def test_models_may_be_stopped_until_nothing_is_left(tmp_path):
     assert RULE.fractions[0] == board.leaderboard().early.progress
 
 
-def test_a_model_that_comes_before_the_first_part_is_looked_at_in_parts(tmp_path):
+def test_a_model_that_comes_before_the_first_part_waits_for_the_complete_pass(tmp_path):
     board = make(tmp_path / "board.db")
     board.add_model("e")
     panel = drawn(1, (*MODELS, "e"))
@@ -375,9 +383,38 @@ def test_a_model_that_comes_before_the_first_part_is_looked_at_in_parts(tmp_path
     board = Board.open(tmp_path / "board.db")
     assert [look.models for look in board.leaderboard().early.looks] == [5, 5, 5]
     assert board.certificate().content.first_pass.blocks == 36
+    assert np.array_equal(board.leaderboard().log_e[4, :4], np.zeros(4))
+    assert board.leaderboard().early.first_certified[0].any()
     complete(board, panel)
     assert board.verify().events == 6
-    assert board.leaderboard().early.first_certified[0].any()
+    made = board.leaderboard()
+    assert not made.early.first_certified[4].any()
+    assert not made.early.first_certified[:, 4].any()
+    assert made.log_e[0, 4] > 0.0
+
+
+def test_a_model_that_stops_inside_the_pass_forfeits_what_it_has_against_a_new_one(tmp_path):
+    board = make(tmp_path / "board.db")
+    board.add_model("e")
+    panel = drawn(1, (*MODELS, "e"))
+    add_part(board, panel)
+    board.retire("d")
+    made = board.leaderboard()
+    assert made.log_e[4, 3] < -100.0 > made.log_e[3, 4]
+    add_part(board, panel)
+    complete(board, panel)
+    made = Board.open(tmp_path / "board.db").leaderboard()
+    assert made.log_e[4, 3] < -100.0 > made.log_e[3, 4]
+    assert made.lower_bounds[4, 3] == -1.0
+    board.verify()
+    assert board.certificate().to_json()
+
+
+def test_on_a_board_without_checkpoints_a_model_that_stops_keeps_its_evidence(tmp_path):
+    board = Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS)
+    board.retire("d")
+    board.add_model("e")
+    assert np.array_equal(board.leaderboard().log_e[4, :4], np.zeros(4))
 
 
 def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):

@@ -117,7 +117,7 @@ def test_a_gap_is_final(tmp_path, rng):
     head = board.head
     assert board.add(scores(gapped)).already == (1, 2)
     with pytest.raises(
-        BoardError, match=r"replicate 1 is on the board already, where 'b' has no score on 'q4'\. A gap"
+        BoardError, match=r"replicate 1 is on the board already, where 'b' has no score on 'q4'\. A missing score"
     ):
         board.add(scores(array))
     other = gapped.copy()
@@ -136,7 +136,7 @@ def test_a_gap_of_a_run_with_an_identity_is_final(tmp_path, rng):
     gapped = array.copy()
     gapped[0, 1, 4] = np.nan
     board.add(replace(unnumbered(gapped), runs=(("run-1", "run-2"),)))
-    with pytest.raises(BoardError, match="A gap that is recorded is final"):
+    with pytest.raises(BoardError, match="A missing score that is recorded is final"):
         board.add(replace(unnumbered(array), runs=(("run-1", "run-2"),)))
 
 
@@ -355,3 +355,21 @@ def test_a_gap_smuggled_onto_a_board_without_the_rule(tmp_path, rng, is_stated, 
         forged.rows[2]["content"]["gaps"] = {}
     with pytest.raises(BbedgeError, match=message):
         import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+
+
+def test_replicates_that_agree_by_chance_wherever_both_have_scores_count(tmp_path):
+    """Nearly always right on eight items: another gap does not make a coincidence a copy."""
+    models, items = ("a", "b"), tuple(f"q{i}" for i in range(8))
+    panels = (np.random.default_rng(3).random((10, 2, 8)) < 0.9).astype(float)
+    panels[9] = panels[4] = np.where(np.arange(8) == 2, 0.0, 1.0)
+    panels[9, 0, 7] = np.nan
+    board = Board.create(tmp_path / "b.db", BoardDesign(incomplete="worst-case"), models=models, items=items)
+    given = replace(Scores.of(panels, models=models, items=items), numbered=True, gaps="worst-case")
+    assert board.add(given).replicates == tuple(range(1, 11))
+    # Runs that differ much are another matter.
+    panels = np.random.default_rng(3).random((10, 2, 8)).round(1)
+    panels[9] = panels[4]
+    panels[9, 0, 7] = np.nan
+    other = Board.create(tmp_path / "c.db", BoardDesign(incomplete="worst-case"), models=models, items=items)
+    with pytest.raises(CopiedReplicateError):
+        other.add(replace(given, values=panels, seen=None))

@@ -63,7 +63,9 @@ def test_a_recorded_gap_is_final(tmp_path):
     board = make(tmp_path / "board.db", incomplete="worst-case")
     item = board.next_items[0]
     board.add_part(changed(grown(board), "b", item, np.nan))
-    with pytest.raises(BoardError, match=f"'b' has no score on '{item}' on the board.*A gap that is recorded is final"):
+    with pytest.raises(
+        BoardError, match=f"'b' has no score on '{item}' on the board.*A missing score that is recorded is final"
+    ):
         board.add_part(grown(board))
     board.add_part(changed(grown(board), "b", item, np.nan))
 

@@ -109,7 +109,7 @@ def test_shares_that_are_not_stated(text, share, others):
         ("[headline]\nshare = 0.5", DesignError, "has no meaning without views"),
         ("[headline]\nmacro = 3", FormatError, "macro = 3 is not the name of a column; see docs/board.md"),
         ('[headline]\nmacro = ""', FormatError, "macro = '' is not the name of a column"),
-        ('[headline]\nmarco = "c"', FormatError, "unknown key 'marco' in headline; it has macro, weights, share"),
+        ('[headline]\nmarco = "c"', FormatError, r"unknown key 'marco' in headline; did you mean 'macro'\?"),
         ('headline = "c"', FormatError, "headline = 'c' is not a table"),
         ('[headline]\nmacro = "c"\nshare = "half"', FormatError, "share = 'half' is not a number"),
         ("[views]", DesignError, "views need a column, whose values they are, or weights"),

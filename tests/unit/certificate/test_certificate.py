@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
-from bbedge.certificate.certificate import Certificate, read_certificate
+from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.opening import read_certificate
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, document, parted
 

@@ -13,8 +13,9 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board_certificate import document as board_document
-from bbedge.certificate.certificate import Certificate, read_certificate
+from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.opening import read_certificate
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
 from bbedge.core.scores import Scores

@@ -20,8 +20,8 @@ MODELS = {
     "losses": pl.Int64,
 }
 PAIRS = {
-    "better": pl.String,
-    "worse": pl.String,
+    "model": pl.String,
+    "other": pl.String,
     "difference": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
@@ -74,7 +74,7 @@ def test_a_row_per_tested_direction(leaderboard):
     frame = leaderboard.pairs_frame()
     assert dict(frame.schema) == PAIRS
     shown = [scores.models[i] for i in leaderboard.order()]
-    pairs = list(zip(frame["better"], frame["worse"], strict=True))
+    pairs = list(zip(frame["model"], frame["other"], strict=True))
     assert pairs == [(a, b) for a in shown for b in shown if a != b]
     # From the first look on, one look at a time: the replicate at which each direction was first certified.
     certifier, since = Certifier(leaderboard.design), {}
@@ -101,7 +101,7 @@ def test_a_pair_that_only_a_path_decides_has_no_since():
     base = certify(drawn([0.5, 0.5, 0.5]), method="bb-edge")
     graph = type(base.standing)(edges)
     leaderboard = replace(base, standing=graph, current=graph, first_certified=2 * edges)
-    rows = {(row["better"], row["worse"]): row for row in leaderboard.pairs_frame().iter_rows(named=True)}
+    rows = {(row["model"], row["other"]): row for row in leaderboard.pairs_frame().iter_rows(named=True)}
     assert (rows["m00", "m02"]["certified"], rows["m00", "m02"]["since"]) == (True, None)
     assert (rows["m00", "m01"]["certified"], rows["m00", "m01"]["since"]) == (True, 2)
     assert (rows["m02", "m00"]["certified"], rows["m02", "m00"]["since"]) == (False, None)
@@ -111,7 +111,7 @@ def test_only_tested_directions_have_a_row_and_one_side_a_bound():
     scores = drawn([0.9, 0.5, 0.2], names=["high", "mid", "low"])
     leaderboard = certify_pilot_top_k(scores, k=1, pilot=1, method="bb-edge-x")
     frame = leaderboard.pairs_frame()
-    assert list(zip(frame["better"], frame["worse"], strict=True)) == [("high", "mid"), ("high", "low")]
+    assert list(zip(frame["model"], frame["other"], strict=True)) == [("high", "mid"), ("high", "low")]
     assert frame["upper"].null_count() == 2
     assert frame["lower"].null_count() == 0
 
@@ -131,4 +131,4 @@ def test_models_in_a_circle_are_not_above_each_other():
     frame = circular().to_frame()
     assert dict(zip(frame["model"], frame["wins"], strict=True)) == {"a": 1, "b": 1, "c": 1, "d": 0}
     pairs = circular().pairs_frame().filter(pl.col("certified"))
-    assert set(pairs["worse"]) == {"d"}
+    assert set(pairs["other"]) == {"d"}

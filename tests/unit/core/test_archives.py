@@ -50,5 +50,5 @@ def test_a_state_holds_its_arrays_and_nothing_else():
     certifier = Certifier(Design.make(["a", "b"], ["q1", "q2"]))
     certifier.update([[1.0, 1.0], [0.0, 0.0]])
     state = load_arrays(certifier.to_bytes())
-    assert set(state) == {"evidence", "first_certified", "current", "looks"}
+    assert set(state) == {"evidence", "first_certified", "current", "looks", "best_bounds"}
     assert "allow_pickle" not in load_arrays(state["evidence"].tobytes())

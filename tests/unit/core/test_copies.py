@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from bbedge import Certifier, Design, Scores, certify, certify_pilot_top_k
 from bbedge.core.copies import always_repeating, described, find_copies, fingerprints
+from bbedge.core.scores import SeenCopies
 from bbedge.errors import CopiedReplicateError
+from bbedge.study.synthetic import SyntheticBenchmark
 
 
 def scores(values):
@@ -181,3 +183,34 @@ def test_gaps_that_grow_from_run_to_run_do_not_make_steady_scores_a_copy():
     values[0, 0, 0] = 1.0 - values[0, 0, 0]
     panels = np.concatenate([values, run(1, (6, 1, 40))], axis=1)
     assert scores(panels).copies == ()
+
+
+def test_whole_replicates_that_are_equal_by_chance_count():
+    """Two of 45 runs of five models on four items are equal, where a hundredth of such a pair is expected."""
+    benchmark = SyntheticBenchmark(means=(0.7, 0.5, 0.5, 0.5, 0.3), n_items=4, heterogeneity=0.1)
+    drawn = benchmark.scores(np.random.default_rng(5).spawn(300)[205], 45)
+    assert np.array_equal(drawn.values[26], drawn.values[35])
+    assert not drawn.copies
+    small = (np.random.default_rng(3).random((30, 2, 8)) < 0.9).astype(float)
+    assert any(
+        np.array_equal(*pair) and any(row.min() < row.max() for row in pair[0])
+        for pair in itertools.combinations(small, 2)
+    )
+    assert not scores(small).copies
+
+
+def test_a_whole_replicate_is_a_copy_where_others_differ():
+    values = run(shape=(10, 2, 20))
+    values[7] = values[2]
+    (found,) = scores(values).copies
+    assert (found.replicate, found.of, found.whole) == (7, 2, True)
+    values[3:] = values[2]  # a cache since the third run
+    assert [copy.replicate for copy in scores(values).copies] == [3, 4, 5, 6, 7, 8, 9]
+
+
+def test_other_blocks_are_searched_anew():
+    read = scores(run(shape=(2, 3, 20)))
+    found = read.copies
+    kept = SeenCopies(values=read.values, models=read.models, blocks=read.blocks, copies=(*found, "kept"))
+    assert dataclasses.replace(read, seen=kept).copies == (*found, "kept")
+    assert dataclasses.replace(read, seen=kept, blocks=("one",) * 20).copies == found

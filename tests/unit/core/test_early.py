@@ -271,7 +271,7 @@ def test_a_state_without_checkpoints_knows_nothing_of_them():
     certifier = Certifier(make(checkpoints=None))
     certifier.update(panels(1)[0])
     arrays = load_arrays(certifier.to_bytes())
-    assert set(arrays) == {"evidence", "first_certified", "current", "looks"}
+    assert set(arrays) == {"evidence", "first_certified", "current", "looks", "best_bounds"}
     assert not any(name.startswith("early") for name in load_arrays(arrays["evidence"].tobytes()))
     assert certifier.leaderboard().early is None
     assert certifier.next_checkpoint is None

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -139,6 +141,35 @@ def test_more_replicates_resolve_less_and_smaller_gaps_need_more():
     for r, gap in zip((1, 5, 20), (gaps[0], gaps[2], gaps[4]), strict=True):
         assert forecast.replicates_for(gap) == r
         assert forecast.power(gap, r) == pytest.approx(0.8, abs=0.001)
+
+
+@pytest.mark.parametrize("times", [2, 5])
+@pytest.mark.parametrize("size", [1, 4])
+def test_so_many_times_as_many_items_are_a_design_with_so_many(times, size):
+    def design(items):
+        names = [f"q{i}" for i in range(items)]
+        return Design.make(["a", "b"], names, blocks=[f"b{i // size}" for i in range(items)], evidence="betting")
+
+    outlook = Outlook(noise=0.1, unevenness=0.01)
+    few, many = (Forecast(design=design(items), outlook=outlook) for items in (80, 80 * times))
+    for gap, replicates in ((0.02, 30), (0.05, 8), (0.2, 1)):
+        assert replace(few, times=float(times)).power(gap, replicates) == pytest.approx(many.power(gap, replicates))
+    assert replace(few, times=float(times)).smallest_gap(5) == pytest.approx(many.smallest_gap(5), abs=2e-5)
+
+
+def test_the_items_that_are_needed_are_just_enough():
+    design = Design.make(["a", "b"], [f"q{i}" for i in range(200)])
+    forecast = Forecast(design=design, outlook=Outlook(noise=0.125, unevenness=0.0))
+    for gap, replicates in ((0.05, 3), (0.02, 10)):
+        times = forecast.times_for(gap, replicates)
+        assert times > 1.0
+        assert replace(forecast, times=times).power(gap, replicates) >= 0.8
+        assert replace(forecast, times=times / 1.02).power(gap, replicates) < 0.8
+        assert forecast.times_for(gap, replicates, power=0.9) > times > forecast.times_for(gap, replicates + 1)
+    assert forecast.times_for(0.5, 20) <= 1.0
+    assert forecast.times_for(0.0, 3) is None
+    assert forecast.times_for(-0.1, 3) is None
+    assert forecast.times_for(1e-7, 1) is None, "more items than there can be"
 
 
 def test_what_cannot_be_resolved_is_said():

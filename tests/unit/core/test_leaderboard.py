@@ -8,7 +8,8 @@ from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm, log_threshold
 from bbedge.core.leaderboard import Certifier, certify, certify_pilot_top_k, pilot_design, run
 from bbedge.core.scores import Scores
-from bbedge.errors import DataError, DesignError, DomainError
+from bbedge.errors import DataError, DesignError, DomainError, FormatError
+from bbedge.readers import read_scores
 
 ITEMS = [f"q{i}" for i in range(10)]
 WINS = np.array([np.ones(10), np.zeros(10)])
@@ -271,3 +272,26 @@ def test_a_pilot_ranks_by_weighted_means():
     scores = Scores.of(np.stack([panel, panel]), models=["a", "b"], items=[f"q{i}" for i in range(40)])
     assert pilot_design(scores, k=1, pilot=1).family.candidate == ("b",)
     assert pilot_design(scores, k=1, pilot=1, weights=[1.0] * 10 + [0.1] * 30).family.candidate == ("a",)
+
+
+# What may be certified -------------------------------------------------------------------------------------------
+
+
+def test_a_path_and_frames_are_certified_as_their_scores_are(tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    rows = [
+        {"model": model, "item": f"q{item}", "replicate": run, "score": float(rng.random() < mean)}
+        for run in (1, 2)
+        for model, mean in (("a", 0.9), ("b", 0.3))
+        for item in range(60)
+    ]
+    frame, path = pl.DataFrame(rows), tmp_path / "scores.csv"
+    frame.write_csv(path)
+    expected = certify(read_scores(path)).answer
+    assert "a beats b" in expected
+    for given in (path, str(path), frame, pd.DataFrame(rows)):
+        assert certify(given).answer == expected
+        assert certify_pilot_top_k(given, k=1, pilot=1).pilot == 1
+    with pytest.raises(FormatError, match=r"nowhere\.csv"):
+        certify("nowhere.csv")

@@ -113,7 +113,7 @@ def test_the_hash_has_views_and_gaps_only_where_there_are_any():
         ({"views": {"short": [1.0]}}, "view 'short': 8 items but 1 weights"),
         ({"views": {"below": [-1.0] * 8}}, "view 'below': weight -1.0"),
         ({"views": {"": [1.0] * 8}}, "every view needs a name"),
-        ({"gaps": "mean"}, "unknown rule for gaps 'mean'"),
+        ({"gaps": "mean"}, "unknown rule for missing scores 'mean'"),
     ],
 )
 def test_impossible_views(options, message):

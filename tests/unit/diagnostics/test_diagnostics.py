@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from bbedge.core.blocks import BlockLayout
+from bbedge.core.order import run_order
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.checks import (
     ALARM_LEVEL,
     DEPENDENCE_LEVEL,
+    POSITION_LEVEL,
     REPETITION_LEVEL,
     SELF_LEVEL,
     block_dependence,
@@ -173,7 +175,28 @@ def test_halves_that_differ_are_noticed():
 
 
 def test_the_shares_add_up_to_the_level_of_an_alarm():
-    assert pytest.approx(ALARM_LEVEL) == DEPENDENCE_LEVEL + REPETITION_LEVEL + SELF_LEVEL
+    assert pytest.approx(ALARM_LEVEL) == DEPENDENCE_LEVEL + REPETITION_LEVEL + SELF_LEVEL + POSITION_LEVEL
+
+
+def test_a_server_that_degrades_shows_in_the_order_of_the_first_run():
+    items = [f"q{i}" for i in range(80)]
+    values = (np.random.default_rng(1).random((3, 2, 80)) < 0.8).astype(float)
+    late = np.array([place for block in run_order(items, items, seed=9)[48:] for place in block])
+    values[0, 1, late] = 0.0
+    scores = Scores.of(values, models=["a", "b"], items=items)
+
+    def found(scores, order_seed):
+        made = diagnose(scores, rng=np.random.default_rng(1), permutations=99, order_seed=order_seed)
+        return {each.kind: each for each in findings_of(made, scores)}.get("position")
+
+    alarm = found(scores, 9)
+    assert alarm.verdict == "alarm"
+    assert "The scores of 'b' have a correlation of -0." in alarm.found
+    assert alarm.to_do
+    assert found(scores, 10).verdict != "alarm"  # another order
+    assert found(scores, None) is None
+    few = Scores.of(values[:, :, :5], models=["a", "b"], items=items[:5])
+    assert found(few, 9).verdict == "not possible"
 
 
 def test_findings_name_arguments_in_python():

@@ -116,7 +116,9 @@ def test_everything_decided():
 
 def test_a_contradiction_is_shouted():
     page = render_page(Certificate.of(json.loads(to_json(certificate(circular())))))
-    assert "Contradiction." in page
+    assert page.index("<strong>CONTRADICTION</strong>") < page.index("<header>")  # before anything else
+    assert 'content="CONTRADICTION: ' in page  # and in the preview of a link
+    assert "Top-1" not in page
     assert '<svg class="matrix' in page
     assert '<svg class="graph' not in page  # a graph with a cycle has no layers
 

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,37 @@ def test_a_crash_loses_nothing_and_the_next_call_continues(tmp_path):
     assert report(broken, rules) == report(whole, rules)
     again, _ = run(broken, FakeEngine(APART, fails=lambda *_: pytest.fail("nothing is run again")))
     assert again.reason == "answered"
+
+
+class SwappingEngine(FakeEngine):
+    """Gives the answers of one model under the name of another after three replicates."""
+
+    def run(self, replicate, jobs, seeds, report) -> None:
+        def swapped(what):
+            other = {NEW: OLD, OLD: NEW}.get(what.model, what.model) if replicate > 3 else what.model
+            return report(replace(what, model=other))
+
+        super().run(replicate, jobs, seeds, swapped)
+
+
+def test_a_study_whose_runs_contradict_each_other_stops_without_an_answer(tmp_path):
+    """One candidate passes before the labels change places, another one is still open: no further run helps."""
+    benchmark = SyntheticBenchmark(means=(0.8, 0.3, 0.6), n_items=60, block_sizes=2, offset=0.0)
+    rules = Policy(candidates=(NEW, OTHER), baseline=None, claims=(Claim(kind="at_least", amount=0.6),))
+    study = fake_study(tmp_path, benchmark, budget=40).gated(rules)
+    ended, seen = run(study, SwappingEngine(benchmark))
+    looks = [event.answer for event in seen if isinstance(event, Looked)]
+    assert [each.contradicted for each in looks] == [False] * (len(looks) - 1) + [True]
+    assert not any(each.answered for each in looks)
+    assert looks[2].open_pairs == ((OTHER, "at least 0.6"),), "what the study still runs for"
+    assert (ended.reason, ended.answer.open_pairs) == ("contradiction", ())
+    assert ended.answer.text == (
+        "CONTRADICTION: the runs contradict each other; 2 blocking claims: 1 OPEN, 1 CONTRADICTION"
+    )
+    assert 3 < ended.spent.replicates < 40
+    assert report(study, rules).release == "contradiction"
+    again, _ = run(study, SwappingEngine(benchmark, fails=lambda *_: pytest.fail("nothing is run any more")))
+    assert again.reason == "contradiction"
 
 
 def test_views_and_floors_are_decided_from_the_columns_of_the_study(tmp_path):

@@ -12,7 +12,7 @@ from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Answered, Silent
 from bbedge.evaluate.engines import inspect_models
 from bbedge.evaluate.engines.inspect import InspectEngine
-from bbedge.evaluate.events import ErrorSeen, RequestWaits, SampleDone, SampleFailed, Waiting
+from bbedge.evaluate.events import ErrorSeen, RequestWaits, SampleDone, SampleFailed, SampleMissing, Waiting
 from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.spec import EvaluationSpec
@@ -78,19 +78,21 @@ def checked(study):
         ("html", "answer", None, "Welcome to the proxy"),
         ("garbage", "answer", None, "Expecting value"),
         ("empty", "answer", None, "NoneType"),
+        ("null", "empty", None, "content of the message is null"),
         ("drop", "connection-lost", None, "Connection error"),
     ],
 )
 def test_a_fault_is_reported_with_its_cause_and_the_others_answer(server, tmp_path, way, kind, status, message):
     study = study_of(tmp_path, server.url(way), server.url("fine"))
     reports = {report.model: report for report in checked(study)}
-    assert reports["m2"] == Answered(model="m2", usage=reports["m2"].usage)
+    assert reports["m2"] == Answered(model="m2", usage=reports["m2"].usage, served="m")
     assert (reports["m2"].usage.calls, reports["m2"].usage.tokens) == (1, {"openai-api/local/m2": (12, 3)})
     problem = reports["m1"]
     assert isinstance(problem, Problem)
     assert (problem.kind, problem.status, problem.endpoint) == (kind, status, server.url(way))
     assert message in problem.message
     assert "\n" not in problem.message
+    assert problem.variable == "LOCAL_API_KEY"
 
 
 def test_a_wrong_port_is_no_connection(server, tmp_path):
@@ -228,4 +230,33 @@ def test_a_judge_that_fails_is_named(server, tmp_path, monkeypatch):
     (tmp_path / "new").mkdir()
     seen, _, error = run(study_of(tmp_path / "new", fine, fine, benchmark=benchmark))
     assert "openai-api/judge/j at" in error
+    assert not any(isinstance(event, SampleDone) for event in seen)
+
+
+@pytest.mark.usefixtures("_left_open")
+@pytest.mark.parametrize("rule", ["wait", "zero", "worst-case"])
+def test_an_answer_without_content_is_treated_as_a_failure(server, tmp_path, rule):
+    """Of one of two samples: where no sample of a model has ended, its run is missing."""
+    study = study_of(
+        tmp_path, server.url("null-once"), server.url("fine"), on_error=rule, run={"preflight": False, "retries": 0}
+    )
+    seen, _, error = run(study)
+    failed = [event for event in seen if isinstance(event, SampleFailed)]
+    assert [event.model for event in failed] == ["m1"]
+    assert {event.problem.kind for event in seen if isinstance(event, ErrorSeen)} == {"empty"}
+    missing = [event.model for event in seen if isinstance(event, SampleMissing)]
+    assert (missing, "is not complete" in error) == (["m1"] if rule == "worst-case" else [], rule == "wait")
+
+
+@pytest.mark.usefixtures("_left_open")
+@pytest.mark.parametrize("made_by", ["roles", "task"])
+def test_a_judge_without_content_has_not_judged(server, tmp_path, monkeypatch, made_by):
+    monkeypatch.setenv("JUDGE_BASE_URL", server.url("null"))
+    monkeypatch.setenv("JUDGE_API_KEY", "none")
+    judge = "openai-api/judge/j"
+    task = {"args": {"n": 1}, "roles": {"grader": judge}} if made_by == "roles" else {"args": {"n": 1, "judge": judge}}
+    fine = server.url("fine")
+    benchmark = {"task": f"{QUIZ}@{'dialogues' if made_by == 'roles' else 'graded'}"} | task
+    seen, _, error = run(study_of(tmp_path, fine, fine, benchmark=benchmark, run={"preflight": False, "retries": 0}))
+    assert "content of the message is null" in error
     assert not any(isinstance(event, SampleDone) for event in seen)

@@ -181,11 +181,18 @@ def test_a_failed_request_is_shown_at_once_although_the_tool_sends_it_again(tmp_
 
 def test_a_run_that_ends_with_a_failed_request_has_its_cause_and_no_other(tmp_path):
     spec = failing(tmp_path, "http://down")
-    with pytest.raises(EvaluationError, match=r"of m90 at http://down: connection lost: Cannot connect") as caught:
+    with pytest.raises(EvaluationError, match=r"x m90 at http://down: connection lost: Cannot connect") as caught:
         evaluate(spec, engine_for(spec))
     assert "3 x m90 at http://down: connection lost" in str(caught.value)
     assert "program failed" not in str(caught.value)
     assert "0123456789abcdef" not in str(caught.value)
+
+
+def test_an_answer_without_content_fails_the_run_and_is_not_scored(tmp_path):
+    spec = failing(tmp_path, "http://null")
+    with pytest.raises(EvaluationError, match=r"m90 at http://null: no answer: the content of the message is null"):
+        evaluate(spec, engine_for(spec))
+    assert '"scores"' not in (spec.folder / "replicate-00001.jsonl").read_text(encoding="utf-8")
 
 
 def test_a_task_that_cannot_be_loaded_is_found_before_anything_is_frozen(tmp_path):
@@ -222,7 +229,7 @@ def test_a_finished_run_is_not_repeated(tmp_path):
     with pytest.raises(EvaluationError, match="replicate 1 is not complete"):
         evaluate(spec, engine_for(spec))
     spec = study(tmp_path, models=whole, budget=1)
-    evaluate(spec, engine_for(spec))
+    evaluate(spec, engine_for(spec), server_changed="the first server is down")
     attempts = sorted(path.parts[-2] for path in (spec.folder / "replicate-00001").glob("model-*/attempt-*"))
     assert attempts == ["model-001", "model-002", "model-002"]
 

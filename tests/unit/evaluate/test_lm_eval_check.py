@@ -52,7 +52,8 @@ def checked(spec):
 
 def test_every_fault_is_reported_with_its_cause_and_others_answer(tmp_path, server):
     wrong = f"http://127.0.0.1:{unused_port()}/v1"
-    urls = {f"m{way}": server.url(way) for way in ("401", "404", "400", "429", "500", "html", "empty", "drop", "fine")}
+    ways = ("401", "404", "400", "429", "500", "html", "empty", "null", "drop", "fine")
+    urls = {f"m{way}": server.url(way) for way in ways}
     urls |= {"mport": wrong, "mscheme": "127.0.0.1:8000/v1"}
     found = checked(study(tmp_path, [api(name, url) for name, url in urls.items()]))
     assert {name: (each.kind, each.status) for name, each in found.items() if isinstance(each, Problem)} == {
@@ -63,6 +64,7 @@ def test_every_fault_is_reported_with_its_cause_and_others_answer(tmp_path, serv
         "m500": ("server", 500),
         "mhtml": ("answer", None),
         "mempty": ("answer", None),
+        "mnull": ("empty", None),
         "mdrop": ("connection-lost", None),
         "mport": ("no-connection", None),
         "mscheme": ("no-connection", None),
@@ -71,6 +73,7 @@ def test_every_fault_is_reported_with_its_cause_and_others_answer(tmp_path, serv
         name: url for name, url in urls.items() if name != "mfine"
     }
     assert found["m404"].message == "scripted 404"
+    assert found["m401"].variable == "OPENAI_API_KEY"
     assert "Connection refused" in found["mport"].message
     assert "Welcome to the proxy" in found["mhtml"].message
     assert (found["mfine"].usage.calls, found["mfine"].usage.tokens) == (1, {"mfine": (12, 3)})

@@ -39,24 +39,46 @@ def policy(*given, candidates=("new",), baseline="old", **options):
     return Policy(candidates=candidates, baseline=baseline, claims=claims(*given), **options)
 
 
-def literal_interval(values, *, family, blocks=None, alpha=0.05):
-    """Bounds of first less second row, for a family of so many directions, by the definitions alone."""
-    items = values.shape[2]
-    numbers = tuple(range(items)) if blocks is None else blocks
+def literal_setting(values, *, tau, family, alpha, blocks=None):
+    numbers = tuple(range(values.shape[2])) if blocks is None else blocks
     sizes = [numbers.count(m) for m in range(max(numbers) + 1)]
-    stakes = oracle.design_grid(sizes, alpha=alpha, tau=0.0, directions=family)
-    setting = oracle.Setting(
+    stakes = oracle.design_grid(sizes, alpha=alpha, tau=tau, directions=family)
+    return oracle.Setting(
         blocks=numbers,
-        tau=0.0,
+        tau=tau,
         kind="betting",
         prediction="running-mean",
         stakes=tuple(stakes),
         weights=(1 / 12,) * 12,
     )
-    rows = [[list(row) for row in panel] for panel in values.tolist()]
+
+
+def rows_of(values):
+    return [[list(row) for row in panel] for panel in values.tolist()]
+
+
+def literal_interval(values, *, family, blocks=None, alpha=0.01):
+    """Bounds of first less second row, for a family of so many directions at 0.2 alpha, by the definitions alone."""
+    setting = literal_setting(values, tau=0.0, family=family, alpha=alpha, blocks=blocks)
+    rows = rows_of(values)
     lower = oracle.lower_bound(setting, rows, 0, 1, directions=family, alpha=alpha)
     upper = -oracle.lower_bound(setting, rows, 1, 0, directions=family, alpha=alpha)
     return lower, upper
+
+
+def literal_evidence(values, bar, *, family, blocks=None, alpha=0.04):
+    """Evidence for first less second row above the bar, and against it, of so many claims at 0.8 alpha."""
+    rows = rows_of(values)
+    ahead = literal_setting(values, tau=bar, family=family, alpha=alpha, blocks=blocks)
+    back = literal_setting(values, tau=-bar, family=family, alpha=alpha, blocks=blocks)
+    return oracle.log_evidence(ahead, rows, 0, 1), oracle.log_evidence(back, rows, 1, 0)
+
+
+def literal_thresholds(evidence, alpha=0.04):
+    """What each claim must reach: t, and the deficits of the others."""
+    t = 1 / alpha
+    deficits = [max(0.0, t - math.exp(min(both))) for both in evidence]
+    return [math.log(t + sum(deficits[:c] + deficits[c + 1 :])) for c in range(len(evidence))]
 
 
 def close(found, expected):
@@ -66,13 +88,16 @@ def close(found, expected):
 # Bounds ----------------------------------------------------------------------------------------------------------
 
 
-def test_one_claim_tests_two_directions():
+def test_one_claim_needs_no_more_than_one_direction_does():
+    """Its two directions are not both true nulls: each needs 1 / (0.8 alpha); the interval has the other fifth."""
     values = panels(0.7, 0.4)
     report = gate(policy(("not_worse_by", 0.02)), table(values))
     (result,) = report.results
-    assert result.log_threshold == pytest.approx(math.log(2 / 0.05))
+    assert result.log_threshold == pytest.approx(math.log(1 / 0.04))
+    close((result.log_e, result.log_e_against), literal_evidence(values, -0.02, family=1))
     for look in result.looks:
         close((look.lower, look.upper), literal_interval(values[: look.replicate], family=2))
+        close(look.difference, float((values[look.replicate - 1, 0] - values[look.replicate - 1, 1]).mean()))
     close(result.difference, float(values[:, 0].mean() - values[:, 1].mean()))
 
 
@@ -84,8 +109,8 @@ def test_blocks_are_those_of_the_scores():
     close((look.lower, look.upper), literal_interval(values, family=2, blocks=numbers))
 
 
-def test_every_comparison_has_an_equal_part_of_alpha():
-    """Two candidates against a baseline and a floor: four means are compared, in eight directions."""
+def test_every_claim_has_an_equal_part_of_alpha():
+    """Two candidates, three claims: six claims are decided; four means are compared, in eight directions."""
     values = panels(0.7, 0.5, 0.4)
     given = policy(("not_worse_by", 0.02), ("better_by", 0.0), ("at_least", 0.3), candidates=("a", "b"), baseline="old")
     report = gate(given, table(values, ("a", "b", "old")))
@@ -99,7 +124,12 @@ def test_every_comparison_has_an_equal_part_of_alpha():
         close((own[1].looks[-1].lower, own[1].looks[-1].upper), expected)  # one comparison, not two
         with_floor = np.concatenate([values[:, [place]], floor], axis=1)
         close((own[2].looks[-1].lower, own[2].looks[-1].upper), literal_interval(with_floor, family=8))
-        assert [each.log_threshold for each in own] == pytest.approx([math.log(8 / 0.05)] * 3)
+        found = [(each.log_e, each.log_e_against) for each in own]
+        close(found[0], literal_evidence(with_old, -0.02, family=6))
+        close(found[1], literal_evidence(with_old, 0.0, family=6))
+        close(found[2], literal_evidence(with_floor, 0.0, family=6))
+    evidence = [(each.log_e, each.log_e_against) for each in report.results]
+    assert [each.log_threshold for each in report.results] == pytest.approx(literal_thresholds(evidence))
 
 
 def test_cheaper_by_compares_costs():
@@ -157,6 +187,17 @@ def test_missing_scores_count_against_the_claim_and_against_its_opposite():
     assert found.lower < whole.lower < whole.upper < found.upper
 
 
+def test_a_mean_over_some_items_is_noted():
+    holes = panels(0.6, 0.5, 0.4, runs=2)
+    holes[:, 0, :4] = np.nan
+    holes[0, 1, :4] = np.nan  # which the second run has
+    holes[:, 2, :4] = np.nan  # of a model that the policy does not name
+    report = gate(policy(("not_worse_by", 0.02)), table(holes, ("new", "old", "other")))
+    (note,) = report.notes
+    assert note.startswith(f"The mean of 'new' is over {ITEMS - 4} of {ITEMS} items: ")
+    assert gate(policy(("not_worse_by", 0.02)), table(panels(0.6, 0.5))).notes == ()
+
+
 def test_a_floor_with_missing_scores():
     holes = panels(0.6, 0.5, runs=6)
     holes[:, 0, :4] = np.nan
@@ -201,47 +242,140 @@ def test_a_planned_number_of_runs_is_part_of_the_design():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("amount", [0.0, 0.02, 0.1, 0.4])
-def test_evidence_reaches_its_threshold_where_the_bound_passes_the_bar(seed, amount):
-    values = panels(0.6, 0.45, runs=3, seed=seed)
-    given = policy(("not_worse_by", amount), ("better_by", amount), ("at_least", 0.1 + amount))
-    for result in gate(given, table(values)).results:
-        look = result.looks[-1]
-        for evidence, passed, distance in (
-            (result.log_e, look.lower > result.bar, look.lower - result.bar),
-            (result.log_e_against, look.upper < result.bar, result.bar - look.upper),
-        ):
-            assert abs(distance) > 1e-9  # else rounding decides
-            assert (evidence >= result.log_threshold) == passed
-        assert look.verdict == ("PASS" if look.lower > result.bar else "FAIL" if look.upper < result.bar else "OPEN")
-
-
-def test_the_evidence_at_a_bound_is_the_threshold():
-    values = panels(0.7, 0.4)
-    first = gate(policy(("better_by", 0.0)), table(values)).results[0]
-    at_bound = gate(policy(("better_by", first.looks[-1].lower)), table(values)).results[0]
-    assert at_bound.log_e == pytest.approx(first.log_threshold, abs=1e-6)
+def test_verdicts_are_those_of_the_literal_rule_at_every_look(seed, amount):
+    """e-Holm over the claims at each look, with memory, and with what it implies for the same comparison."""
+    values = panels(0.75, 0.4, runs=4, seed=seed)
+    report = gate(policy(("not_worse_by", amount), ("better_by", amount), ("at_least", 0.1 + amount)), table(values))
+    floor = np.stack([values[:, 0], np.full((4, ITEMS), 0.1 + amount)], axis=1)
+    # Not worse at all and better at all are one claim in other words.
+    compared = ([(values, -amount)] if amount else []) + [(values, amount), (floor, 0.0)]
+    place_of = [0, len(compared) - 2, len(compared) - 1]
+    decided = [set() for _ in compared]
+    for run in range(4):
+        evidence = [literal_evidence(rows[: run + 1], bar, family=len(compared)) for rows, bar in compared]
+        found = [
+            {word for word, log_e in zip(("PASS", "FAIL"), both, strict=True) if log_e >= needed}
+            for both, needed in zip(evidence, literal_thresholds(evidence), strict=True)
+        ]
+        if amount:  # what is better by more than it is not worse by more, and what is worse by more is not better
+            found[0] |= found[1] & {"PASS"}
+            found[1] |= found[0] & {"FAIL"}
+        decided = [stands | words for stands, words in zip(decided, found, strict=True)]
+        for each, place in zip(report.results, place_of, strict=True):
+            assert each.looks[run].verdict == ("".join(found[place]) or "OPEN")
+    assert [each.verdict for each in report.results] == ["".join(decided[place]) or "OPEN" for place in place_of]
 
 
 def test_what_stands_is_the_first_verdict_and_the_best_bounds():
-    """Good runs first, then bad ones: the bounds of the last look are worse than those of an earlier one."""
-    values = np.concatenate([panels(1.0, 0.0, runs=2), panels(0.0, 1.0, runs=2, seed=2)])
+    """Good runs first, then a bad one: the bounds of the last look are worse than those of an earlier one."""
+    values = np.concatenate([panels(1.0, 0.0, runs=2), panels(0.3, 0.7, runs=1, seed=2)])
     result = gate(policy(("not_worse_by", 0.02), copies="allow"), table(values)).results[0]
     assert (result.verdict, result.since) == ("PASS", 1)
     assert result.lower == max(look.lower for look in result.looks) > result.looks[-1].lower
     assert result.upper == min(look.upper for look in result.looks)
-    assert result.looks[-1].verdict != "PASS"
 
 
-def test_a_later_opposite_is_reported_as_a_contradiction():
-    values = np.concatenate([panels(1.0, 0.0, runs=2), panels(0.0, 1.0, runs=12, seed=2)])
-    report = gate(policy(("not_worse_by", 0.02), copies="allow"), table(values))
+def test_a_verdict_stays_when_later_evidence_falls_below_the_threshold():
+    values = np.concatenate([panels(1.0, 0.0, runs=2, items=8), panels(0.2, 0.8, runs=3, seed=5, items=8)])
+    result = gate(policy(("better_by", 0.1), copies="allow"), table(values)).results[0]
+    assert [look.verdict for look in result.looks][-1] == "OPEN"
+    assert (result.verdict, result.log_e < result.log_threshold) == ("PASS", True)
+
+
+def test_the_interval_of_a_decided_claim_does_not_cross_its_bar():
+    """A verdict needs less evidence than an interval, which then ends at the bar."""
+    crossed = 0
+    for seed in range(30):
+        report = gate(policy(("not_worse_by", 0.1), ("at_least", 0.3)), table(panels(0.6, 0.5, runs=6, seed=seed)))
+        for result in report.results:
+            if result.verdict == "PASS":
+                assert result.bar <= result.lower <= result.upper
+            elif result.verdict == "FAIL":
+                assert result.lower <= result.upper <= result.bar
+            crossed += result.verdict != "OPEN" and result.bar in (result.lower, result.upper)
+    assert crossed, "no interval ends at its bar, so that nothing is tested"
+
+
+# Contradictions --------------------------------------------------------------------------------------------------
+
+
+def changed_places(first=0.8, second=0.4, *, items=400, runs=6, seed=1):
+    """Two systems whose labels are swapped half-way."""
+    values = panels(first, second, runs=runs, items=items, seed=seed)
+    values[runs // 2 :] = values[runs // 2 :, ::-1]
+    return values
+
+
+@pytest.mark.parametrize("kind", ["not_worse_by", "better_by"])
+@pytest.mark.parametrize(("first", "second"), [(0.8, 0.4), (0.4, 0.8), (0.7, 0.3)])
+def test_two_systems_that_change_places_are_a_contradiction_and_no_verdict(kind, first, second):
+    report = gate(policy((kind, 0.02)), table(changed_places(first, second)))
     (result,) = report.results
-    assert result.verdict == "PASS"
-    assert result.looks[-1].verdict == "FAIL"
-    assert result.is_contradicted
-    assert report.to_values()["claims"][0]["contradicted"] is True
-    steady = gate(policy(("not_worse_by", 0.02)), table(panels(0.9, 0.1))).results[0]
-    assert not steady.is_contradicted
+    assert (result.verdict, report.release, report.exit_code) == ("CONTRADICTION", "contradiction", 5)
+    assert result.since > 3
+    assert result.outlook is None
+    assert result.lower > result.upper or {look.verdict for look in result.looks} >= {"PASS", "FAIL"}
+    assert report.contradictions == (result,)
+    values = report.to_values()
+    assert (values["release"], values["claims"][0]["contradicted"]) == ("contradiction", True)
+
+
+def test_an_empty_interval_at_any_look_is_a_contradiction_though_one_direction_alone_is_certified():
+    """The bounds of all looks together: no later look has an interval that is empty by itself."""
+    values = changed_places(0.62, 0.5, runs=30)
+    report = gate(policy(("not_worse_by", 0.3)), table(values))
+    (result,) = report.results
+    assert {look.verdict for look in result.looks} <= {"OPEN", "PASS"}
+    assert all(look.lower <= look.upper for look in result.looks)
+    assert result.lower > result.upper
+    assert (result.verdict, report.release) == ("CONTRADICTION", "contradiction")
+
+
+def test_a_contradiction_is_reported_from_the_look_at_which_it_appears_and_stays():
+    values = changed_places()
+    whole = gate(policy(("not_worse_by", 0.02)), table(values)).results[0]
+    before = gate(policy(("not_worse_by", 0.02)), table(values[: whole.since - 1])).results[0]
+    assert before.verdict == "PASS"
+    again = np.concatenate([values, panels(0.8, 0.4, runs=4, items=400, seed=9)])
+    later = gate(policy(("not_worse_by", 0.02)), table(again)).results[0]
+    assert (later.verdict, later.since) == ("CONTRADICTION", whole.since)
+
+
+def test_a_contradiction_in_any_view_or_tier_leaves_no_release():
+    """The second half of the items changes places; the first half is as it was."""
+    values = panels(0.9, 0.2, runs=6, items=200)
+    values[3:, :, 100:] = values[3:, ::-1, 100:]
+    topics = ("same",) * 100 + ("swapped",) * 100
+    claim = {"view": "*", "tier": "info"}
+    given = policy(("at_least", 0.05), ("not_worse_by", 0.02, claim), views="topic", when_open="pass")
+    report = gate(given, table(values, topic=topics))
+    assert {each.claim.view: each.verdict for each in report.results} == {
+        "headline": "PASS",
+        "same": "PASS",
+        "swapped": "CONTRADICTION",
+    }
+    assert (report.release, report.exit_code) == ("contradiction", 5)
+    assert report.to_values()["candidates"] == {"new": "contradiction"}
+
+
+def test_a_contradiction_outweighs_a_failure_of_another_candidate():
+    values = panels(0.9, 0.1, 0.5, runs=6, items=400)
+    values[3:, 0] = panels(0.1, runs=3, items=400, seed=3)[:, 0]
+    report = gate(policy(("not_worse_by", 0.02), candidates=("new", "bad")), table(values, ("new", "bad", "old")))
+    assert (report.release_of("new"), report.release_of("bad")) == ("contradiction", "stop")
+    assert report.release == "contradiction"
+
+
+def test_claims_that_imply_each_other_are_contradicted_together():
+    """PASS of the harder claim early, FAIL of the easier one late: neither has both directions by itself."""
+    report = gate(policy(("not_worse_by", 0.02), ("better_by", 0.1)), table(changed_places(0.9, 0.3)))
+    assert [each.verdict for each in report.results] == ["CONTRADICTION", "CONTRADICTION"]
+
+
+def test_steady_systems_are_no_contradiction():
+    report = gate(policy(("not_worse_by", 0.02)), table(panels(0.9, 0.1)))
+    assert report.contradictions == ()
+    assert report.to_values()["claims"][0]["contradicted"] is False
 
 
 def test_all_kinds_pass_and_fail():
@@ -262,6 +396,7 @@ def test_what_an_open_claim_means(when_open, release, code):
     report = gate(policy(("not_worse_by", 0.0), when_open=when_open), table(panels(0.5, 0.5)))
     assert [each.verdict for each in report.results] == ["OPEN"]
     assert (report.release, report.exit_code) == (release, code)
+    assert report.to_values()["open"] == when_open
     assert len(report.open_blocks) == 1
     assert report.results[0].outlook is not None
 
@@ -305,12 +440,14 @@ def test_the_keys_of_the_json():
     (claim,) = values["claims"]
     assert set(claim) == {
         "candidate", "claim", "kind", "amount", "view", "tier", "verdict", "since", "contradicted", "difference",
-        "bounds", "bar", "log_e", "log_e_against", "log_threshold", "resolvable", "more_runs", "looks",
+        "bounds", "bar", "log_e", "log_e_against", "log_threshold", "more_runs", "needed_items", "needed_amount",
+        "looks",
     }  # fmt: skip
-    assert set(claim["looks"][0]) == {"replicate", "verdict", "bounds"}
+    assert set(claim["looks"][0]) == {"replicate", "verdict", "bounds", "difference"}
     assert (values["replicates"], values["items"], len(claim["looks"])) == (4, ITEMS, 4)
     assert claim["since"] is None
-    assert claim["resolvable"] > 0.0
+    assert claim["more_runs"] >= 1
+    assert claim["needed_items"] > ITEMS
 
 
 def test_the_forecast_of_an_open_claim_is_that_of_its_design():
@@ -319,7 +456,7 @@ def test_the_forecast_of_an_open_claim_is_that_of_its_design():
     near, far = (gate(policy(("not_worse_by", amount)), table(values)).results[0] for amount in (0.0, 0.03))
     assert near.verdict == far.verdict == "OPEN"
     assert near.outlook.more_runs > far.outlook.more_runs >= 1
-    assert near.outlook.resolvable == far.outlook.resolvable
+    assert near.outlook.items > far.outlook.items > 200
 
 
 # Bad input -------------------------------------------------------------------------------------------------------

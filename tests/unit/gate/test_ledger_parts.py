@@ -119,12 +119,25 @@ def test_a_verdict_that_was_given_inside_the_run_stays(begun):
     found = look(begun, APART, 2)
     decided = (found.results[0].verdict, found.results[0].since, found.results[0].since_part)
     assert decided == ("PASS", 1, 0.2)
+    done = end(begun, APART, 2, count=2).report.results[0]
+    assert (done.verdict, done.since, done.since_part) == decided
+    assert len(done.looks) == 3 + 2, "the complete run has passed every checkpoint"
+
+
+def test_runs_that_contradict_what_was_decided_inside_the_first_one_are_recorded_as_a_contradiction(begun):
+    assert look(begun, APART, 2).results[0].verdict == "PASS"
     worse = replace(APART, values=np.concatenate([APART.values[:1], 1.0 - APART.values[1:].repeat(9, axis=0)]))
     longer = replace(worse, replicates=tuple(map(str, range(10))))
-    done = end(begun, longer, 2, count=10).report.results[0]
-    assert (done.verdict, done.since, done.since_part) == decided
-    assert done.is_contradicted
-    assert len(done.looks) == 3 + 10, "the complete run has passed every checkpoint"
+    done = end(begun, longer, 2, count=10)
+    found = done.report.results[0]
+    assert (found.verdict, done.report.release, done.report.exit_code) == ("CONTRADICTION", "contradiction", 5)
+    assert found.since > 1
+    assert len(found.looks) == 3 + 10
+    (use,) = read_ledger(begun).uses
+    assert use.report == done.report
+    assert "contradiction" in shown(read_ledger(begun))
+    again = end(begun, longer, 2, count=10)
+    assert (again.is_known, again.report.release) == (True, "contradiction")
 
 
 def test_a_study_that_is_running_has_no_verdict_to_show(begun):
@@ -137,7 +150,8 @@ def test_a_study_that_is_running_has_no_verdict_to_show(begun):
     done = end(begun, EQUAL, 2)
     assert not done.is_known, "the look was recorded, the verdict was not"
     assert "20 %" in shown(read_ledger(begun))
-    assert [advice(each) for each in read_ledger(begun).uses[0].report.results] == ["", ""]
+    report = read_ledger(begun).uses[0].report
+    assert [advice(report, each) for each in report.results] == ["", ""]
 
 
 def shown(ledger):
@@ -374,7 +388,9 @@ def test_a_file_that_ends_anywhere_goes_on_to_the_same_end(begun, monkeypatch):
 def test_a_verdict_that_cannot_be_repeated_is_not_replaced(begun, monkeypatch):
     look(begun, APART, 2)
     before = begun.read_bytes()
-    monkeypatch.setattr(sys.modules["bbedge.gate.gate"], "_verdict", lambda *_: "OPEN")
+    monkeypatch.setattr(
+        sys.modules["bbedge.gate.gate"], "certified", lambda log_e, _: np.zeros(log_e.shape, dtype=bool)
+    )
     with pytest.raises(BbedgeError, match="does not repeat; the recorded one stands"):
         end(begun, APART, 3, count=1)
     assert begun.read_bytes() == before

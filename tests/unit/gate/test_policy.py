@@ -45,7 +45,7 @@ def test_every_key():
 
 def test_what_is_left_out():
     made = policy(PLAIN + CLAIM)
-    assert (made.candidates, made.baseline, made.alpha, made.when_open) == (("new",), "old", 0.05, "pass")
+    assert (made.candidates, made.baseline, made.alpha, made.when_open) == (("new",), "old", 0.05, "error")
     assert (made.budget, made.spending, made.copies, made.columns) == (None, "each-run", "refuse", ())
     assert made.claims == (Claim(kind="not_worse_by", amount=0.02, view="headline", tier="block"),)
 

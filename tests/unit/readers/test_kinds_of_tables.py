@@ -13,6 +13,7 @@ from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.convert import convert
+from bbedge.readers.survey import survey
 
 MODELS, ITEMS, RUNS = ("a", "b"), ("q1", "q2", "q3"), (1, 2)
 
@@ -43,9 +44,9 @@ def written(path, content):
     return path
 
 
-def refusal(*sources, error=FormatError, columns=None, **choices):
+def refusal(*sources, error=FormatError, columns=None, score_range=(0, 1), **choices):
     with pytest.raises(error) as caught:
-        read_scores(*sources, columns=columns, choices=Choices(**choices))
+        read_scores(*sources, columns=columns, score_range=score_range, choices=Choices(**choices))
     return caught.value
 
 
@@ -136,6 +137,34 @@ def test_several_columns_make_one_name(tmp_path):
         assert scores.items == ("8+11", "8+\\+1\\+1", "8\\+1+1", "81+1", "81+2")
     message = str(refusal(path, error=DomainError, columns={"score": "turn+score"}))
     assert "a score is one column" in message
+
+
+def mixed_rows(text_at=()):
+    """Rows of which only the scores differ; those at some places are texts."""
+    rows = [{"model": m, "item": q, "n": n, "tags": []} for m in MODELS for q in "wxyz" for n in range(3)]
+    return [{**row, "n": str(row["n"])} if place in text_at else row for place, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_the_scores_never_tell_repeated_rows_apart(tmp_path, name):
+    rows = mixed_rows()
+    content = rows if name == "a.json" else "\n".join(map(json.dumps, rows))
+    path = written(tmp_path / name, content)
+    found = refusal(path, error=DataError, columns={"score": "n"}, score_range=(0, 10))
+    assert "a second score for model" in str(found)
+    assert not found.proposal
+    # An item must not be named by its score.
+    message = str(refusal(path, error=DomainError, columns={"score": "n", "item": "item+n"}, score_range=(0, 10)))
+    assert "column 'n'" in message
+    assert "holds the scores, so it cannot be a part of the item" in message
+    survey([str(path)], columns={"score": "n"}, score_range=(0, 10))  # follows proposals, and ended in a traceback
+
+
+def test_scores_that_are_numbers_in_some_lines_and_text_in_others_are_refused_with_the_line(tmp_path):
+    path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, mixed_rows(text_at=(6, 9)))))
+    for columns in ({"score": "n"}, {"score": "n", "item": "item+model"}):
+        message = str(refusal(path, error=DataError, columns=columns, score_range=(0, 10)))
+        assert message.startswith(f"{path}:7: score '0' is text; expected a number")
 
 
 def test_repeated_rows_with_a_number_of_the_run(tmp_path):

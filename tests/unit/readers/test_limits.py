@@ -10,7 +10,8 @@ import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import LimitError, Limits, read_scores
-from bbedge.readers.opening import lines
+from bbedge.readers.logs.files import Archive
+from bbedge.readers.opening import _Unpacked, lines
 from bbedge.readers.tables.frames import check_expansion
 from bbedge.readers.tables.roles import find_roles
 from bbedge.readers.tables.wide import as_wide
@@ -67,6 +68,31 @@ def test_rows_without_end_are_refused(endless):
     path = endless("a.jsonl.gz", b'{"model": "a", "item": "q", "score": 1}\n', most=100 * MEBI)
     with pytest.raises(LimitError, match="unpack to more than 32 MiB"):
         read_scores(path, limits=Limits(unpacked_bytes=32 * MEBI))
+
+
+ROW = b'{"model": "a", "item": "q", "score": 1}'
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "unit"),
+    [
+        ("a.csv.gz", b"model,item,score\n", b"a,q,1\n"),
+        ("a.tsv.gz", b"model\titem\tscore\n", b"a\tq\t1\n"),
+        ("a.jsonl.gz", b"", ROW + b"\n"),
+        ("a.json.gz", b"[" + ROW, b"," + ROW),
+        ("b.json.gz", b'{"results": [' + ROW, b"," + ROW),
+    ],
+)
+def test_what_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path, monkeypatch, name, head, unit):
+    path, seen = tmp_path / name, []
+    path.write_bytes(gzip.compress(head + unit * (24 * MEBI // len(unit))))
+    monkeypatch.setattr("bbedge.readers.opening.PIECE", MEBI)
+    kept = _Unpacked.read
+    monkeypatch.setattr(_Unpacked, "read", lambda self, size: seen.append(kept(self, size)) or seen[-1])
+    with pytest.raises(LimitError, match=r"gz: .* bytes that unpack to more than 16 MiB"):
+        read_scores(path, limits=Limits(unpacked_bytes=16 * MEBI))
+    # The beginning is read several times: to recognise the file, for its columns, for its rows.
+    assert sum(map(len, seen)) < 14 * MEBI
 
 
 def test_blank_lines_are_passed_over_in_bulk(tmp_path, monkeypatch):
@@ -204,6 +230,22 @@ def test_a_member_of_spaces_is_refused(tmp_path):
     with pytest.raises(LimitError, match=r"b\.eval: .* bytes that unpack to more than 16 MiB"):
         read_scores(spaces, least_models=1, limits=Limits(unpacked_bytes=16 * MEBI))
     assert len(read_scores(spaces, least_models=1).items) == 2
+
+
+def test_samples_that_unpack_to_too_much_together_are_refused_before_the_first(tmp_path, monkeypatch):
+    with zipfile.ZipFile(inspect_log(tmp_path / "a.eval")) as old:
+        members = {name: old.read(name) for name in old.namelist() if name != "summaries.json"}
+    path = tmp_path / "b.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in members.items():
+            new.writestr(name, content)
+        for number in range(32):
+            new.writestr(f"samples/{number}_epoch_1.json", b" " * MEBI + b"{}")
+    opened, kept = [], Archive.member
+    monkeypatch.setattr(Archive, "member", lambda self, name: opened.append(name) or kept(self, name))
+    with pytest.raises(LimitError, match=r"b\.eval: .* bytes that unpack to more than 16 MiB"):
+        read_scores(path, least_models=1, limits=Limits(unpacked_bytes=16 * MEBI))
+    assert not [name for name in opened if name.startswith("samples/")]
 
 
 # --- very many columns -----------------------------------------------------------------------------------------------

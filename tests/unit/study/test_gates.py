@@ -99,7 +99,7 @@ def test_what_is_measured():
     }
     assert measured([0, 1, 0], distance=-0.02)["wrong"] == [0, 1, 1]
     assert measured([0, 1, 0], distance=0.0)["wrong"] == [0, 1, 1]
-    assert measured([0, -1, 0], distance=0.0)["wrong"] == [0, 1, 1]
+    assert measured([0, -1, 0], distance=0.0)["wrong"] == [0, 0, 0]
     assert measured([0, 0, 0], distance=0.0)["wrong"] == [0, 0, 0]
 
 

@@ -9,6 +9,9 @@ function comparisonsOf({ doc, data, panel }) {
   const logE = (a, b) => doc.log_e[order[a]][order[b]];
   const margin = (a, b) => doc.margins[order[a]][order[b]];
   const mean = (a) => doc.models[order[a]].mean;
+  const meanItems = (a) => (mean(a) === null ? null : doc.models[order[a]].mean_items ?? doc.design.weights?.items ?? doc.items);
+  // Means over different items are not comparable.
+  const difference = (a, b) => ([a, b].some((i) => mean(i) === null || doc.models[order[i]].mean_items !== undefined) ? null : mean(a) - mean(b));
 
   // Edges by place, and everything that follows from them.
   function closure(edges) {
@@ -99,7 +102,7 @@ function comparisonsOf({ doc, data, panel }) {
   }
 
   return {
-    size, names, labels, place, byPair, listed, closure, above, ranks, logE, margin, mean, proof, doubt,
+    size, names, labels, place, byPair, listed, closure, above, ranks, logE, margin, mean, meanItems, difference, proof, doubt,
     intervals: panel.table.ranks,
   };
 }

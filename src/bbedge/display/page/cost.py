@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import is_over_all, over
 from bbedge.display.page.charts import Tick
 from bbedge.display.page.model_info import InfoColumn, ModelInfo
 from bbedge.display.ranking import bounds
@@ -63,6 +64,8 @@ class CostPlot:
     """The models."""
     has_intervals: bool
     """Whether the points have intervals."""
+    partial: int
+    """Models whose mean is over some of the items, and whose price is known."""
     unknown: int
     """Models without a cost."""
     left_out: int
@@ -99,6 +102,9 @@ def cost_plots(certificate: Certificate, info: ModelInfo) -> tuple[CostPlot, ...
 
 def _plot(certificate: Certificate, column: InfoColumn) -> CostPlot | None:
     known = list(_known(certificate, column))
+    partial = sum(
+        bool(over(certificate, i)) and isinstance(column.key(name), float) for i, name in enumerate(certificate.names)
+    )
     seen = known[:MOST_POINTS]
     if len(seen) < 2 or not certificate.replicates:
         return None
@@ -113,7 +119,8 @@ def _plot(certificate: Certificate, column: InfoColumn) -> CostPlot | None:
         up=tuple(Tick(at=_up(up.share(at)), text=text) for at, text in up.ticks(log=False)),
         points=tuple(_points(certificate, seen, costs, across, up)),
         has_intervals=any(each.low < each.high for each in seen),
-        unknown=len(certificate.names) - len(known),
+        partial=partial,
+        unknown=len(certificate.names) - len(known) - partial,
         left_out=len(known) - len(seen),
     )
 
@@ -126,9 +133,11 @@ def _compares(certificate: Certificate) -> bool:
 def _known(certificate: Certificate, column: InfoColumn) -> Iterator[_Seen]:
     """The models whose cost is known."""
     leader, compares, intervals = certificate.means[0], _compares(certificate), certificate.mean_intervals
+    if compares and not is_over_all(certificate, 0):
+        return
     for i, (name, mean) in enumerate(zip(certificate.names, certificate.means, strict=True)):
         cost = column.key(name)
-        if not isinstance(cost, float) or mean is None or leader is None:
+        if not isinstance(cost, float) or mean is None or leader is None or not is_over_all(certificate, i):
             continue
         value = mean - leader if compares else mean
         ends = intervals[i] if intervals else bounds(certificate, i, 0) if i and compares else None

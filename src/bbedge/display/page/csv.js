@@ -14,10 +14,10 @@ function tableCsv({ data, panel, facts }) {
   const interval = (text) => (text ? `[${text}]` : null); // no number, so that no spreadsheet takes it for a formula
   const known = facts.names.map((name) => data.places.get(name));
   return csvOf([
-    ["model", "best_rank", "worst_rank", "mean", "mean_interval", "difference_to_leader", "difference_interval", "beats", "loses_to",
+    ["model", "best_rank", "worst_rank", "mean", "mean_items", "mean_interval", "difference_to_leader", "difference_interval", "beats", "loses_to",
       ...data.info.map((column) => column.title)],
     ...facts.names.map((name, i) => [
-      name, ...texts.ranks[i], facts.mean(i), interval(texts.mean_intervals?.[i]), number(texts.behind[i]),
+      name, ...texts.ranks[i], facts.mean(i), facts.meanItems(i), interval(texts.mean_intervals?.[i]), number(texts.behind[i]),
       interval(texts.behind_intervals?.[i]), ...texts.counts[i],
       ...data.info.map((column) => (column.links ? column.links[known[i]] : column.kind === "number" ? column.keys[known[i]] : column.texts[known[i]])),
     ]),
@@ -25,12 +25,12 @@ function tableCsv({ data, panel, facts }) {
 }
 
 function pairsCsv({ facts }) {
-  const { size, names, above, margin, logE, mean } = facts;
+  const { size, names, above, margin, logE, difference } = facts;
   const rows = [["model", "other", "result", "difference", "at_least", "at_most", "log_e", "log_e_of_opposite"]];
   for (let a = 0; a < size; a++) {
     for (let b = a + 1; b < size; b++) {
       rows.push([
-        names[a], names[b], above(a, b) ? "beats" : above(b, a) ? "loses to" : "open", mean(a) === null || mean(b) === null ? null : mean(a) - mean(b),
+        names[a], names[b], above(a, b) ? "beats" : above(b, a) ? "loses to" : "open", difference(a, b),
         margin(a, b), margin(b, a) === null ? null : -margin(b, a), logE(a, b), logE(b, a),
       ]);
     }

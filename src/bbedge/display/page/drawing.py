@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.means import difference, over
 from bbedge.certificate.units import Units, rank
 from bbedge.display.layout import Layout, Point, can_draw, layered
 from bbedge.text import display_names, shown
@@ -119,7 +120,7 @@ def draw_graph(certificate: Certificate) -> Drawing | None:
             y=_top(layout.places[i]),
             label=labels[i],
             full=shown(certificate.names[i], None),
-            about=f"rank {rank(graph.rank_intervals[i])} · {certificate.units.score(certificate.means[i])}",
+            about=f"rank {rank(graph.rank_intervals[i])} · {_mean(certificate, i)}",
         )
         for i in sorted(layout.places)
     )
@@ -199,10 +200,16 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
 
 def _differences(certificate: Certificate) -> Iterator[tuple[int, int, str]]:
     short = Units(max(0, certificate.units.decimals - 1))
-    for a, first in enumerate(certificate.means):
-        for b, second in enumerate(certificate.means):
-            if a != b and first is not None and second is not None:
-                yield a, b, short.difference(first - second)
+    for a in range(len(certificate.names)):
+        for b in range(len(certificate.names)):
+            seen = difference(certificate, a, b)
+            if a != b and seen is not None:
+                yield a, b, short.difference(seen)
+
+
+def _mean(certificate: Certificate, model: int) -> str:
+    mean, words = certificate.units.score(certificate.means[model]), over(certificate, model)
+    return f"{mean} ({words})" if words else mean
 
 
 def _runs(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:

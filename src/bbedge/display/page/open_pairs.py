@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.units import Units
-from bbedge.display.ranking import CONTRADICTION
+from bbedge.display.ranking import CONTRADICTION, observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,10 @@ def open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
         if pairs and (pairs.graph.above[a, b] or pairs.graph.above[b, a]):
             continue
         low, high = each.within
-        first, second = certificate.means[a], certificate.means[b]
         yield OpenPair(
             ahead=certificate.labels[a],
             behind=certificate.labels[b],
-            difference="-" if first is None or second is None else units.difference(first - second),
+            difference=observed(certificate, a, b),
             within=_within(units, _known(low), _known(high)),
             share=share(each.log_e, each.log_threshold),
             more=more_replicates(each.more_replicates),

@@ -53,7 +53,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep }) {
     const said = (kind) => byRow(model).querySelector(kind).textContent; // as in the table, to the last digit
     const title = make("h3");
     title.append(make("bdi", byRow(model).querySelector("button").title));
-    const mean = facts.mean(model) === null ? "" : ` \u00b7 mean ${said(".mean .value")}`;
+    const mean = facts.mean(model) === null ? "" : ` \u00b7 mean ${said(".mean .value")}${panel.table.mean_over?.[model] ? ` (${panel.table.mean_over[model]})` : ""}`;
     about.replaceChildren(title, make("p", `rank ${said(".rank")} of ${size}${mean}`, "quiet"));
     list(about, "above", `Beats ${groups.under.length}`, groups.under, (i) => proof(model, i), model);
     list(about, "below", `Loses to ${groups.over.length}`, groups.over, (i) => proof(i, model), model);

@@ -22,8 +22,9 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
     made.append(...inside);
     return made;
   }
-  function withInterval(kind, value, interval) {
+  function withInterval(kind, value, interval, over) {
     const inside = [make("span", value, "value")];
+    if (over) inside.push(" ", make("span", over, "over"));
     if (interval) inside.push(" ", make("span", interval, "interval"));
     return cell("td", kind, ...inside);
   }
@@ -51,7 +52,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
       cell("td", "rank", rankText(texts.ranks[i])),
       cell("th", "model", name),
       cell("td", "bar", rankBar(texts.ranks[i], size, 14)),
-      withInterval("mean", texts.means[i], texts.mean_intervals?.[i]),
+      withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_over?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
       ...texts.counts[i].map((number) => cell("td", "counts", number.toLocaleString("en"))),
       ...data.info.map((column) => infoCell(column, i)),
@@ -67,7 +68,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
     rank: (i) => texts.ranks[i][0] * (size + 1) + texts.ranks[i][1],
     worst: (i) => texts.ranks[i][1],
     model: (i) => names[i].toLowerCase(),
-    mean: (i) => numeric(texts.means[i]),
+    mean: (i) => (texts.mean_over?.[i] ? null : numeric(texts.means[i])),
     behind: (i) => (i ? numeric(texts.behind[i]) : 0),
     beats: (i) => texts.counts[i][0],
     loses: (i) => texts.counts[i][1],

@@ -82,6 +82,11 @@ class Table:
         return any(len(line.row.label) > _LONG for line in self.lines)
 
     @property
+    def has_partial(self) -> bool:
+        """Whether a mean is over some of the items only."""
+        return any(line.row.mean_over for line in self.lines)
+
+    @property
     def size(self) -> int:
         """Number of models."""
         return len(self.lines)
@@ -94,6 +99,7 @@ class Table:
             "ranks": [(row.best, row.worst) for row in found],
             "full": {row.index: row.full for row in found if row.full != row.label},
             "means": [row.mean for row in found],
+            "mean_over": [row.mean_over for row in found] if self.has_partial else None,
             "mean_intervals": [row.mean_interval for row in found] if self.has_intervals else None,
             "behind": [row.behind for row in found],
             "behind_intervals": [row.behind_interval for row in found] if self.by_pair else None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.provenance import Provenance, provenance
+from bbedge.display.alarm import Alarm, alarm
 from bbedge.display.page.charts import Chart, evidence_chart, pairs_chart
 from bbedge.display.page.cost import CostPlot, cost_plots
 from bbedge.display.page.design_facts import claims, design_facts
@@ -18,7 +19,7 @@ from bbedge.display.page.top_sets import MOST_SETS, TopSet, top_sets
 from bbedge.display.page.words import Words
 from bbedge.display.scope import has_evidence
 from bbedge.display.verdict import Verdict, verdict
-from bbedge.text import display_names, shown
+from bbedge.text import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +62,8 @@ class View:
     """What each claim of a board spends."""
     notes: tuple[str, ...]
     """What a reader noticed."""
-    contradictions: tuple[str, ...]
-    """Groups of models certified above each other."""
+    alarm: Alarm | None
+    """Why nothing on the page is reliable; ``None`` if nothing is wrong."""
     replicates: int
     """Replicates in the evidence."""
     has_evidence: bool
@@ -76,7 +77,7 @@ class View:
     def of(cls, certificate: Certificate, *, title: str, info: ModelInfo) -> View:
         """Everything that the page shows of a certificate."""
         content = certificate.content
-        sets = list(top_sets(certificate))
+        sets = [] if certificate.is_contradicted else list(top_sets(certificate))
         return cls(
             title=shown(title, 120),
             verdict=verdict(certificate),
@@ -96,7 +97,7 @@ class View:
             facts=tuple(design_facts(certificate)),
             claims=tuple(claims(content.board or None)),
             notes=tuple(shown(note, None) for note in content.notes),
-            contradictions=tuple(", ".join(display_names(group)) for group in content.contradictions),
+            alarm=alarm(certificate),
             replicates=certificate.replicates,
             has_evidence=has_evidence(certificate),
             provenance=provenance(content),

@@ -77,7 +77,7 @@ def _budget(alpha: float, board: BoardRecord | None) -> str:
 
 
 def _standing(certificate: Certificate) -> str:
-    if certificate.content.contradictions:  # no word about validity beside the alarm
+    if certificate.is_contradicted:  # no word about validity beside the alarm
         return ""
     if certificate.content.design.has_memory:
         return "This page shows everything certified so far; a certificate, once issued, remains valid."

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Failed, Job, Report, Sample, Sent, Trouble
-from bbedge.evaluate.engines.process import end_leftovers
+from bbedge.evaluate.engines.process import end_leftovers, unfinished_attempts
+from bbedge.evaluate.engines.redaction import redact_files
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.text import listed, shown_path
 
@@ -35,7 +37,10 @@ class Calls:
         A call hands requests that fail before its end to its second argument.
         """
         if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
+            left_over = unfinished_attempts(self._study.folder)
             end_leftovers(self._study.folder)
+            for folder in left_over:
+                redact_files(folder)
             self._cleaned = True
         self.stop.clear()
         left, workers = list(reversed(jobs)), self._study.running.workers
@@ -58,8 +63,17 @@ class Calls:
                 self.stop.set()
                 raise
 
-    def new_folder(self, replicate: int, model: str) -> Path:
-        """A folder for a call of a model that no call has had: what an earlier one still writes cannot get into it."""
+    @contextmanager
+    def folder_of(self, replicate: int, model: str) -> Iterator[Path]:
+        """A new folder for a call of a model; when the call has ended, logs in it lose their credentials."""
+        folder = self._new_folder(replicate, model)
+        try:
+            yield folder
+        finally:
+            redact_files(folder)
+
+    def _new_folder(self, replicate: int, model: str) -> Path:
+        """A folder that no call has had: what an earlier one still writes cannot get into it."""
         number = self._study.names.index(model) + 1
         parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
         try:

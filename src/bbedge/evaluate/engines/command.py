@@ -6,7 +6,7 @@ import hashlib
 import json
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bbedge.errors import BbedgeError, EvaluationError
@@ -24,6 +24,7 @@ from bbedge.evaluate.engines.process import (
     why_not_startable,
 )
 from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.servers import variables
 from bbedge.evaluate.spec import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
@@ -90,6 +91,10 @@ class CommandEngine:
             raise EvaluationError(f"{name}: there is no column {quoted(missing[0])}, which the design uses; add it")
         return {column: self._items.columns[column] for column in self._study.design.columns}
 
+    def addresses(self) -> Mapping[str, str]:
+        """What the study and the environment say: the program may read both."""
+        return {model.name: model.base_url for model in self._study.models if model.base_url} | variables()
+
     def caveats(self) -> Sequence[str]:
         """A seed goes to the program; what it does with it is not seen."""
         return (
@@ -117,8 +122,11 @@ class CommandEngine:
         self._stamps = stamps(self._files)
 
     def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
+        with self._calls.folder_of(replicate, job.model.name) as folder:
+            return self._call_in(folder, replicate, job, seed)
+
+    def _call_in(self, folder: Path, replicate: int, job: Job, seed: int) -> Done | Failed:
         model = job.model
-        folder = self._calls.new_folder(replicate, model.name)
         out, log = folder / self._study.out, folder / "log.txt"
         try:
             items = self._write_items(folder, self._order(job, seed))

@@ -16,13 +16,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Failed, Job, Report, Sample
+from bbedge.evaluate.engines.redaction import redact_files
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
@@ -62,6 +63,19 @@ class InspectEngine:
             ).hexdigest(),
         )
 
+    def addresses(self) -> Mapping[str, str]:
+        """Those of models and roles, as their providers know them, and of models that arguments of the task name."""
+        from bbedge.evaluate.engines.inspect_models import address_variable, endpoint_of
+
+        asked = {model.name: (model.model, self._model(model)) for model in self._study.models}
+        asked |= {f"role {role}": (name, self._role(role, name)) for role, name in self._study.roles.items()}
+        found = {
+            name: endpoint_of(made) or os.environ.get(address_variable(model)) for name, (model, made) in asked.items()
+        }
+        named = [value for value in self._study.task_args.values() if isinstance(value, str) and "/" in value]
+        found |= {variable: os.environ.get(variable) for variable in map(address_variable, named)}
+        return {name: address for name, address in found.items() if address}
+
     def caveats(self) -> Sequence[str]:
         """Nothing is known beforehand: which requests went without their seed is seen when they are sent."""
         return ()
@@ -88,9 +102,9 @@ class InspectEngine:
         by_model: dict[str, list[Job]] = {}
         for job in jobs:
             by_model.setdefault(job.model.name, []).append(job)
-        log = self._study.folder / "inspect.log"
+        log, log_dir = self._study.folder / "inspect.log", self._study.folder / "logs" / f"replicate-{replicate:05d}"
         # What Inspect and the task print goes to a log, so that results and progress stay clean.
-        with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+        with _redacting(log, log_dir), log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
             tasks, samples = [], self._samples(self._task())
             for name, its_jobs in by_model.items():
                 task = copy.copy(self._task())
@@ -104,7 +118,7 @@ class InspectEngine:
                     logs = inspect_eval(
                         tasks,
                         model_roles=dict(roles) or None,
-                        log_dir=str(self._study.folder / "logs" / f"replicate-{replicate:05d}"),
+                        log_dir=str(log_dir),
                         display="none",
                         log_level="error",
                         log_realtime=False,
@@ -199,6 +213,18 @@ class InspectEngine:
                 raise EvaluationError(f"sample {quoted(name)} appears twice in the task; every sample needs its own id")
             samples[name] = sample
         return samples
+
+
+@contextlib.contextmanager
+def _redacting(*places: Path) -> Iterator[None]:
+    """Remove credentials from logs before, in case a killed run has left some, and after they are written."""
+    try:
+        for place in places:
+            redact_files(place)
+        yield
+    finally:
+        for place in places:
+            redact_files(place)
 
 
 def _sample(name: str, sample: InspectSample, columns: Sequence[str]) -> Sample:

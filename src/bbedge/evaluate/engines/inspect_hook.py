@@ -21,6 +21,7 @@ from inspect_ai.model import GenerateConfig
 
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Backoff, CallSeeds, Done, Failed, Job, Judged, Judging, Report, Sent, Trouble
+from bbedge.evaluate.engines.empty_answer import EmptyAnswer, refuse_empty
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.problem import Problem
@@ -231,8 +232,9 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
         heard.report(Failed(model=model, sample=name, error=_short(sample.error.message), usage=usage))
         return
     try:
+        refuse_empty_events(answered(sample.events))
         scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
-    except DataError as error:
+    except (DataError, EmptyAnswer) as error:
         heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
         return
     judged = attempt.judged
@@ -248,6 +250,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             length=sum(map(len, answers)),
             unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
             judgements=judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
+            served=tuple(dict.fromkeys(call.output.model for call in calls if call.model == job.model.model)),
             judged_answers=tuple(dict.fromkeys(each.answer for each in judged)),
         )
     )
@@ -256,6 +259,16 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
 def answered(events: Sequence[Event]) -> list[ModelEvent]:
     """The requests among events that have an answer."""
     return [event for event in events if isinstance(event, ModelEvent) and event.error is None]
+
+
+def refuse_empty_events(events: Sequence[ModelEvent]) -> None:
+    """Raise if a request got no content: a model that the task itself has made, such as a judge, is not listened to.
+
+    Inspect keeps the answers of the server to the first requests of a sample only.
+    """
+    for event in events:
+        if event.call is not None:
+            refuse_empty(event.call.response)
 
 
 def _usage(sample: EvalSample, calls: int, attempt: Attempt) -> Usage:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import wraps
@@ -22,9 +23,10 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant
 from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
+from bbedge.credentials import redacted_record, secret_values
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import Judged, Sample
-from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, unseeded
+from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, refuse_empty_events, unseeded
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
 from bbedge.evaluate.usage import Usage
@@ -84,20 +86,26 @@ async def _judgement(
     content = None if score is None or not asked.seen else _recordable(score, attempt.job.sample)
     if content is not None:
         events = [event for event in answered(transcript().events) if event.config.seed in asked.seeds]
+        refuse_empty_events(events)
         attempt.hand_in(
             Judged(
                 model=attempt.job.model.name,
                 sample=attempt.job.sample.name,
                 judging=judging,
                 answer=answer,
-                score=content,
-                replies=tuple(event.output.completion for event in events),
+                score=_without_credentials(content),
+                replies=tuple(_without_credentials([event.output.completion for event in events])),
                 usage=_usage(events, seconds=time.monotonic() - began),
                 unseeded=unseeded(events),
             ),
             asked,
         )
     return score
+
+
+def _without_credentials(content: Any) -> Any:  # noqa: ANN401 - JSON
+    """What a judge has said as it may be in the journal."""
+    return redacted_record(content, secret_values(os.environ))
 
 
 def _recordable(score: Score, sample: Sample) -> dict[str, Any] | None:

@@ -12,15 +12,17 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
 from inspect_ai._util._async import run_coroutine
 from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.model import GenerateConfig, Model, ModelUsage, get_model
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 
 from bbedge.evaluate.engine import Answered, CheckReport, Silent
+from bbedge.evaluate.engines.empty_answer import refuse_empty
 from bbedge.evaluate.problem import Problem, ProblemKind, kind_of_status
 from bbedge.evaluate.usage import Usage
 
@@ -56,10 +58,18 @@ def made_model(name: str, config: GenerateConfig, base_url: str | None, args: Ma
 
 def _address_of_service(name: str) -> str | None:
     """The address of an ``openai-api/service/model``, which has no default, from the environment."""
+    return os.environ.get(address_variable(name)) if name.startswith("openai-api/") else None
+
+
+def address_variable(name: str) -> str:
+    """The environment variable that a provider, or a service, reads its address from.
+
+    >>> address_variable("openai-api/my-server/m"), address_variable("openai/gpt-4o")
+    ('MY_SERVER_BASE_URL', 'OPENAI_BASE_URL')
+    """
     kind, _, rest = name.partition("/")
-    if kind != "openai-api" or "/" not in rest:
-        return None
-    return os.environ.get(f"{rest.partition('/')[0].upper().replace('-', '_')}_BASE_URL")
+    provider = rest.partition("/")[0] if kind == "openai-api" and "/" in rest else kind
+    return f"{provider.upper().replace('-', '_')}_BASE_URL"
 
 
 def _is_provider(address: str) -> bool:
@@ -68,16 +78,31 @@ def _is_provider(address: str) -> bool:
 
 
 def listen(model: Model, name: str, heard: Callable[[Problem], None]) -> Model:
-    """Report every failed request of a model; the model itself."""
-    ask = model.should_retry
+    """Report every failed request of a model, an answer without content included; the model itself."""
+    ask, generate = model.should_retry, model.api.generate
 
     def should_retry(error: BaseException) -> bool:
         if isinstance(error, Exception):
-            heard(problem_of(error, name, endpoint_of(model)))
+            heard(_problem(error, name, model))
         return ask(error)
 
+    @wraps(generate)
+    async def generate_content(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as Inspect has it
+        result = await generate(*args, **kwargs)
+        # What Inspect makes of an answer has an empty text where the server said nothing.
+        if isinstance(result, tuple) and isinstance(result[0], ModelOutput) and result[1] is not None:
+            refuse_empty(result[1].response)
+        return result
+
     model.should_retry = should_retry  # type: ignore[method-assign,assignment]
+    model.api.generate = generate_content  # type: ignore[method-assign]
     return model
+
+
+def _problem(error: BaseException, name: str, model: Model) -> Problem:
+    variables = model.api.api_key_vars
+    variable = next((each for each in variables if each in os.environ), variables[0] if variables else None)
+    return replace(problem_of(error, name, endpoint_of(model)), variable=variable)
 
 
 def endpoint_of(model: Model) -> str | None:
@@ -129,6 +154,8 @@ def _kind(names: set[str], causes: list[BaseException], status: int | None) -> P
         return "timeout"
     if any("Connection" in name or "Protocol" in name or name in ("ReadError", "WriteError") for name in names):
         return "connection-lost"
+    if "EmptyAnswer" in names:
+        return "empty"
     if "OpenAIResponseError" in names or isinstance(causes[0], ValueError | TypeError | LookupError | AttributeError):
         return "answer"
     return "other"
@@ -172,9 +199,10 @@ async def _ask(question: Question, timeout: int, report: CheckReport) -> None:
     try:
         output = await model.generate(_QUESTION, config=config)
     except Exception as error:  # whatever a client library raises is an answer to whether the model can be asked
-        report(problems[-1] if problems else problem_of(error, question.name, endpoint_of(model)))
+        report(problems[-1] if problems else _problem(error, question.name, model))
     else:
-        report(Answered(model=question.name, usage=_usage(str(model), output.usage, output.time or 0.0)))
+        usage = _usage(str(model), output.usage, output.time or 0.0)
+        report(Answered(model=question.name, usage=usage, served=output.model or None))
     finally:
         with contextlib.suppress(Exception):  # a connection that cannot be closed is of no interest any more
             await model.api.aclose()

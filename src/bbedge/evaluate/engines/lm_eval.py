@@ -36,7 +36,9 @@ from bbedge.evaluate.engines.lm_eval_problem import problem_of
 from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
 from bbedge.evaluate.engines.lm_eval_tool import QUESTION, Tool, python_of, report_of
 from bbedge.evaluate.engines.output import last_lines
+from bbedge.evaluate.engines.redaction import redact_files
 from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.servers import variables
 from bbedge.evaluate.spec import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import Choices, read_scores
@@ -55,6 +57,8 @@ class ModelType:
     """Whether every request has a seed of its own."""
     seed: bool
     """Whether the model takes a seed at all."""
+    address: str | None
+    """Where it asks unless it is told otherwise."""
 
 
 class LmEvalEngine:
@@ -81,10 +85,12 @@ class LmEvalEngine:
         words = [*self._settings.words(home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
         problem = self._tool.run(folder, {"words": words, "types": types})
         if problem is not None:
+            redact_files(folder)
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
         found = report_of(folder)
         self._types = {
-            name: ModelType(requests=kind["requests"], seed=kind["seed"]) for name, kind in found["types"].items()
+            name: ModelType(requests=kind["requests"], seed=kind["seed"], address=kind["address"])
+            for name, kind in found["types"].items()
         }
         read = self._read(folder / "out", blocks=self._settings.block or "item")
         self._documents = documents_of(folder / "out")
@@ -108,6 +114,15 @@ class LmEvalEngine:
             return Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
         except OSError as error:
             raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
+
+    def addresses(self) -> Mapping[str, str]:
+        """Those of the study, or of the types of models; others may read the environment."""
+        found = {
+            model.name: model.args.get("base_url", model.base_url) or self._types[model.model].address
+            for model in self._study.models
+        }
+        known = {name: str(address) for name, address in found.items() if address}
+        return known if all(map(self._seeds_requests, self._study.models)) else known | variables()
 
     def caveats(self) -> Sequence[str]:
         """Where the tool gives a run one seed, and not every request its own."""
@@ -183,8 +198,9 @@ class LmEvalEngine:
         shutil.rmtree(folder, ignore_errors=True)
 
     def _problem(self, model: StudyModel, why: str, folder: Path) -> Problem:
-        """A run that failed."""
+        """A run that failed; its folder stays."""
         output = last_lines(folder / "log.txt")
+        redact_files(folder)
         return Problem(kind="program", model=model.name, message=why, endpoint=model.base_url, output=output)
 
     def _seeds_requests(self, model: StudyModel) -> bool:
@@ -206,8 +222,11 @@ class LmEvalEngine:
         return replace(job, sample=self._whole)
 
     def _call(self, replicate: int, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
+        with self._calls.folder_of(replicate, job.model.name) as folder:
+            return self._call_in(folder, job, seed, tell)
+
+    def _call_in(self, folder: Path, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
         model, sample = job.model, job.sample
-        folder = self._calls.new_folder(replicate, model.name)
         began, is_whole = time.monotonic(), self._whole is None or len(sample.items) == len(self._whole.items)
         order = self._order(model, seed, folder / "out", () if is_whole else sample.items, self._settings)
 
@@ -232,6 +251,7 @@ class LmEvalEngine:
                     trace=trace if is_whole else None,
                     length=length,
                     unseeded=(model.name,) if sent["requests"] > sent["seeded"] else (),
+                    served=tuple(map(str, sent["served"])),
                 )
         return Failed(
             model=model.name,

@@ -102,4 +102,5 @@ def understood(line: Mapping[str, Any], *, priced: str) -> Heard:
         return problem_of(line["failed"], model=model, stage=str(line["stage"]))
     read, written = line["tokens"]
     tokens = {priced: (read, written)} if read or written else {}
-    return Answered(model=model, usage=Usage(calls=1, tokens=tokens, seconds=line["seconds"]))
+    served = line["served"] if isinstance(line["served"], str) else None
+    return Answered(model=model, usage=Usage(calls=1, tokens=tokens, seconds=line["seconds"]), served=served)

@@ -30,7 +30,7 @@ failure = importlib.import_module(f"{__package__}.lm_eval_failure" if __package_
 def main(order_file: str) -> None:
     """Do what the order says: describe types of models, run the tool, write the report."""
     order = json.loads(Path(order_file).read_text(encoding="utf-8"))
-    report: dict[str, Any] = {"requests": 0, "seeded": 0, "tokens": [0, 0], "types": {}, "chooses": False}
+    report: dict[str, Any] = {"requests": 0, "seeded": 0, "tokens": [0, 0], "types": {}, "chooses": False, "served": []}
     try:
         importlib.import_module("lm_eval.models")
         for name in order.get("types", []):
@@ -57,9 +57,19 @@ def model_type(name: str) -> type:
     return found
 
 
-def describe(kind: type) -> dict[str, bool]:
-    """Whether a class sends requests one by one, and whether it takes a seed at all."""
-    return {"requests": sends_requests(kind), "seed": takes_seed(kind)}
+def describe(kind: type) -> dict[str, Any]:
+    """Whether a class sends requests one by one, whether it takes a seed at all, and where it asks by default."""
+    return {"requests": sends_requests(kind), "seed": takes_seed(kind), "address": default_address(kind)}
+
+
+def default_address(kind: type) -> str | None:
+    """The address that the class itself states, or the first of its bases that does."""
+    for base in kind.__mro__:
+        made = inspect.signature(vars(base)["__init__"]).parameters if "__init__" in vars(base) else {}
+        if base is not object and "base_url" in made:
+            stated = made["base_url"].default
+            return stated if isinstance(stated, str) else None
+    return None
 
 
 def sends_requests(kind: type) -> bool:
@@ -166,9 +176,12 @@ def narrowed(task: Any, numbers: frozenset[int]) -> Any:  # noqa: ANN401 - a tas
 
 
 def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
-    """Add the tokens of one answer."""
+    """Add the tokens of one answer, and what it calls the model; refuse one that says nothing."""
     if answer.get("error") and not answer.get("choices"):
         raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")
+    failure.empty_answer.refuse_empty(answer)
+    if isinstance(answer.get("model"), str) and answer["model"] not in report["served"]:
+        report["served"].append(answer["model"])
     used = answer.get("usage") or {}
     for place, keys in enumerate((("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))):
         report["tokens"][place] += next((used[key] for key in keys if isinstance(used.get(key), int)), 0)

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 _DEEPEST = 8  # causes of causes
 _LONGEST = 1000  # characters
+_KEY = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)")
+
+# Beside this file, also where it is copied to.
+empty_answer = importlib.import_module(f"{__package__}.empty_answer" if __package__ else "empty_answer")
 
 
 def watch_requests(kind: Any, path: Path) -> None:  # noqa: ANN401 - a class of the tool
@@ -21,17 +26,19 @@ def watch_requests(kind: Any, path: Path) -> None:  # noqa: ANN401 - a class of 
     def failed(error: Exception, model: object) -> None:
         error.was_heard = True  # type: ignore[attr-defined]
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(facts(error, getattr(model, "base_url", None))) + "\n")
+            file.write(json.dumps(facts(error, getattr(model, "base_url", None), key_variable(model))) + "\n")
 
     if hasattr(kind, "model_call"):
         send: Callable[..., Any] = kind.model_call
 
         def model_call(model: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
             try:
-                return send(model, *args, **kwargs)
+                answer = send(model, *args, **kwargs)
+                empty_answer.refuse_empty(answer)
             except Exception as error:
                 failed(error, model)
                 raise
+            return answer
 
         kind.model_call = model_call
     if hasattr(kind, "amodel_call"):
@@ -72,7 +79,15 @@ def keep_bodies() -> None:
     response.raise_for_status = raise_for_status
 
 
-def facts(error: BaseException, endpoint: object) -> dict[str, Any]:
+def key_variable(model: object) -> str | None:
+    """The environment variable that a type of models reads its key from, as its code names it."""
+    found = getattr(type(model), "api_key", None)
+    code = getattr(getattr(found, "fget", None) or getattr(found, "func", None), "__code__", None)
+    texts = [each for each in getattr(code, "co_consts", ()) if isinstance(each, str)]
+    return next((each for each in texts if _KEY.fullmatch(each)), None)
+
+
+def facts(error: BaseException, endpoint: object, variable: str | None = None) -> dict[str, Any]:
     """The classes, the HTTP status and the message of an exception of an HTTP client."""
     causes = chain(error)
     return {
@@ -80,6 +95,7 @@ def facts(error: BaseException, endpoint: object) -> dict[str, Any]:
         "status": next((found for each in causes if (found := status(each)) is not None), None),
         "message": message(causes)[:_LONGEST],
         "endpoint": None if endpoint is None else str(endpoint),
+        "variable": variable,
     }
 
 

@@ -27,10 +27,13 @@ def problem_of(facts: Mapping[str, Any], *, model: str, stage: str = "asking") -
         message = f"lm_eval cannot make the model: {message}"
     if kind == "answer" and len(message) > _SHOWN:
         message = message[:_SHOWN] + "…"
-    return Problem(kind=kind, model=model, message=message, endpoint=facts["endpoint"], status=status)
+    endpoint, variable = facts["endpoint"], facts["variable"]
+    return Problem(kind=kind, model=model, message=message, endpoint=endpoint, status=status, variable=variable)
 
 
 def _kind(names: frozenset[str], status: int | None) -> ProblemKind:
+    if "EmptyAnswer" in names:
+        return "empty"
     if names & _NO_ANSWER:
         return "answer"
     if status is not None:

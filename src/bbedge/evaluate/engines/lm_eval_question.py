@@ -61,21 +61,22 @@ def main(order_file: str) -> None:
 def ask(question: Mapping[str, Any], tell: Tell) -> None:
     """Ask one model; its answer or its failure is one line."""
     name, began = question["name"], time.monotonic()
-    endpoint, stage = question["model_args"].get("base_url"), "making"
+    endpoint, variable, stage = question["model_args"].get("base_url"), None, "making"
     try:
         # Without a tokenizer, which may come from the server: a wrong address would show as a missing tokenizer.
         model = made(question, {"tokenizer_backend": "none", "tokenized_requests": False})
-        endpoint, stage = model.base_url, "key"
+        endpoint, variable, stage = model.base_url, failure.key_variable(model), "key"
         headers = model.header
         stage = "asking"
         tell({"name": name, "asked": endpoint})
-        tokens = answered(model, posted(model, headers, question))
+        answer = posted(model, headers, question)
+        tokens, served = answered(model, answer), answer.get("model") if isinstance(answer, dict) else None
         stage = "making"
         made(question, {})
     except Exception as error:  # whatever goes wrong is what the question is for
-        tell({"name": name, "stage": stage, "failed": failure.facts(error, endpoint)})
+        tell({"name": name, "stage": stage, "failed": failure.facts(error, endpoint, variable)})
     else:
-        tell({"name": name, "tokens": tokens, "seconds": time.monotonic() - began})
+        tell({"name": name, "tokens": tokens, "seconds": time.monotonic() - began, "served": served})
 
 
 def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool
@@ -135,6 +136,7 @@ def answered(model: Any, answer: Any) -> list[int]:  # noqa: ANN401 - a model of
             raise Unusable(failure.said(json.dumps(answer)))
         if not any(answer.get(key) for key in ("choices", "content", "text")):
             raise Unusable(f"the answer has no choices: {json.dumps(answer)[:200]}")
+    failure.empty_answer.refuse_empty(answer)
     try:
         model.parse_generations(outputs=answer)
     except (LookupError, TypeError, AttributeError) as error:

@@ -22,7 +22,7 @@ DRIVER = "lm_eval_driver.py"
 """Runs the tool."""
 QUESTION = "lm_eval_question.py"
 """Asks models of the tool a short question."""
-_FILES = tuple(Path(__file__).with_name(name) for name in (DRIVER, QUESTION, "lm_eval_failure.py"))
+_FILES = tuple(Path(__file__).with_name(name) for name in (DRIVER, QUESTION, "lm_eval_failure.py", "empty_answer.py"))
 _TAIL = 4000  # bytes at the end of a log among which its last line is
 
 Heard = Callable[[Mapping[str, Any]], None]
@@ -112,6 +112,7 @@ def report_of(folder: Path) -> dict[str, Any]:
         "types": {},
         "chooses": False,
         "heard": False,
+        "served": [],
     }
     try:
         written = json.loads((folder / "report.json").read_text(encoding="utf-8"))

@@ -150,10 +150,16 @@ def call(
     return child.returncode
 
 
+def unfinished_attempts(folder: Path) -> list[Path]:
+    """The attempt folders below whose call has not ended, or whose runner was killed."""
+    return [record.parent for record in folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}")]
+
+
 def end_leftovers(folder: Path) -> int:
     """End the process groups that a killed runner has left in any attempt folder below; how many there were."""
     ended = 0
-    for record in folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}"):
+    for attempt in unfinished_attempts(folder):
+        record = attempt / _RECORD
         try:
             known = json.loads(record.read_text(encoding="utf-8"))
             pid, start, boot, mark = known["pid"], known["start"], known["boot"], known["mark"]

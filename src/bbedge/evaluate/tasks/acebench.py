@@ -145,7 +145,9 @@ def _dialogues(questions: Sequence[Row], answers: Sequence[Row]) -> list[Sample]
         raise FormatError(f"{right[min(unasked)].place}: there is no question for {quoted(min(unasked))}")
     for name, dialogue in steps.items():
         if sorted(dialogue) != list(range(len(dialogue))):
-            raise FormatError(f"{quoted(name)} has steps {sorted(dialogue)}; they should count from 0 without a gap")
+            raise FormatError(
+                f"{quoted(name)} has steps {sorted(dialogue)}; they should count from 0 and leave out no number"
+            )
     return [_sample(name, [dialogue[step] for step in sorted(dialogue)], right) for name, dialogue in steps.items()]
 
 

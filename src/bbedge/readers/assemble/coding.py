@@ -92,6 +92,8 @@ class Chunk:
 
     table: Table
     """The table they are from."""
+    columns: Mapping[Role, str]
+    """The column of every role."""
     first_row: int
     """The row of the table with which they begin."""
     height: int
@@ -149,22 +151,31 @@ class Coder:
             for key in [key for key in codes if is_of_item(key)]:
                 book = self.columns.setdefault(key, ItemBook(column=column_name(key) or key))
                 book.add(codes["item"], codes.pop(key), table=table, first_row=row)
-            self.chunks.append(self.chunk(table, row, {**codes, "score": numbers}))
+            self.chunks.append(self._chunk(table, roles, row, {**codes, "score": numbers}))
             row += batch.height
             yield row
         if not row:
             raise FormatError(f"{table.name}: a header but no rows; expected one row for every score")
 
-    def chunk(self, table: Table, first_row: int, columns: Mapping[Role, NDArray[Any]]) -> Chunk:
+    def _chunk(
+        self, table: Table, roles: Mapping[Role, str], first_row: int, values: Mapping[Role, NDArray[Any]]
+    ) -> Chunk:
         """Rows in memory, or on disk if there are too many."""
-        kept: dict[Role, NDArray[Any] | Piece] = dict(columns)
-        size = sum(column.nbytes for column in columns.values())
-        present = _present(columns["replicate"]) if "replicate" in columns else None
+        kept: dict[Role, NDArray[Any] | Piece] = dict(values)
+        size = sum(column.nbytes for column in values.values())
+        present = _present(values["replicate"]) if "replicate" in values else None
         if self._held + size > spool.ROWS_IN_MEMORY:
-            kept = {role: self._spool.write(column) for role, column in columns.items()}
+            kept = {role: self._spool.write(column) for role, column in values.items()}
         else:
             self._held += size
-        return Chunk(table=table, first_row=first_row, height=len(columns["score"]), kept=kept, replicates=present)
+        return Chunk(
+            table=table,
+            columns=roles,
+            first_row=first_row,
+            height=len(values["score"]),
+            kept=kept,
+            replicates=present,
+        )
 
     def recoded(self, chunk: Chunk, role: Role, codes: Codes) -> Chunk:
         """The chunk with other codes for a role."""

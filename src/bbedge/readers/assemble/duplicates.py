@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Part
-from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.coding import Chunk, Coder, Table
 from bbedge.readers.assemble.grid import Grid
+from bbedge.readers.assemble.pairing import model_of_files
 from bbedge.readers.choices import Choice, OpenChoiceError
-from bbedge.readers.tables.telling import column_of, columns_apart, is_file, path_of
+from bbedge.readers.path_patterns import path_pattern
+from bbedge.readers.tables.telling import columns_apart, is_file, path_of
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
@@ -95,15 +97,16 @@ def _remedy(
     coder: Coder, grid: Grid, first: int, second: int, said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """What may have been meant: the proposal, and the parts of the message."""
-    tables = _table_of(coder, first), _table_of(coder, second)
+    chunks = _chunk_of(coder, first), _chunk_of(coder, second)
+    tables = chunks[0].table, chunks[1].table
     if any(not is_file(table) for table in tables):
         return (), said + _NUMBER
     if tables[0] is not tables[1]:
         return _of_files(coder, grid, tables, said)
-    apart = columns_apart(tables[0])
+    apart = columns_apart(tables[0], chunks[0].columns)
     if not apart:
         return (), said + _NUMBER
-    column, item = apart[0], column_of(tables[0], "item")
+    column, item = apart[0], chunks[0].columns["item"]
     replicate, joined = {"replicate": column}, {"item": f"{item}+{column}"}
     is_run = any(word in column.casefold() for word in _RUNS)
     return (
@@ -121,19 +124,41 @@ def _of_files(
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """Two files with the same cells are two runs, or one of them repeats the other."""
     paths = [path_of(table) for table in tables]
-    by = "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
-    skip, runs = _repeating(coder, grid), Choice("replicate_from", by)
-    proposal: tuple[Argument, ...] = (runs,) if "replicate" not in coder.vocabularies else ()
+    skip, runs = _repeating(coder, grid), _run_of_file(coder, paths)
+    proposal: tuple[Argument, ...] = (runs,) if runs is not None and "replicate" not in coder.vocabularies else ()
     if skip is not None:
         proposal = (Choice("skip", (path_of(skip),)),)
+    leave_out = (
+        "leave the file that repeats the other out with ",
+        Choice("skip", (shown_path(path_of(skip or tables[1])),)),
+    )
+    if runs is None:
+        return (
+            proposal,
+            f"{said}give repeated runs numbers in a column named replicate, the same for every model, or ",
+            *leave_out,
+        )
     return (
         proposal,
         f"{said}pass ",
         runs,
-        " if every file is one run, or leave the file that repeats the other out with ",
-        Choice("skip", (shown_path(path_of(skip or tables[1])),)),
+        " if every file is one run, or ",
+        *leave_out,
         "; otherwise remove one of the rows",
     )
+
+
+def _run_of_file(coder: Coder, paths: Sequence[str]) -> Argument | None:
+    """What names the run of a file; None where paths do not show which runs of different models belong together.
+
+    By its name alone, a file of one model would be a replicate with nothing to compare it with.
+    """
+    by = "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
+    models = model_of_files(coder)
+    if models is None or len(set(models.values())) == 1:
+        return Choice("replicate_from", by)
+    pattern = path_pattern(list(models), list(models.values()))
+    return None if pattern is None else Choice("replicate_from", pattern.replicate_from)
 
 
 def _repeating(coder: Coder, grid: Grid) -> Table | None:
@@ -155,9 +180,9 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     return tables[most]
 
 
-def _table_of(coder: Coder, row: int) -> Table:
+def _chunk_of(coder: Coder, row: int) -> Chunk:
     for chunk in coder.chunks:
         if row < chunk.height:
-            return chunk.table
+            return chunk
         row -= chunk.height
     raise IndexError(row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -142,11 +141,6 @@ def whole_number(label: str) -> int | None:
     """
     match = _INTEGER.fullmatch(label)
     return int(match.group(1)) if match else None
-
-
-def folded(name: str) -> str:
-    """What two spellings of one name have in common: no case, no Unicode variants, single spaces."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
 def ordered_replicates(labels: Sequence[str], *, are_seeds: bool, tables: str) -> list[str]:

@@ -16,7 +16,9 @@ from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
 from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
+from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import Shaping, check_alike, check_one_metric, wide_notes
+from bbedge.readers.assemble.spelling import merge_models, merged_notes
 from bbedge.readers.choices import Choice, Choices
 from bbedge.readers.logs.contents import check_same_questions
 from bbedge.readers.logs.naming import check_apart
@@ -28,7 +30,7 @@ from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.item_columns import METRIC, ORIGINAL
 from bbedge.readers.tables.metrics import ChosenMetric, MetricTable
-from bbedge.readers.tables.roles import chosen_columns
+from bbedge.readers.tables.roles import ColumnError, chosen_columns
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -89,7 +91,10 @@ def join_rows(
         scales = None
     found = [wanted.in_table(table) for table in tables]
     wanted.check_found(tables, found)
-    roles = [shaping.roles(table, its) for table, its in zip(tables, found, strict=True)]
+    try:
+        roles = [shaping.roles(table, its) for table, its in zip(tables, found, strict=True)]
+    except ColumnError as error:
+        raise with_runs(error, [source.path for source in sources.files]) from None
     for role in ("replicate", "block", ORIGINAL):
         check_alike(tables, roles, role)
 
@@ -97,6 +102,8 @@ def join_rows(
     coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
+    merged = merge_models(coder, choices)
+    passes.rename(merged)
     check_copies(passes)
     check_apart(passes, choices)
     if watch.changed:
@@ -112,10 +119,8 @@ def join_rows(
     names = ", ".join(table.name for table in tables)
     replicates, are_seeds = ["1"], False
     if "replicate" in coder.vocabularies:
-        are_seeds = (
-            is_seed(choices.replicate_from or "")
-            if logs
-            else all(is_seed(its_roles["replicate"]) for its_roles in roles)
+        are_seeds = choices.replicates_are_seeds or (
+            not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
     return Rows(
@@ -131,6 +136,8 @@ def join_rows(
             *_log_notes(logs, passes, watch, replicates),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, choices),
+            *merged_notes(merged),
+            *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
         ),
         runs=passes.identities(),

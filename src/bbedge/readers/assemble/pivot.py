@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -28,12 +27,13 @@ from bbedge.readers.assemble.gaps import (
     kept_in_words,
     usable,
 )
-from bbedge.readers.assemble.grid import Grid, Names, folded
+from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.assemble.refusal import LAID_OUT, refusal, too_large, uncovered
 from bbedge.readers.assemble.settling import Outline, Plan, failed_cells
 from bbedge.readers.assemble.spool import Spool, one_by_one
 from bbedge.readers.incomplete import IncompletePolicy
-from bbedge.text import listed, quoted, shown
+from bbedge.text import listed, quoted
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
 # A cell that no row is about. Scores are in [0, 1], and NaN in a row without one.
@@ -116,8 +116,9 @@ def _from_dense(coder: Coder, grid: Grid, case: Case) -> Panels:
 def _gaps(
     coder: Coder, grid: Grid, case: Case, cells: NDArray[np.int64], listing: Literal["missing", "present"]
 ) -> Gaps:
+    """What is missing; refused, whatever the policy, if there is nothing to compare."""
     failed, failed_kinds = failed_cells(coder, grid)
-    return Gaps(
+    gaps = Gaps(
         names=grid.names,
         cells=cells,
         listing=listing,
@@ -125,6 +126,8 @@ def _gaps(
         failed_kinds=failed_kinds,
         ordered=case.ordered,
     )
+    check_paired(coder, gaps, _sources(coder))
+    return gaps
 
 
 def _settled(coder: Coder, gaps: Gaps, case: Case, values: NDArray[np.float64], *, in_memory: bool) -> Panels:
@@ -262,35 +265,6 @@ def _note(gaps: Gaps, kept: Kept) -> Note:
         text=f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
         f"{kept_in_words(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
     )
-
-
-def similar_models(models: Sequence[str]) -> Iterator[Note]:
-    """Models whose names differ only by case, spaces or Unicode form."""
-    groups = defaultdict(list)
-    for model in models:
-        groups[folded(model)].append(model)
-    for group in groups.values():
-        if len(group) > 1:
-            # In ASCII, because some of these differences cannot be seen.
-            names = " and ".join(shown(ascii(model)) for model in group)
-            yield Note(
-                kind="names",
-                subject=tuple(group),
-                text=f"The models {names} differ only by case, spaces or Unicode form; they are kept as different "
-                "models: if they are one, give them one name.",
-            )
-
-
-def padded_names(models: Sequence[str], items: Sequence[str]) -> Iterator[Note]:
-    """Names with white space at an end, which are kept as they are."""
-    for role, names in (("models", models), ("items", items)):
-        padded = [name for name in names if name != name.strip()]
-        if padded:
-            yield Note(
-                kind="names",
-                subject=tuple(padded),
-                text=f"{len(padded)} of {len(names)} {role} have white space at an end of the name: {listed(padded)}.",
-            )
 
 
 def repeated_replicates(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, DataError, Part
 from bbedge.readers.assemble.gaps import PLURALS, Axis, Gaps, Kept, dropped, kept_in_words, size
 from bbedge.readers.assemble.settling import Outline, Plan, kinds_in_words
+from bbedge.readers.assemble.spelling import similar_hint
 from bbedge.readers.incomplete import ERROR_KINDS, ErrorKind, IncompletePolicy
 from bbedge.text import counted, quoted
 
@@ -44,7 +45,7 @@ class MissingCellsError(DataError):
 def refusal(gaps: Gaps, sources: str, hint: str, why: list[Part]) -> MissingCellsError:
     """The error for missing scores; ``why`` is what is in the way of the policy that was asked for."""
     outline = Outline.of(gaps)
-    error = MissingCellsError(f"{sources}: ", *why, *_report(gaps, outline), hint)
+    error = MissingCellsError(f"{sources}: ", *why, *similar_hint(gaps.names[1]), *_report(gaps, outline), hint)
     error.missing = _missing_of(gaps, outline)
     error.remedy = _remedy(gaps, outline)
     return error

@@ -83,9 +83,14 @@ class Outline:
         """Which models have a score in which replicates."""
         return np.asarray(self.by_kind.sum(axis=0) < self.gaps.shape[2])
 
+    @property
+    def made(self) -> NDArray[np.bool_]:
+        """Which models were run in which replicates: they have a score there, or a sample that failed."""
+        return np.asarray(self.scored | (self.failed.sum(axis=0) > 0))
+
     def plan(self, policy: IncompletePolicy) -> Plan:
         """What a policy that drops nothing makes of the missing scores."""
-        run = self.scored | (self.failed.sum(axis=0) > 0)
+        run = self.made
         zeros = [policy.treatment(kind) == "zero" for kind in ERROR_KINDS]
         failures = self.failed[zeros].sum(axis=0)
         if zeros[_UNKNOWN]:

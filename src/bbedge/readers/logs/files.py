@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -206,7 +206,7 @@ class Archive:
     """A zip archive; a damaged one raises a :class:`FormatError` that names it."""
 
     def __init__(self, path: str) -> None:
-        zipfile, self._broken = _libraries()
+        zipfile, self._broken = zip_library()
         self._name = shown_path(path)
         self._unpacked = 0
         try:
@@ -231,9 +231,8 @@ class Archive:
     def member(self, name: str) -> Iterator[Member]:
         """A member, unpacked while it is read."""
         try:
-            # No more than the size that the archive states is ever unpacked.
             self._unpacked += self._archive.getinfo(name).file_size
-            limits_in_force().check_unpacked(self._unpacked, packed=self._packed, name=self._name)
+            self._check(self._unpacked)
             file = self._archive.open(name)
         except KeyError:
             raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
@@ -241,6 +240,17 @@ class Archive:
             raise self._damaged(error) from None
         with file:
             yield Member(file, self)
+
+    def members(self, names: Sequence[str]) -> Iterator[tuple[str, Member]]:
+        """Members one after the other, unless all of them together unpack to too much."""
+        self._check(sum(self._archive.getinfo(name).file_size for name in names))
+        for name in names:
+            with self.member(name) as file:
+                yield name, file
+
+    def _check(self, unpacked: int) -> None:
+        # No more than the size that the archive states is ever unpacked.
+        limits_in_force().check_unpacked(unpacked, packed=self._packed, name=self._name)
 
     def _damaged(self, error: Exception) -> FormatError:
         return FormatError(
@@ -272,7 +282,7 @@ def member_names(path: str) -> frozenset[str]:
         return frozenset()
 
 
-def _libraries() -> tuple[Any, tuple[type[Exception], ...]]:
+def zip_library() -> tuple[Any, tuple[type[Exception], ...]]:
     """The module zipfile, and what it raises on an archive that is damaged, encrypted or packed in an unknown way."""
     if sys.version_info >= (3, 14):
         import zipfile

@@ -142,10 +142,9 @@ def _zipped_samples(path: str) -> Iterator[Any]:
                 yield from (_with_output(summary, archive, names) for summary in stream.elements())
                 stream.end()
             return
-        for name in names:
-            if name.startswith("samples/") and name.endswith(".json"):
-                with archive.member(name) as file:
-                    yield JsonStream(file, f"{shown_path(path)}: {name}").value()
+        samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+        for name, file in archive.members(samples):
+            yield JsonStream(file, f"{shown_path(path)}: {name}").value()
 
 
 def _with_output(summary: Any, archive: Archive, names: Mapping[str, None]) -> Any:  # noqa: ANN401 - any JSON

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bbedge.core.notes import Note
 from bbedge.errors import DataError
@@ -52,6 +52,11 @@ class PassBook:
             code = self._codes[key] = f"pass {len(self.passes)}"
             self.passes.append(Pass(model=model, path=path, run=run, repeat=repeat, label=label))
         return code
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give models other names: runs of two that get one name are runs of one model."""
+        if names:
+            self.passes[:] = [replace(each, model=names.get(each.model, each.model)) for each in self.passes]
 
     def labels(self) -> dict[str, str]:
         """The replicate of every code: the label that was asked for, or the index of the pass of its model and task."""

@@ -75,7 +75,20 @@ def with_chosen(table: Table, chosen: Mapping[Role, str]) -> Table:
                     f": {len(parts)} columns, {quoted(parts[0])} and others; a score is one column",
                 )
             made[name] = parts
+    _check_score_apart(table, chosen, made)
     return JoinedColumns(table, made) if made else table
+
+
+def _check_score_apart(table: Table, chosen: Mapping[Role, str], made: Mapping[str, tuple[str, ...]]) -> None:
+    """Raise if the column of the scores is also a part of a name: an item would be chosen by its score."""
+    score = chosen.get("score")
+    for role, name in chosen.items():
+        if role != "score" and score in made.get(name, ()):
+            raise DomainError(
+                Argument("columns", {role: name}),
+                f": column {quoted(score or '')} of {table.name} holds the scores, so it cannot be a part of the "
+                f"{role}; name other columns",
+            )
 
 
 def has_nested(table: Table, path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bbedge.readers.assemble.coding import Table
 from bbedge.readers.tables import TableFile
@@ -14,14 +14,14 @@ from bbedge.readers.tables.json_lines import JsonLinesFile
 from bbedge.readers.tables.metrics import ChosenMetric, MetricTable, WatchedMetric
 from bbedge.readers.tables.named import NamedTable
 from bbedge.readers.tables.records import RecordsFile
-from bbedge.readers.tables.roles import ColumnError, find_roles
+from bbedge.readers.tables.wide import WideTable
 
 _MOST_ROWS, _LONGEST = 100_000, 60
 
 
 def is_file(table: Table) -> bool:
     """Whether a table is a plain one in a file, not a log, a frame or a wide table."""
-    return isinstance(_innermost(table), TableFile)
+    return isinstance(_innermost(table), TableFile) and not any(isinstance(each, WideTable) for each in _layers(table))
 
 
 def path_of(table: Table) -> str:
@@ -30,16 +30,10 @@ def path_of(table: Table) -> str:
     return inner.path if isinstance(inner, TableFile) else ""
 
 
-def column_of(table: Table, role: Role) -> str:
-    """The column that has the role by its usual names; the role itself if that is not known."""
-    try:
-        return find_roles(table.columns(), table=table.name, chosen={}, given=set(ROLES) - {role}).get(role, role)
-    except ColumnError:
-        return role
-
-
-def columns_apart(table: Table) -> list[str]:
+def columns_apart(table: Table, columns: Mapping[Role, str]) -> list[str]:
     """The columns that tell apart rows of one model and one item, as a number of the run or a part of the item does.
+
+    ``columns`` are those that were read, by their roles: they have another meaning already.
 
     An answer may differ between such rows, too. But its values are not the same for every model, or do not come with
     every item. Only the first rows are looked at.
@@ -50,11 +44,25 @@ def columns_apart(table: Table) -> list[str]:
     if not isinstance(inner, DelimitedFile | JsonLinesFile | RecordsFile | ParquetFile):
         return []
     rows = inner.head(_MOST_ROWS)
-    known = {role: column_of(inner, role) for role in ROLES}
-    named = {column for role, column in known.items() if role != "replicate"}
-    keys = [tuple(str(row.get(known[role])) for role in ("model", "item")) for row in rows]
+    parts = _parts(table, columns)
+    named = {part for its in parts.values() for part in its}
+    keys = [tuple(str([row.get(part) for part in parts[role]]) for role in ("model", "item")) for row in rows]
     names = [name for name in inner.columns() if name.strip() and name not in named]
     return [name for name in names if _tells(keys, [row.get(name) for row in rows])]
+
+
+def _parts(table: Table, columns: Mapping[Role, str]) -> dict[Role, tuple[str, ...]]:
+    """The columns of the file that every role is made of; none where the path gives the name."""
+    parts: dict[Role, tuple[str, ...]] = {role: (columns[role],) for role in ROLES if role in columns}
+    for each in _layers(table):
+        if isinstance(each, NamedTable):
+            parts |= dict.fromkeys(each.names, ())
+        if isinstance(each, JoinedColumns):
+            parts = {
+                role: tuple(part for name in its for part in each.made.get(name, (name,)))
+                for role, its in parts.items()
+            }
+    return parts
 
 
 def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
@@ -74,7 +82,14 @@ def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
     return not alone and (all(other == first for other in others) if others else crossed)
 
 
-def _innermost(table: Table) -> Table:
-    while isinstance(table, MetricTable | ChosenMetric | WatchedMetric | NamedTable | JoinedColumns):
+def _layers(table: Table) -> Iterator[Table]:
+    """The table, and those inside it from the outermost on."""
+    yield table
+    while isinstance(table, MetricTable | ChosenMetric | WatchedMetric | NamedTable | JoinedColumns | WideTable):
         table = table.inner
-    return table
+        yield table
+
+
+def _innermost(table: Table) -> Table:
+    *_, inner = _layers(table)
+    return inner

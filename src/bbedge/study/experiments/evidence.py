@@ -93,9 +93,9 @@ ONE_BLOCK = Study(
     notes=(
         "The published counts are of real runs, of which we have only the means; ours are of independent binary scores "
         "with these means and little difference between items.",
-        "The paper's 24 pairs have gaps above 0.14. With one block, stakes up to 0.95 and 100 replicates, a gap of "
-        "0.14 gives at most 0.95 x 0.07 x 100 = 6.7 in log evidence, and even with 24 directions certified e-Holm asks "
-        "for 7.2: as in Table 1, CR-EDGE is printed faster than its formula allows.",
+        "The paper's 24 pairs have differences above 0.14. With one block, stakes up to 0.95 and 100 replicates, a "
+        "difference of 0.14 gives at most 0.95 x 0.07 x 100 = 6.7 in log evidence, and even with 24 directions "
+        "certified e-Holm asks for 7.2: as in Table 1, CR-EDGE is printed faster than its formula allows.",
         "CR-EDGE is BB-EDGE with one block. With one block the same stakes are small bets, so that BB-EDGE-X gains "
         "more here than anywhere else: its stakes are chosen for the number of blocks.",
         STANDING,

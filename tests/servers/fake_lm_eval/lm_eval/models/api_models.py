@@ -5,6 +5,7 @@ An API answers documents without a server; only what it writes for one, and wher
 
 import hashlib
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -63,6 +64,11 @@ class TemplateAPI:
         right = chance(self.model, text, payload.get("seed")) < int(self.model[1:]) / 100
         if self.url == "http://error":
             return {"error": {"message": "out of credit"}}
+        if self.url == "http://null":
+            return {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": None}}]}
+        if self.url == "http://echo":
+            word = f"echo {os.environ['FAKE_LM_EVAL_ECHO']}"
+            sys.stdout.write(f"{word}\n")
         return {"choices": [word if right else "wrong"], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}
 
     def be_moody(self):
@@ -101,7 +107,10 @@ class Completions(TemplateAPI):
 
 
 class Keyed(Chat):
-    """Needs a key."""
+    """Needs a key, and knows where to ask."""
+
+    def __init__(self, base_url="https://api.openai.com/v1", **kwargs):
+        super().__init__(base_url=base_url, **kwargs)
 
     @property
     def api_key(self):
