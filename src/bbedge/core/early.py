@@ -33,6 +33,9 @@ from bbedge.core.stakes import EntryGroup, Stakes, design_stakes, entry_groups
 NOTHING = -1e300
 """The logarithm of what a direction has that was stopped inside the pass, and was never bet on in a complete one."""
 
+FORFEITED = -600.0
+"""The logarithm of next to nothing, which is far less than what rounding takes from the evidence of others."""
+
 _LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
 
 

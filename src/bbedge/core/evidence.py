@@ -13,7 +13,7 @@ from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write
 from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.design import Design
-from bbedge.core.early import EarlyEvidence
+from bbedge.core.early import FORFEITED, EarlyEvidence
 from bbedge.core.evidence_identity import check_identity, identity
 from bbedge.core.mean_bounds import MeanBounds
 from bbedge.core.mixture import Mixture, joined
@@ -23,8 +23,6 @@ from bbedge.core.predictions import Places, Predictor, predictor_for, some
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
-
-_FORFEITED = -600.0  # the logarithm of next to nothing: far less than what rounding takes from the evidence of others
 
 
 class Evidence:
@@ -53,13 +51,11 @@ class Evidence:
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
         if design.views:
             raise DesignError("this design has several views; use EvidenceSet, or one of the design's parts")
-        n_models = len(design.models)
-        self._design = design
-        self._batch = batch
+        self._design, self._batch = design, batch
         self._layout = design.layout
         self._tested = design.tested
         self._n_directions = design.n_directions / design.share
-        self._active: Rows = np.arange(n_models)
+        self._active: Rows = np.arange(len(design.models))
         self._is_split = False  # whether models have two rows each, because scores are missing
         self._count = 0
         self._frozen: dict[str, NDArray[np.float64]] = {}
@@ -136,11 +132,10 @@ class Evidence:
         A score may be missing (NaN) if the design says how that counts.
         """
         scores, of_models = self.check(panel)
-        if not self._is_split and not bool(self._space.xp.any(self._space.xp.isnan(of_models))):
-            self.take_in(scores, of_models)
-            return
-        self.split()
-        self.take_in(both_sides(scores, self._space))
+        if self._is_split or bool(self._space.xp.any(self._space.xp.isnan(of_models))):
+            self.split()
+            scores, of_models = both_sides(scores, self._space), None
+        self.take_in(scores, of_models)
 
     def check(self, panel: object, places: Rows | None = None) -> tuple[Array, Array]:
         """The next panel there, or some items of it, and every model's mean of these; NaN where scores are missing."""
@@ -284,10 +279,9 @@ class Evidence:
 
         **Guarantee:** with probability at least ``1 - margin_alpha`` of the design all hold, at every look at once.
         """
-        if self._early is None:
-            bounds = self._mixture.lower_bounds(self._n_directions)
-        else:
-            bounds = self._early.best_bounds(self._mixture.lower_bounds(self._n_directions / self._early.plan.complete))
+        weight = 1.0 if self._early is None else self._early.plan.complete
+        bounds = self._mixture.lower_bounds(self._n_directions / weight)
+        bounds = bounds if self._early is None else self._early.best_bounds(bounds)
         return self.tested_only(self._with_frozen("bounds", bounds))
 
     def mean_bounds(self) -> NDArray[np.float64] | None:
@@ -312,8 +306,7 @@ class Evidence:
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze every direction that touches these models; later panels leave them out.
 
-        With ``forfeit`` they have no evidence from now on, not even that of the start: for models that stop inside a
-        replicate that this evidence sees complete or not at all.
+        With ``forfeit`` they keep no evidence: for models that stop inside a replicate that counts only if complete.
 
         **Guarantee:** untouched. A stopped supermartingale is a supermartingale, so the decision may depend on
         everything seen so far; with ``forfeit`` it may depend on anything.
@@ -331,8 +324,8 @@ class Evidence:
         if self._is_staggered or self._early is not None:
             frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
         if forfeit:
-            for name in frozen.keys() - {"bounds"}:
-                frozen[name] = np.where(stopped[:, None] | stopped, _FORFEITED, frozen[name])
+            touched = stopped[:, None] | stopped
+            frozen |= {name: np.where(touched, FORFEITED, frozen[name]) for name in frozen.keys() - {"bounds"}}
         self._frozen = frozen
         self._totals, self._highs = self._all_totals()
         rows = np.flatnonzero(~stopped[self._active])
