@@ -61,7 +61,7 @@ def test_a_verdict_becomes_summary_comment_outputs_and_exit_code(tmp_path, path,
 def test_a_contradiction_is_a_release_of_its_own(tmp_path, path):
     (tmp_path / "policy.toml").write_text(POLICY.replace("error", "pass"), encoding="utf-8")
     write_swapped(tmp_path / "scores.csv")
-    given = {"policy": "policy.toml", "scores": "scores.csv", "version": "installed"}
+    given = {"policy": "policy.toml", "scores": "scores.csv"}
     job = run_action(ACTION, tmp_path, given, path=path)
     assert (job.code, job.outputs) == (5, {"release": "contradiction", "exit-code": "5"}), job.log
     assert "**CONTRADICTION: no verdict" in job.summary
@@ -71,7 +71,7 @@ def test_a_contradiction_is_a_release_of_its_own(tmp_path, path):
 def test_an_open_claim_of_a_policy_that_says_nothing_of_it_is_undecided(tmp_path, path):
     (tmp_path / "policy.toml").write_text(POLICY.replace('open = "error"\n', ""), encoding="utf-8")
     write_scores(tmp_path / "scores.csv", 0.6, 0.6, items=20)
-    given = {"policy": "policy.toml", "scores": "scores.csv", "version": "installed"}
+    given = {"policy": "policy.toml", "scores": "scores.csv"}
     job = run_action(ACTION, tmp_path, given, path=path)
     assert (job.code, job.outputs) == (3, {"release": "undecided", "exit-code": "3"}), job.log
     assert "**Undecided: " in job.summary
@@ -83,7 +83,7 @@ def test_an_exit_code_without_a_report_is_no_verdict(tmp_path, path, code):
     fake.parent.mkdir()
     fake.write_text(f"#!/bin/bash\nexit {code}\n", encoding="utf-8")
     fake.chmod(0o755)
-    given = {"policy": "policy.toml", "scores": "scores.csv", "version": "installed"}
+    given = {"policy": "policy.toml", "scores": "scores.csv"}
     job = run_action(ACTION, tmp_path, given, path=f"{fake.parent}:{path}")
     assert (job.code, job.outputs) == (2, {"release": "error", "exit-code": "2"})
 

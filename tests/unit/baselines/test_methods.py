@@ -44,8 +44,7 @@ def test_every_method_has_a_reference_with_authors_and_title(name):
     for each in references:
         assert each.authors
         assert each.title
-        # Only the paper of the method and this program have no year.
-        assert (each.year is None) == (each.key in ("bb-edge", "bbedge"))
+        assert each.year is not None
         assert (each.venue is None) == (each.key == "bb-edge")
 
 

@@ -96,7 +96,7 @@ def test_every_display_says_what_the_mean_is_over():
     frame = shown.leaderboard.to_frame()
     assert frame["mean_items"].to_list() == [ITEMS, ITEMS, EASY]
     pairs = shown.leaderboard.pairs_frame()
-    assert all((row["difference"] is None) == ("short" in (row["better"], row["worse"])) for row in pairs.to_dicts())
+    assert all((row["difference"] is None) == ("short" in (row["model"], row["other"])) for row in pairs.to_dicts())
     assert "dot" not in rank_figure(shown).axes[0].get_title()
     whole = made(short=())
     assert "mean_items" not in whole.leaderboard.to_frame().columns
