@@ -10,7 +10,7 @@ import pytest
 
 import bbedge
 from bbedge.board.archive import export_lines, import_file
-from bbedge.certificate.certificate import read_certificate
+from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Done

@@ -92,11 +92,9 @@ def test_every_view_has_the_stakes_of_its_size_and_share():
         assert not part.views
 
 
-def test_the_hash_has_views_and_gaps_only_where_there_are_any():
-    plain = Design.make(MODELS, ITEMS)
-    assert not {"views", "share", "gaps", "weights"} & plain.content.keys()
+def test_the_hash_sees_views_shares_weights_and_the_rule_for_missing_scores():
     hashes = {
-        plain.hash,
+        Design.make(MODELS, ITEMS).hash,
         design().hash,
         design(shares={"math": 0.3}).hash,
         design(gaps="worst-case").hash,
