@@ -18,8 +18,8 @@ LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board
 	tests/unit/certificate/test_certificate.py tests/unit/certificate/test_consistency.py \
 	tests/unit/display/test_layout.py tests/unit/display/test_page.py tests/e2e/test_command_line.py
 
-# They take long, and no version of a dependency matters to them that others do not try.
-LOWEST_LEFT := test_forged_archives.py test_second_edition.py
+# It takes long, and no version of a dependency matters to it that others do not try.
+LOWEST_LEFT := test_forged_archives.py
 
 # $(call environment,FOLDER,PYTHON,ARGUMENTS OF PIP)
 # Compiling every module takes a third of the time, and few of them are ever imported.
