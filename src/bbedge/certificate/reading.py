@@ -70,6 +70,8 @@ def read_document(content: Mapping[str, Any], *, source: str) -> Document:
         raise refusal(_problem(str(error)), source=source) from error
     except UnicodeEncodeError as error:
         raise refusal("a key or a choice has an unpaired surrogate", source=source) from error
+    except OverflowError as error:  # of old versions of msgspec, which do not say where
+        raise refusal("a number is not finite", source=source) from error
 
 
 def _matrix(_: type, rows: object) -> Matrix:
