@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from bbedge.core.spending import Spending
 from bbedge.core.suite import METRIC
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DesignError, DomainError, FormatError
-from bbedge.text import listed, quoted
+from bbedge.text import did_you_mean, listed, quoted
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
 """What a claim says of the candidate's mean: against the baseline's, a floor, or a part of the baseline's cost."""
@@ -335,5 +334,4 @@ def nearest(name: str, names: Sequence[str]) -> str:
     >>> nearest("not_worse", ["not_worse_by", "alpha"])
     "; did you mean 'not_worse_by'?"
     """
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"; did you mean {quoted(close[0])}?" if close else f"; there are {listed(names, limit=12)}"
+    return did_you_mean(name, names) or f"; there are {listed(names, limit=12)}"

@@ -58,7 +58,7 @@ class ModelType:
     seed: bool
     """Whether the model takes a seed at all."""
     address: str | None
-    """Where it asks unless it is told otherwise."""
+    """The address of the server that it uses by default."""
 
 
 class LmEvalEngine:

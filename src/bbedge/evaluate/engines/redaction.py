@@ -63,7 +63,7 @@ def _pieces(path: Path, *, whole: bool) -> Iterator[str]:
 def _redact_archive(path: Path, known: Sequence[str]) -> None:
     """Replace a log of Inspect, a zip archive of JSON documents, if one of them is not clean.
 
-    One that cannot be read is left as it is: nobody can read it.
+    A file that cannot be read is left unchanged.
     """
     zipfile, broken = zip_library()
     with suppress(*broken), zipfile.ZipFile(path) as old:
