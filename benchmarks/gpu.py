@@ -104,11 +104,11 @@ def whole(device: str, kind: EvidenceKind, n_models: int, n_items: int, replicat
         margins = certifier.evidence.lower_bounds()
         torch.cuda.synchronize()
         end = time.perf_counter() - start
-        ranks = certifier.current.rank_intervals
+        ranks = certifier.graph().rank_intervals
         memory = torch.cuda.max_memory_allocated() / 1e9
         print(
             f"{kind} {n_models} x {n_items} x {replicates}, {trial}: {looks:.2f} s with a look after each, margins "
-            f"{end - looks:.2f} s, {certifier.current.n_edges} edges, first rank {ranks[-1]}, peak {memory:.1f} GB"
+            f"{end - looks:.2f} s, {certifier.edges().sum()} edges, first rank {ranks[-1]}, peak {memory:.1f} GB"
         )
         del certifier, margins
 

@@ -104,8 +104,8 @@ def leaderboard(models: int, *, certified: float = 0.8, tau: float = 0.0) -> Lea
         log_e=log_e,
         log_thresholds=thresholds,
         lower_bounds=np.maximum(lower, -1.0),
-        current=graph,
-        standing=graph,
+        graph=graph,
+        current_edges=edges,
         first_certified=np.where(edges, 3, 0),
         looks=tuple(
             LookCount(

@@ -22,7 +22,7 @@ LIMIT = 3.0
 def whole_look(certifier: Certifier, panel: Panel) -> object:
     """Update, evidence, e-Holm and closure (all in the update), rank intervals and margins."""
     certifier.update(panel)
-    return certifier.current.rank_intervals, certifier.evidence.lower_bounds()
+    return certifier.graph().rank_intervals, certifier.evidence.lower_bounds()
 
 
 def _next_look(certifier: Certifier, given: Iterator[Panel]) -> object:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
-import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
@@ -21,26 +20,25 @@ from bbedge.certificate.board_shape import (
     BoardViews,
     Claim,
 )
-from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.certificate import Certificate, Shown
 from bbedge.certificate.document import certificate
 from bbedge.certificate.shape import Document
-from bbedge.certificate.standing import Shown, Stood, stood
 from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.text import listed, shown
 
 
 def board_certificate(
-    board: Board, epoch: int | None = None, *, graph: Shown = "standing", history: bool = True
+    board: Board, epoch: int | None = None, *, shown: Shown = "all", history: bool = True
 ) -> Certificate:
-    """The certificate of a benchmark version (from 1); by default of the last one that has runs. ``graph`` is shown.
+    """The certificate of a benchmark version (from 1); by default of the last one that has runs.
 
     The evidence of earlier looks is computed again from the stored scores; leave ``history`` out where it is not shown.
     """
     number = shown_epoch(board, epoch)
     leaderboard = board.leaderboard(number)
     content = document(board, leaderboard, number, history=history)
-    return Certificate.made(leaderboard, content, shown=graph, source=board.name)
+    return Certificate.made(leaderboard, content, shown=shown, source=board.name)
 
 
 def shown_epoch(board: Board, asked: int | None) -> int:
@@ -73,7 +71,7 @@ def notes(board: Board, number: int) -> list[str]:
                 f"replicate yet; this is epoch {number}."
             )
         elif epoch.number != number:
-            edges = sum(int(stage.standing_edges(view).sum()) for stage in epoch.stages for view in epoch.looks_at)
+            edges = sum(int(stage.edges(view).sum()) for stage in epoch.stages for view in epoch.looks_at)
             notes.append(f"Epoch {epoch.number} ({len(epoch.items):,} items) has {edges:,} certificates of its own.")
     return notes
 
@@ -109,7 +107,6 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
         _with_history(board, leaderboard, epoch) if history else leaderboard,
         notes=notes(board, epoch),
         board=_record(board, epoch),
-        standing_looks=lambda each: standing_looks(board, each, epoch),
     )
 
 
@@ -146,30 +143,6 @@ def _design_record(board: Board) -> BoardDesignRecord:
         if key in content:
             content[key] = msgspec.convert(content[key], record)
     return BoardDesignRecord(**content)
-
-
-def standing_looks(board: Board, leaderboard: Leaderboard, epoch: int) -> list[Stood]:
-    """What stood after each look of an epoch.
-
-    A new model's runs are paired with replicates of earlier looks, at which nothing was known of it.
-    """
-    if not leaderboard.looks:
-        return []
-    looks, after = 0, [0]
-    joined: dict[str, int] = {}
-    for event in board.events:
-        match event.content:
-            case ReplicateAdded() as added if added.epoch == epoch:
-                looks += 1
-                after.append(looks)
-            case ModelAdded() as added if added.epoch == epoch:
-                joined[added.model] = looks + 1
-                looks += added.outcome is not None
-    found = np.array(after, dtype=np.int64)[leaderboard.first_certified]
-    for i, model in enumerate(leaderboard.design.models):
-        for ends in (found[i], found[:, i]):
-            np.maximum(ends, joined.get(model, 0), out=ends, where=ends > 0)
-    return stood(found, len(leaderboard.looks))
 
 
 def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderboard:

@@ -117,11 +117,9 @@ def _in_board_order(document: Document, record: BoardRecord, scores: Scores) -> 
 def _chains(part: Conclusions) -> Iterator[Sequence[str]]:
     """The lists of names that are in the order of the board."""
     yield from part.unresolved or ()
-    yield from part.standing_unresolved or ()
     yield from part.contradictions
     yield from (each.names for each in part.crossed_intervals or ())
-    for sets in (part.top_k, part.standing_top_k):
-        yield from (each for each in (sets or {}).values() if each is not None)
+    yield from (each for each in (part.top_k or {}).values() if each is not None)
 
 
 def _design(record: BoardRecord) -> BoardDesign:

@@ -57,8 +57,8 @@ class Life:
         for epoch in self.board.state.epochs:
             shown = self.board.leaderboard(epoch.number)
             truth = np.array([theta[epoch.number - 1][model] for model in shown.design.models])
-            false += int((shown.standing.edges & (truth[:, None] - truth <= 1e-12)).sum())
-            edges += shown.standing.n_edges
+            false += int((shown.edges & (truth[:, None] - truth <= 1e-12)).sum())
+            edges += shown.graph.n_edges
         assert self.board.state.spent <= self.board.design.alpha
         self.board.close()
         for file in self.file.parent.iterdir():
@@ -183,7 +183,7 @@ def reversing(place, rng):
         blocks=old,
     )
     life.add((rng.random((6, 2, 10)) < probability[:, :10]).astype(float), models, old)
-    assert life.board.leaderboard().standing.edges[0, 1]
+    assert life.board.leaderboard().edges[0, 1]
     life.add_items(new, new)
     life.add((rng.random((4, 2, 20)) < probability).astype(float), models, [*old, *new])
     return life.end([{"a": 0.8, "b": 0.2}, {"a": 0.5, "b": 0.5}])
@@ -256,6 +256,6 @@ def test_the_simulation_counts_what_certifiers_certify(place):
         certifier = Certifier(benchmark.design(alpha=level, method="bb-edge-x"))
         for panel in benchmark.panels(rng, LOOKS):
             certifier.update(panel)
-        by_hand += int(certifier.standing_edges().sum())
+        by_hand += int(certifier.edges().sum())
     assert edges == by_hand > 0
     assert not bad

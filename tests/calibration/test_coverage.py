@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.core.design import Design
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, run
 from bbedge.study.synthetic import SyntheticBenchmark
 from calibration.binomial_rule import breaks
@@ -49,7 +50,7 @@ def check_coverage(truth: str, method: str, *, looks: int, n: int) -> None:
         for panel in benchmark.panels(rng, looks):
             certifier.update(panel)
             board = certifier.leaderboard()
-            for graph in (board.current, board.standing):
+            for graph in (Graph(board.current_edges), board.graph):
                 intervals = np.array(graph.rank_intervals)
                 ranks_hold &= bool(np.all((intervals[:, 0] <= ranks[:, 0]) & (ranks[:, 1] <= intervals[:, 1])))
             margins_hold &= bool(np.all(board.lower_bounds[off_diagonal] <= benchmark.differences[off_diagonal]))

@@ -151,7 +151,7 @@ def dropping_run(null, rng):
     for panel in panels:
         certifier.update(panel[rows()])
         drop()
-    return bool((certifier.standing_edges() & (true <= 1e-12)).any())
+    return bool((certifier.edges() & (true <= 1e-12)).any())
 
 
 DROPPING = {name: NULLS[name] for name in ("four by category", "one better")}

@@ -58,12 +58,12 @@ def study_of(place, name, seed, **changes):
     ended = evaluate(study, FakeEngine(synthetic, seed=seed))
     shutil.rmtree(folder)
     truth = np.array(synthetic.means)
-    false = bool((ended.leaderboard.standing.edges & (truth[:, None] - truth <= 1e-12)).any())
+    false = bool((ended.leaderboard.edges & (truth[:, None] - truth <= 1e-12)).any())
     if ended.answer.answered and study.question.kind == "top-k":
         k = study.question.k
-        members = ended.leaderboard.standing.top_k(k)
+        members = ended.leaderboard.graph.top_k(k)
         false |= members is None or min(truth[list(members)]) <= np.sort(truth)[::-1][k]
-    return false, ended.leaderboard.standing.n_edges, len(ended.retired)
+    return false, ended.leaderboard.graph.n_edges, len(ended.retired)
 
 
 def judge(place, n, *, first):
@@ -107,7 +107,7 @@ def test_trying_samples_again_because_of_their_scores_would_be_caught(place):
 
         engine.run = picky
         study = fake_study(place / str(seed), synthetic, budget=10, design=FULL_ALPHA, question="best")
-        failures += evaluate(study, engine).leaderboard.standing.n_edges > 0
+        failures += evaluate(study, engine).leaderboard.graph.n_edges > 0
     show(
         f"planted retries: a false claim in {failures}/{n} studies, caught from {fewest_that_break(n, alpha=ALPHA)} on"
     )

@@ -113,7 +113,7 @@ def stop_settled(certifier, panel):
     if len(certifier.evidence.active) < 2:
         return np.zeros((len(panel),) * 2, dtype=bool)
     edges = plain(certifier, active_rows(certifier, panel))
-    above = certifier.leaderboard().standing.above
+    above = certifier.leaderboard().graph.above
     decided = (above | above.T | np.eye(len(above), dtype=bool)).all(axis=1)
     models = certifier.evidence.design.models
     certifier.stop([m for m, done in zip(models, decided, strict=True) if done and m in certifier.evidence.active])
@@ -185,7 +185,7 @@ def check_pilot(pilot: str, method: str, *, looks: int, n: int) -> None:
     failures = 0
     for rng in np.random.default_rng(5).spawn(n):
         board = certify_pilot_top_k(benchmark.scores(rng, 5 + looks), k=k, pilot=5, alpha=ALPHA, **METHODS[method])
-        failures += bool((board.standing.edges & benchmark.null()).any())
+        failures += bool((board.edges & benchmark.null()).any())
     show(f"pilot {pilot} {method} {failures}/{n}")
     assert not breaks(failures, n, alpha=ALPHA)
 
@@ -208,4 +208,4 @@ def test_what_is_counted_is_the_standing_graph():
     design, panels = benchmark.design(method="bb-edge-x"), benchmark.panels(np.random.default_rng(6), 15)
     union = standing_edges(design, panels, benchmark.null())
     assert union.any()
-    np.testing.assert_array_equal(union, run(design, panels).standing.edges)
+    np.testing.assert_array_equal(union, run(design, panels).edges)

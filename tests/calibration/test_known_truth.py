@@ -42,5 +42,5 @@ def scores() -> bbedge.Scores:
 def test_a_good_part_is_certified_and_nothing_false(scores, options, pairs):
     board = bbedge.certify(scores, **options)
     theta = np.array([MEANS[int(name[1:])] for name in board.design.models])
-    assert not (board.standing.edges & (theta[:, None] <= theta)).any()
-    assert board.current.n_resolved == pairs
+    assert not (board.edges & (theta[:, None] <= theta)).any()
+    assert board.graph.n_resolved == pairs

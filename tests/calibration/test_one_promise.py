@@ -160,7 +160,7 @@ def staged(rng: np.random.Generator, looks: int) -> bool:
             places = ["abc".index(model) for model in certifier.evidence.active]
             if places:
                 certifier.update(panel[places])
-            if certifier.standing_edges().any():
+            if certifier.edges().any():
                 return True
             if (np.nan_to_num(certifier.leaderboard().lower_bounds, nan=-1.0) > 1e-12).any():
                 return True

@@ -133,6 +133,6 @@ def test_a_pilot_that_enters_the_evidence_is_caught():
     for rng in np.random.default_rng(4).spawn(n):
         scores = benchmark.scores(rng, 30)
         board = certify_pilot_top_k(scores, k=1, pilot=pilot, **options)
-        honest += board.standing.n_edges > 0
-        planted += run(board.design, scores.panels()).standing.n_edges > 0
+        honest += board.graph.n_edges > 0
+        planted += run(board.design, scores.panels()).graph.n_edges > 0
     judge("pilot-in-evidence", honest, planted, n)

@@ -77,7 +77,7 @@ def stopped_alarm(rng, seed):
         end = certifier.next_checkpoint.items
         certifier.update_part(scores[np.ix_(rows, order[start:end])])
         start = end
-        behind = certifier.standing_edges().any(axis=0)
+        behind = certifier.edges().any(axis=0)
         certifier.stop([model for model in certifier.evidence.active if behind[design.models.index(model)]])
     position = certifier.leaderboard().early.position
     return position is not None and position.is_alarm
@@ -106,7 +106,7 @@ def newcomer_is_certified(folder, rng):
     chances = np.empty(200)
     chances[order[:120]], chances[order[120:]] = 0.8, 0.05  # a mean of 0.5
     board.add_model("new", run(["new"], chances))
-    return bool(board.leaderboard().standing.edges[2].any())
+    return bool(board.leaderboard().edges[2].any())
 
 
 @pytest.mark.parametrize("n", [20, pytest.param(200, marks=pytest.mark.slow)])

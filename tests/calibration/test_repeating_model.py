@@ -67,7 +67,7 @@ class Commands:
         board = Board.open(self.place)
         try:
             assert board.leaderboard().replicates == replicates
-            return board.leaderboard().standing.n_edges
+            return board.leaderboard().graph.n_edges
         finally:
             board.close()
 

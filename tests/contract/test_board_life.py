@@ -75,8 +75,8 @@ def numbers(board: Board) -> list[np.ndarray]:
             leaderboard.log_thresholds,
             leaderboard.lower_bounds,
             leaderboard.first_certified,
-            leaderboard.current.edges,
-            leaderboard.standing.edges,
+            leaderboard.current_edges,
+            leaderboard.edges,
         ]
     return found
 

@@ -86,7 +86,7 @@ def rank(interval: list[int]) -> str:
 
 def in_order(document: dict) -> list[dict]:
     """The models in the order shown: by best possible rank."""
-    return sorted(document["models"], key=lambda model: model["standing_rank_interval"][0])
+    return sorted(document["models"], key=lambda model: model["rank_interval"][0])
 
 
 def shows(it: Opened, view: Certificate) -> None:

@@ -115,15 +115,14 @@ def check_document(folder, document, epoch):
     order = [names.index(model["name"]) for model in document["models"]]
     for model, i in zip(document["models"], order, strict=True):
         assert model["mean"] == (None if np.isnan(shown.means[i]) else shown.means[i])
-        assert model["standing_rank_interval"] == list(shown.standing.rank_intervals[i])
-        assert model["rank_interval"] == list(shown.current.rank_intervals[i])
+        assert model["rank_interval"] == list(shown.graph.rank_intervals[i])
     for key, matrix in (("log_e", shown.log_e), ("margins", shown.lower_bounds)):
         found = np.array([[np.nan if cell is None else cell for cell in row] for row in document[key]])
         np.testing.assert_array_equal(found, matrix[np.ix_(order, order)])
-    for key, graph in (("edges", shown.current), ("standing_edges", shown.standing)):
-        pairs = {(edge["winner"], edge["loser"]) for edge in document[key]}
-        assert pairs == {(names[a], names[b]) for a, b in np.argwhere(graph.edges).tolist()}
-    for edge in document["standing_edges"]:
+    pairs = {(edge["winner"], edge["loser"]) for edge in document["edges"]}
+    assert pairs == {(names[a], names[b]) for a, b in np.argwhere(shown.edges).tolist()}
+    assert document["counts"]["current_edges"] == shown.current_edges.sum()
+    for edge in document["edges"]:
         a, b = names.index(edge["winner"]), names.index(edge["loser"])
         assert edge["first_certified"] == shown.first_certified[a, b]
     assert [look["replicate"] for look in document["looks"]] == [look.replicate for look in shown.looks]
@@ -181,7 +180,7 @@ def test_a_whole_life(folder):
     check_document(folder, document_of(folder), 2)
     again = document_of(folder, "--epoch", 1)
     check_document(folder, again, 1)
-    for key in ("log_e", "edges", "standing_edges", "looks", "models"):
+    for key in ("log_e", "edges", "edges", "looks", "models"):
         assert again[key] == first[key]
 
     board = Board.open(folder.board)
@@ -222,13 +221,13 @@ def test_a_whole_life(folder):
         shown = board.leaderboard(number)
         names = shown.design.models
         mine = {(row["winner"], row["loser"]): row for row in rows if row["epoch"] == str(number)}
-        assert set(mine) == {(names[a], names[b]) for a, b in np.argwhere(shown.standing.edges).tolist()}
+        assert set(mine) == {(names[a], names[b]) for a, b in np.argwhere(shown.edges).tolist()}
         for (winner, loser), row in mine.items():
             a, b = names.index(winner), names.index(loser)
             assert float(row["log_e"]) == shown.log_e[a, b]
             assert float(row["margin"]) == shown.lower_bounds[a, b]
             assert int(row["first_certified"]) == shown.first_certified[a, b]
-            assert row["current"] == str(int(shown.current.edges[a, b]))
+            assert row["current"] == str(int(shown.current_edges[a, b]))
 
 
 def test_every_part_of_the_document_fits_its_own_claim(running):
@@ -245,10 +244,10 @@ def test_every_part_of_the_document_fits_its_own_claim(running):
 def test_new_edges_top_k_and_open_pairs_are_told(folder):
     folder.init()
     said = folder("add", folder.board, folder.table("r.csv", THREE, range(1, 9)))
-    edges = Board.open(folder.board).leaderboard().standing.n_edges
+    edges = Board.open(folder.board).leaderboard().graph.n_edges
     assert said.count("  new  ") == edges > 0
     assert "  new  strong > weak   (log e " in said
-    assert f"pairs certified (+{Board.open(folder.board).leaderboard().standing.n_resolved})" in said
+    assert f"pairs certified (+{Board.open(folder.board).leaderboard().graph.n_resolved})" in said
 
 
 def test_of_many_new_edges_and_sets_the_first_are_told(folder, monkeypatch):
@@ -256,12 +255,12 @@ def test_of_many_new_edges_and_sets_the_first_are_told(folder, monkeypatch):
     monkeypatch.setattr("bbedge.cli.board_words._MOST_SETS", 0)
     folder.init()
     said = folder("add", folder.board, folder.table("r.csv", THREE, range(1, 9)))
-    standing = Board.open(folder.board).leaderboard().standing
-    assert standing.n_edges > 1
-    assert standing.cuts
+    graph = Board.open(folder.board).leaderboard().graph
+    assert graph.n_edges > 1
+    assert graph.cuts
     assert said.count("  new  ") == 1
-    assert f"  and {standing.n_edges - 1} more new certificates" in said
-    assert f"and {len(standing.cuts)} larger Top-k sets" in said
+    assert f"  and {graph.n_edges - 1} more new certificates" in said
+    assert f"and {len(graph.cuts)} larger Top-k sets" in said
     assert "Top-1:" not in said
 
 
@@ -355,7 +354,7 @@ def test_a_pilot_from_beginning_to_end(folder):
     document = document_of(folder)
     check_document(folder, document, 1)
     assert document["design"]["family"] == "cross-set"
-    assert {edge["winner"] for edge in document["standing_edges"]} == {"strong"}
+    assert {edge["winner"] for edge in document["edges"]} == {"strong"}
     assert "chose strong" in folder("log", folder.board)
     assert "'strong'" in folder("show", folder.board)
     assert "all is in order" in folder("verify", folder.board)

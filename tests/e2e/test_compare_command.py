@@ -49,7 +49,7 @@ def test_every_method_speaks_and_the_uncontrolled_are_marked(bbedge, tmp_path, u
     by_name = {each["method"]: each for each in document["methods"]}
     assert by_name["EMR"]["pairs"] == 6
     assert 1 <= by_name["BB-EDGE"]["edges"] <= by_name["BB-EDGE-X"]["edges"] < 6
-    assert by_name["BB-EDGE-X"]["alone"] == by_name["BB-EDGE-X"]["standing_alone"] == 0
+    assert by_name["BB-EDGE-X"]["alone"] == 0
     assert by_name["TLRCI"]["edges"] is None
     assert by_name["BEB-Holm"]["width"] is None
 
@@ -86,7 +86,7 @@ def test_methods_that_need_a_second_run_say_so_instead_of_claiming_nothing(bbedg
     assert f"{', '.join(silent)}: not applicable: needs at least 2 runs." in outcome.out
     lines = rows(outcome.out)
     for each in json.loads((tmp_path / "c.json").read_text())["methods"]:
-        numbers = [each[key] for key in ("edges", "pairs", "withdrawn", "alone", "width", "standing_alone")]
+        numbers = [each[key] for key in ("edges", "pairs", "withdrawn", "alone", "width", "current_edges")]
         if each["method"] in silent:
             assert each["not_applicable"] == "needs at least 2 runs"
             assert numbers == [None] * 6

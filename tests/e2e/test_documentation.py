@@ -34,8 +34,8 @@ def test_the_readme_s_python_runs(monkeypatch, capsys):
     assert leaderboard.top_k(2) == ("three-shot", "five-shot")
     assert leaderboard.rank_interval("instructed") == (3, 5)
     assert leaderboard.certified("three-shot", "plain")
-    assert leaderboard.standing.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
-    assert leaderboard.current.top_k(2) == (0, 4)
+    assert leaderboard.graph.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
+    assert leaderboard.graph.top_k(2) == (0, 4)
     assert capsys.readouterr().out == "9\n"
 
 

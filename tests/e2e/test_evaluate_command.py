@@ -120,7 +120,7 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
     assert "decided, not run again" in done.stderr
     assert "saved)" in done.stdout
     board = Board.open(quiet.with_suffix(".bbedge"))
-    assert board.leaderboard().standing.rank_intervals == ((1, 1), (2, 2), (3, 3))
+    assert board.leaderboard().graph.rank_intervals == ((1, 1), (2, 2), (3, 3))
     assert board.state.epoch.replicates < 30
     assert board.state.retired
     board.close()

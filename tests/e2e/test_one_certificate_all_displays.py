@@ -62,11 +62,11 @@ def expected(document: dict) -> list[dict[str, str]]:
     models = {model["name"]: model for model in document["models"]}
     place = {name: i for i, name in enumerate(models)}
     above = longest(document)
-    order = sorted(models, key=lambda name: (models[name]["standing_rank_interval"][0], place[name]))
+    order = sorted(models, key=lambda name: (models[name]["rank_interval"][0], place[name]))
     leader, rows, last = order[0], [], 0
     for name in order:
         model = models[name]
-        best, worst = model["standing_rank_interval"]
+        best, worst = model["rank_interval"]
         row = {
             "could be": ordinal(best) if best != last else "",
             "rank": f"{best}" if best == worst else f"{best}-{worst}",
@@ -75,8 +75,8 @@ def expected(document: dict) -> list[dict[str, str]]:
             "mean interval": "",
             "to leader": "",
             "to leader, interval": "",
-            "beats": f"{model['standing_certified_above']}",
-            "loses to": f"{model['standing_certified_below']}",
+            "beats": f"{model['certified_above']}",
+            "loses to": f"{model['certified_below']}",
         }
         if "mean_interval" in model:
             ends = model["mean_interval"]
@@ -96,7 +96,7 @@ def expected(document: dict) -> list[dict[str, str]]:
 def longest(document: dict) -> dict[tuple[str, str], int]:
     """The number of edges of the longest certified path of every pair, by hand."""
     below: dict[str, set[str]] = {}
-    for edge in document["standing_edges"]:
+    for edge in document["edges"]:
         below.setdefault(edge["winner"], set()).add(edge["loser"])
     found: dict[tuple[str, str], int] = {}
 
@@ -203,7 +203,7 @@ def test_all_say_the_same(bbedge, tmp_path, monkeypatch, case):
         html.unescape(re.sub("<.*?>", " ", text)),
     ):
         assert "".join(answer.split()) in "".join(said.replace("\\", "").split())
-    pairs = f"{document['counts']['standing_resolved_pairs']} of {document['counts']['pairs']} pair"
+    pairs = f"{document['counts']['resolved_pairs']} of {document['counts']['pairs']} pair"
     assert pairs in done.out
     assert pairs in text
     assert pairs in notebook

@@ -21,15 +21,15 @@ def test_the_table_says_what_the_json_says(opened, demo):
     it.scripted()
     models = document["models"]
     assert it.cells("model") == [model["name"] for model in models]
-    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in models]
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in models]
     assert it.cells("mean .value") == [f"{model['mean']:.4f}" for model in models]
-    assert it.cells("group") == [ordinal(model["standing_rank_interval"][0]) for model in models]
-    counts = [[str(model["standing_certified_above"]), str(model["standing_certified_below"])] for model in models]
+    assert it.cells("group") == [ordinal(model["rank_interval"][0]) for model in models]
+    counts = [[str(model["certified_above"]), str(model["certified_below"])] for model in models]
     assert it.cells("counts") == [text for pair in counts for text in pair]
-    sets = {k: names for k, names in document["standing_top_k"].items() if names}
+    sets = {k: names for k, names in document["top_k"].items() if names}
     assert it.page.locator(".sets dt").all_inner_texts() == [f"Top-{k}" for k in sets]
     shown = it.page.locator(".open-pairs tbody tr").count()
-    assert shown == len(document["standing_unresolved"]) == len(document["outlook"])
+    assert shown == len(document["unresolved"]) == len(document["outlook"])
     assert document["design"]["hash"] in it.page.locator(".facts").first.inner_text()
     assert it.asked == [it.page.url]
     assert it.said == []
@@ -39,7 +39,7 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
     document, html = demo
     page = opened(html).scripted()
     names = [model["name"] for model in document["models"]]
-    edges = {(edge["winner"], edge["loser"]): edge for edge in document["standing_edges"]}
+    edges = {(edge["winner"], edge["loser"]): edge for edge in document["edges"]}
     page.locator(".ranking tbody button").first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Shift+Tab")
@@ -52,11 +52,9 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
                 line.locator("bdi").inner_text(): line.locator("span").inner_text()
                 for line in lines.locator("li").all()
             }
-        assert len(lists.get("above", {})) == model["standing_certified_above"]
-        assert len(lists.get("below", {})) == model["standing_certified_below"]
-        open_to = {
-            b if a == model["name"] else a for a, b in document["standing_unresolved"] if model["name"] in (a, b)
-        }
+        assert len(lists.get("above", {})) == model["certified_above"]
+        assert len(lists.get("below", {})) == model["certified_below"]
+        open_to = {b if a == model["name"] else a for a, b in document["unresolved"] if model["name"] in (a, b)}
         assert set(lists.get("open", {})) == open_to
         for other, text in lists.get("above", {}).items():
             log_e = document["log_e"][place][names.index(other)]
@@ -88,7 +86,7 @@ def test_the_graph_and_the_pointer(opened, demo):
     node = page.locator(".node").first
     node.hover()
     assert page.locator("#about h3").inner_text() == document["models"][0]["name"]
-    below = document["models"][0]["standing_certified_above"]
+    below = document["models"][0]["certified_above"]
     assert page.locator(".ranking tr.is-under").count() == page.locator(".node.is-under").count() == below
     node.click()
     page.mouse.move(2, 2)
@@ -103,45 +101,35 @@ def test_looking_back_and_taking_the_json_away(opened, demo):
     for number, look in enumerate(document["looks"], start=1):
         page.locator("#look").fill(str(number))
         words = page.locator("#look-words").inner_text()
-        assert (
-            f"{look['standing_resolved_pairs']} of 15 pairs certified, {look['standing_edges']} direct comparison"
-            in words
-        )
+        assert f"{look['resolved_pairs']} of 15 pairs certified, {look['edges']} direct comparison" in words
         assert f"{document['history']['log_thresholds'][number - 1]:.2f}" in words
     ranks = page.locator("#then-ranks .rank").all_inner_texts()
-    assert ranks == [rank(model["standing_rank_interval"]) for model in document["models"]]
+    assert ranks == [rank(model["rank_interval"]) for model in document["models"]]
     with page.expect_download() as download:
         page.locator("#download").click()
     assert json.loads(Path(download.value.path()).read_text()) == document
 
 
-@pytest.mark.parametrize("shown", ["standing", "current"])
-def test_the_last_look_back_is_what_the_table_shows(opened, shown):
+@pytest.mark.parametrize("shown", ["all", "current"])
+def test_the_last_look_back_is_everything_certified(opened, shown):
     document = document_of(parted(), tau=0.01)
-    it = opened(render_page(Certificate.of(document, shown=shown)))
+    certificate = Certificate.of(document, shown=shown)
+    it = opened(render_page(certificate))
     page = it.scripted()
-    prefix = "standing_" if shown == "standing" else ""
-    intervals = {model["name"]: rank(model[f"{prefix}rank_interval"]) for model in document["models"]}
     names = it.cells("model")
-    assert it.cells("rank") == [intervals[name] for name in names]
+    assert names == list(certificate.names)
+    assert it.cells("rank") == list(map(rank, certificate.ranks.rank_intervals))
     for number, look in enumerate(document["looks"], start=1):
         page.locator("#look").fill(str(number))
         words = page.locator("#look-words").inner_text()
-        assert (
-            f"{look[f'{prefix}resolved_pairs']} of 10 pairs certified, {look[f'{prefix}edges']} direct comparison"
-            in words
-        )
+        assert f"{look['resolved_pairs']} of 10 pairs certified, {look['edges']} direct comparison" in words
         ranks = page.locator("#then-ranks .rank").all_inner_texts()
-        if number < len(document["looks"]) and shown == "current":
-            assert ranks == []
-            assert "does not contain the ranks" in page.locator("#then-ranks").inner_text()
-        else:
-            assert len(ranks) == 5
+        assert len(ranks) == 5
+    intervals = {model["name"]: rank(model["rank_interval"]) for model in document["models"]}
     assert ranks == [intervals[name] for name in names]
     page.locator(".ranking tbody button").first.focus()
     page.locator(".ranking tbody button").first.click()
-    above = next(model[f"{prefix}certified_above"] for model in document["models"] if model["name"] == names[0])
-    assert page.locator(".ranking tr.is-under").count() == above
+    assert page.locator(".ranking tr.is-under").count() == certificate.ranks.n_worse[0]
     assert it.said == []
 
 
@@ -225,9 +213,9 @@ def test_a_phone_shows_it_without_sideways_scrolling(opened, demo, width):
 def test_without_scripts_the_findings_are_there(opened, demo):
     document, html = demo
     it = opened(html, java_script_enabled=False)
-    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in document["models"]]
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in document["models"]]
     assert it.page.locator(".node").count() == 6
     assert it.page.locator(".matrix").is_visible()
-    assert it.page.locator(".open-pairs tbody tr").count() == len(document["standing_unresolved"]) > 0
+    assert it.page.locator(".open-pairs tbody tr").count() == len(document["unresolved"]) > 0
     assert not it.page.locator("#download").is_visible()
     assert "How to read this" in it.page.locator("body").inner_text()

@@ -51,7 +51,7 @@ def test_every_column_sorts_both_ways_and_says_so(opened):
     for label, key, first in (
         ("Model", lambda model: model["name"].lower(), "ascending"),
         ("Mean", lambda model: model["mean"], "descending"),
-        ("Beats", lambda model: model["standing_certified_above"], "descending"),
+        ("Beats", lambda model: model["certified_above"], "descending"),
         ("price", lambda model: prices.get(model["name"]), "ascending"),
     ):
         head = page.get_by_role("columnheader", name=label, exact=True)
@@ -68,7 +68,7 @@ def test_every_column_sorts_both_ways_and_says_so(opened):
         page.get_by_role("columnheader", name=label, exact=True).get_by_role("button").click()
         assert it.cells("model") == usual
     page.get_by_role("columnheader", name="Possible ranks").get_by_role("button").click()
-    assert it.cells("model") == [m["name"] for m in sorted(models, key=lambda m: m["standing_rank_interval"][1])]
+    assert it.cells("model") == [m["name"] for m in sorted(models, key=lambda m: m["rank_interval"][1])]
     # What is selected after sorting is the model of that row.
     page.get_by_role("columnheader", name="Model", exact=True).get_by_role("button").click()
     page.locator(".ranking tbody tr").first.click()
@@ -236,10 +236,10 @@ def test_many_models_travel_packed_and_arrive_whole(opened):
     assert '"packed"' in html
     it = opened(html)
     page = it.scripted()
-    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in in_order(document)]
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in in_order(document)]
     assert page.locator(".matrix").count() == 1
     page.locator(".ranking tbody tr").first.hover()
-    assert page.locator(".ranking tr.is-under").count() == in_order(document)[0]["standing_certified_above"]
+    assert page.locator(".ranking tr.is-under").count() == in_order(document)[0]["certified_above"]
     page.locator("#find").fill("m00")
     assert page.locator(".ranking tbody tr:visible").count() == 10
     with page.expect_download() as download:
@@ -258,7 +258,7 @@ def test_very_many_models_are_a_table_that_can_be_searched(opened):
     page.get_by_role("button", name=f"Next {MOST_ROWS}").click()
     assert page.locator("#shown").inner_text() == f"{MOST_ROWS + 1} to {size} of {size}"
     assert it.cells("model") == names[MOST_ROWS:]
-    assert it.cells("rank") == [rank(model["standing_rank_interval"]) for model in models[MOST_ROWS:]]
+    assert it.cells("rank") == [rank(model["rank_interval"]) for model in models[MOST_ROWS:]]
     assert it.cells("mean .value") == [f"{model['mean']:.4f}" for model in models[MOST_ROWS:]]
     assert page.locator(".matrix, .graph, aside").count() == 0
     page.locator(".ranking tbody tr").first.click()
@@ -283,11 +283,11 @@ def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):
     models = {model["name"]: model for model in document["models"]}
     page.get_by_role("button", name="Loses to").click()
     page.get_by_role("button", name="Loses to").click()
-    most = sorted((model["standing_certified_below"] for model in models.values()), reverse=True)[:MOST_ROWS]
+    most = sorted((model["certified_below"] for model in models.values()), reverse=True)[:MOST_ROWS]
     shown = it.cells("model")
-    assert [models[name]["standing_certified_below"] for name in shown] == most
-    assert it.cells("rank") == [rank(models[name]["standing_rank_interval"]) for name in shown]
-    assert it.cells("group") == [ordinal(models[name]["standing_rank_interval"][0]) for name in shown]
+    assert [models[name]["certified_below"] for name in shown] == most
+    assert it.cells("rank") == [rank(models[name]["rank_interval"]) for name in shown]
+    assert it.cells("group") == [ordinal(models[name]["rank_interval"][0]) for name in shown]
     assert it.cells("info.text") == [makers[name][0] for name in shown]
     links = page.locator(".ranking tbody a").evaluate_all("found => found.map((each) => each.href)")
     assert links == [makers[name][1] for name in shown]

@@ -453,7 +453,7 @@ def test_a_certificate_that_fails_its_checks_is_shown_by_force_with_a_banner(bbe
     if how == "digest":
         content["notes"] = ["nothing to see"]
     else:
-        content["models"][0]["standing_certified_above"] -= 1
+        content["models"][0]["certified_above"] -= 1
         del content["provenance"]["digest"]
     changed, page, summary = (tmp_path / name for name in ("c.json", "p.html", "s.md"))
     changed.write_text(json.dumps(content))

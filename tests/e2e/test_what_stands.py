@@ -147,7 +147,7 @@ def cells(page: str, kind: str) -> list[str]:
     return [re.sub("<.*?>", "", text) for text in found]
 
 
-def check_page(page: str, expected: Expected, looks: list[Expected]) -> None:
+def check_page(page: str, expected: Expected) -> None:
     names = cells(page, "model")
     assert dict(zip(names, cells(page, "rank"), strict=True)) == expected.ranks
     places = [NAMES.index(name) for name in names]
@@ -169,16 +169,17 @@ def check_page(page: str, expected: Expected, looks: list[Expected]) -> None:
     cuts = {int(i) for i in re.findall(r'<tr role="row" data-model="(\d)" class="cut">', page)}
     assert cuts == set(expected.sets)
     listed = re.findall(r"<tr><td><bdi>(.)</bdi></td><td><bdi>(.)</bdi></td>", page)
-    assert {frozenset(pair) for pair in listed} == expected.open_pairs
-    assert len(listed) == len(expected.open_pairs)
+    assert {frozenset(pair) for pair in listed} == STANDING.open_pairs
+    assert len(listed) == len(STANDING.open_pairs)
     sets = {int(k): words for k, words in re.findall(r"<dt>Top-(\d)</dt><dd>(.*?)</dd>", page)}
     assert set(sets) == set(expected.sets)
     chart = page.split('id="pairs-chart"')[1].split("</svg>")[0]
     heights = [float(y) for y in re.findall(r'<circle class="dot pairs" cx="[^"]*" cy="([^"]*)"', chart)]
-    shares = [round(250.0 - 36.0 - look.pairs / 10 * (250.0 - 36.0 - 12.0), 1) for look in looks]
+    shares = [round(250.0 - 36.0 - look.pairs / 10 * (250.0 - 36.0 - 12.0), 1) for look in UNIONS]
     assert heights == shares
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
-    assert data["panels"][0]["looks"] == [[int(look.graph.edges.sum()), look.pairs] for look in looks]
+    counts = [(look["edges"], look["resolved_pairs"]) for look in data["document"]["looks"]]
+    assert counts == [(look.graph.edges.sum(), look.pairs) for look in UNIONS]
     curves = page.split('id="evidence-chart"')[1].split("</svg>")[0]
     kinds = re.findall(r'class="curve (\w+)".*?data-a="(\d)" data-b="(\d)"', curves)
     for kind, a, b in kinds:
@@ -190,11 +191,11 @@ def check_page(page: str, expected: Expected, looks: list[Expected]) -> None:
 def test_pages_figures_exports_and_badges(bbedge, table, tmp_path):
     certificate, page = tmp_path / "c.json", tmp_path / "c.html"
     assert bbedge("certify", table, *OPTIONS, "--json", certificate, "--html", page).code == 0
-    check_page(page.read_text(encoding="ascii"), STANDING, UNIONS)
-    for options, expected, looks in (((), STANDING, UNIONS), (("--current",), CURRENT, LOOKS)):
+    check_page(page.read_text(encoding="ascii"), STANDING)
+    for options, expected in (((), STANDING), (("--current",), CURRENT)):
         done = bbedge("report", certificate, "--html", page, *options)
         assert done.code == 0, done.err
-        check_page(page.read_text(encoding="ascii"), expected, looks)
+        check_page(page.read_text(encoding="ascii"), expected)
         outs = [tmp_path / f"g.{ending}" for ending in ("csv", "dot", "graphml")]
         assert bbedge("figure", "graph", certificate, *outs, *options).code == 0
         with outs[0].open(newline="", encoding="ascii") as file:
@@ -214,27 +215,28 @@ def test_pages_figures_exports_and_badges(bbedge, table, tmp_path):
             assert bbedge("figure", kind, certificate, drawn, *options).code == 0
 
 
-def test_the_json_has_both(bbedge, table, tmp_path):
+def test_the_json_has_what_stands_and_the_edges_of_the_last_look(bbedge, table, tmp_path):
     out = tmp_path / "c.json"
     assert bbedge("certify", table, *OPTIONS, "--json", out).code == 0
     document = json.loads(out.read_text(encoding="ascii"))
     jsonschema.validate(document, SCHEMA)
-    for prefix, expected, looks in (("", CURRENT, LOOKS), ("standing_", STANDING, UNIONS)):
-        above = expected.graph.above
-        for model in document["models"]:
-            i = NAMES.index(model["name"])
-            best, worst = model[f"{prefix}rank_interval"]
-            assert (f"{best}" if best == worst else f"{best}-{worst}") == expected.ranks[model["name"]]
-            assert model[f"{prefix}tier"] == expected.tiers[model["name"]]
-            assert model[f"{prefix}certified_above"] == above[i].sum()
-            assert model[f"{prefix}certified_below"] == above[:, i].sum()
-        assert {frozenset(pair) for pair in document[f"{prefix}unresolved"]} == expected.open_pairs
-        sets = {int(k): set(names) for k, names in document[f"{prefix}top_k"].items() if names}
-        assert sets == expected.sets
-        assert document[f"{prefix}certified_k"] == sorted(expected.sets)
-        assert document["counts"][f"{prefix}resolved_pairs"] == expected.pairs
-        assert [look[f"{prefix}resolved_pairs"] for look in document["looks"]] == [look.pairs for look in looks]
-        assert [look[f"{prefix}edges"] for look in document["looks"]] == [look.graph.edges.sum() for look in looks]
+    above = STANDING.graph.above
+    for model in document["models"]:
+        i = NAMES.index(model["name"])
+        best, worst = model["rank_interval"]
+        assert (f"{best}" if best == worst else f"{best}-{worst}") == STANDING.ranks[model["name"]]
+        assert model["tier"] == STANDING.tiers[model["name"]]
+        assert model["certified_above"] == above[i].sum()
+        assert model["certified_below"] == above[:, i].sum()
+    assert {frozenset(pair) for pair in document["unresolved"]} == STANDING.open_pairs
+    assert {int(k): set(names) for k, names in document["top_k"].items() if names} == STANDING.sets
+    assert document["certified_k"] == sorted(STANDING.sets)
+    assert document["counts"]["resolved_pairs"] == STANDING.pairs
+    assert [look["resolved_pairs"] for look in document["looks"]] == [look.pairs for look in UNIONS]
+    assert [look["edges"] for look in document["looks"]] == [look.graph.edges.sum() for look in UNIONS]
+    last = {(NAMES[a], NAMES[b]) for a, b in np.argwhere(CURRENT.graph.edges).tolist()}
+    assert {tuple(edge) for edge in document["current_edges"]} == last
+    assert document["counts"]["current_edges"] == len(last)
 
 
 def test_a_notebook_and_the_order_of_the_models():
@@ -254,10 +256,9 @@ def test_comparing_methods(bbedge, table, tmp_path):
     row = next(line.split() for line in done.out.splitlines() if line.startswith("BB-EDGE "))
     assert row[1:5] == [f"{STANDING.graph.edges.sum()}", f"{STANDING.pairs}", "0", "0"]
     ours, emr = json.loads((tmp_path / "c.json").read_text())["methods"]
-    assert (ours["edges"], ours["pairs"]) == (CURRENT.graph.edges.sum(), CURRENT.pairs)
-    assert (ours["standing_edges"], ours["standing_pairs"]) == (STANDING.graph.edges.sum(), STANDING.pairs)
-    assert ours["withdrawn"] == STANDING.graph.edges.sum() - CURRENT.graph.edges.sum()
-    assert emr["standing_edges"] is None
+    assert (ours["edges"], ours["pairs"]) == (STANDING.graph.edges.sum(), STANDING.pairs)
+    assert (ours["current_edges"], ours["withdrawn"]) == (CURRENT.graph.edges.sum(), 0)
+    assert emr["edges"] == emr["current_edges"]
 
 
 def test_a_board_of_the_same_scores(bbedge, table, tmp_path):
@@ -267,11 +268,11 @@ def test_a_board_of_the_same_scores(bbedge, table, tmp_path):
     init = ("--design", tmp_path / "design.toml", "--items", tmp_path / "items.csv", "--models", ",".join(NAMES))
     for command in (("init", board, *init), ("add", board, table)):
         assert bbedge("board", *command).code == 0
-    for options, expected, looks in (((), STANDING, UNIONS), (("--current",), CURRENT, LOOKS)):
+    for options, expected in (((), STANDING), (("--current",), CURRENT)):
         page = tmp_path / "p.html"
         done = bbedge("board", "show", board, "--html", page, *options)
         assert done.code == 0, done.err
         check_terminal(done.out, expected)
-        check_page(page.read_text(encoding="ascii"), expected, looks)
+        check_page(page.read_text(encoding="ascii"), expected)
         history = re.findall(r"^ *(\d) +(\d+) +(\d+) *$", done.out, re.MULTILINE)
-        assert [(int(e), int(p)) for _, e, p in history] == [(look.graph.edges.sum(), look.pairs) for look in looks]
+        assert [(int(e), int(p)) for _, e, p in history] == [(look.graph.edges.sum(), look.pairs) for look in UNIONS]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import bbedge
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier
 
 HERE = Path(__file__).parent
@@ -68,7 +69,7 @@ def test_golden(case, kind):
         np.testing.assert_allclose(got.log_e, wanted, rtol=0, atol=1e-8)
         assert {(models[a], models[b]) for a, b in np.argwhere(got.edges)} == {tuple(e) for e in look["edges"]}
 
-    graph = certifier.leaderboard().current
+    graph = Graph(certifier.leaderboard().current_edges)
     assert dict(zip(models, map(list, graph.rank_intervals), strict=True)) == want["rank_intervals"]
     for k, members in want["top_k"].items():
         found = graph.top_k(int(k))

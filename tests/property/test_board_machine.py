@@ -68,7 +68,7 @@ class BoardLife(RuleBasedStateMachine):
         self.record = Record(
             models, items, blocks, spending=spending, first=first, k=1 if pilot else None, pilot=pilot, **options
         )
-        self.standing = {}
+        self.certified = {}
         self.given = []
 
     def teardown(self):
@@ -256,16 +256,16 @@ class BoardLife(RuleBasedStateMachine):
             assert self.board.state.spent + self.board.state.next_level() <= self.board.design.alpha
 
     @invariant()
-    def what_stands_keeps_standing(self):
+    def what_is_certified_remains(self):
         if not hasattr(self, "board"):
             return
         for epoch in self.board.state.epochs:
             shown = self.board.leaderboard(epoch.number)
             models = shown.design.models
-            now = {(models[a], models[b]) for a, b in np.argwhere(shown.standing.edges).tolist()}
-            assert self.standing.get(epoch.number, set()) <= now
-            assert {(models[a], models[b]) for a, b in np.argwhere(shown.current.edges).tolist()} <= now
-            self.standing[epoch.number] = now
+            now = {(models[a], models[b]) for a, b in np.argwhere(shown.edges).tolist()}
+            assert self.certified.get(epoch.number, set()) <= now
+            assert {(models[a], models[b]) for a, b in np.argwhere(shown.current_edges).tolist()} <= now
+            self.certified[epoch.number] = now
 
     @invariant()
     def on_disk_it_is_the_same_and_in_order(self):
@@ -279,7 +279,7 @@ class BoardLife(RuleBasedStateMachine):
         ]
         done = verify(there.store, head=self.board.events[0].hash)
         assert (done.head, done.events, done.spent) == (self.board.head, len(self.board.events), self.board.state.spent)
-        assert done.certificates == sum(there.leaderboard(e.number).standing.n_edges for e in there.state.epochs)
+        assert done.certificates == sum(there.leaderboard(e.number).graph.n_edges for e in there.state.epochs)
 
     @rule()
     def export_and_import(self):

@@ -61,7 +61,7 @@ def same(one, other, *, tolerance=0.0):
             found, expected = getattr(first, name), getattr(second, name)
             if found is not None:
                 np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, equal_nan=True)
-        assert (first.standing.edges == second.standing.edges).all()
+        assert (first.edges == second.edges).all()
         assert (first.first_certified == second.first_certified).all()
         if first.early is not None:
             assert first.early.looks == second.early.looks

@@ -47,7 +47,7 @@ def literal(scores: Scores, options: dict) -> bool:
 
 def _contradicts(looks: tuple[Leaderboard, ...]) -> bool:
     size, tau = len(looks[0].design.models), looks[0].design.tau
-    edges = {(a, b) for look in looks for a, b in np.argwhere(look.current.edges).tolist()}
+    edges = {(a, b) for look in looks for a, b in np.argwhere(look.current_edges).tolist()}
     steps = dict.fromkeys(edges, 1)  # the longest path of edges, by Floyd and Warshall
     for via, a, b in itertools.product(range(size), repeat=3):
         if (a, via) in steps and (via, b) in steps:

@@ -100,7 +100,7 @@ def test_the_core_works_with_numpy_and_scipy_alone():
         "panel = np.array([[1.0] * 8, [0.0] * 8])\n"
         "scores = bbedge.Scores.of([panel] * 4, models=['a', 'b'], items=list('abcdefgh'))\n"
         "board = bbedge.certify(scores, method='bb-edge-x')\n"
-        "print(board.current.rank_intervals)\n"
+        "print(board.graph.rank_intervals)\n"
     )
     assert out.strip() == "((1, 1), (2, 2))"
 

@@ -63,7 +63,7 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
             values = getattr(board, name)
             if values is not None:
                 matrix[window] = np.where(tested, values, matrix[window])
-        current[window] |= board.current.edges
+        current[window] |= board.current_edges
         replicate_of = np.array([0, *(stage.places or (1,))], dtype=np.int64)  # none yet inside the first
         first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
         # A model's mean is that of the stage that saw most of it: the first that has it.
@@ -77,8 +77,8 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         design=design,
         replicates=replicates,
         means=means,
-        current=Graph(current),
-        standing=Graph(first > 0),
+        graph=Graph(first > 0),
+        current_edges=current,
         first_certified=first,
         looks=tuple(looks),
         log_e=matrices["log_e"],
@@ -113,10 +113,10 @@ def _early(design: Design, parts: Parts, looks: Sequence[PartCount], *, is_compl
 
 
 def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:
-    """The edges that the last look of every stage certified in a view."""
+    """Everything certified in a view, by any stage."""
     place = {model: i for i, model in enumerate(models)}
     edges = np.zeros((len(place), len(place)), dtype=np.bool_)
     for stage in stages:
         index = [place[model] for model in stage.design.models]
-        edges[np.ix_(index, index)] |= stage.current_edges(view)
+        edges[np.ix_(index, index)] |= stage.edges(view)
     return edges

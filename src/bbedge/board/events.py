@@ -77,7 +77,7 @@ class Tally:
     """The counts of a look."""
 
     edges: Count
-    """Certified directions."""
+    """Directions certified so far."""
     resolved_pairs: Count
     """Pairs with a certified direction."""
 
@@ -87,9 +87,9 @@ class ViewOutcome:
     """What a look showed in a view."""
 
     look: Tally
-    """Its counts."""
+    """What stands after it."""
     current: Mapping[ClaimKey, Bits]
-    """The edges of each claim: the bits of its matrix, row by row."""
+    """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
     certified: tuple[NewEdge, ...]
     """What is certified for the first time."""
 
@@ -99,9 +99,9 @@ class Outcome:
     """What a look showed, in the headline and in every other view."""
 
     look: Tally
-    """Its counts."""
+    """What stands after it."""
     current: Mapping[ClaimKey, Bits]
-    """The edges of each claim: the bits of its matrix, row by row."""
+    """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
     certified: tuple[NewEdge, ...]
     """What is certified for the first time."""
     views: Mapping[Name, ViewOutcome] = field(default_factory=dict)

@@ -204,7 +204,7 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
         stage.take_part(_filled(part, means))
     for replicate, panel in enumerate(panels, start=1):
         stage.take(_filled(panel, means), replicate)
-    return Graph(stage.standing_edges()).n_resolved
+    return Graph(stage.edges()).n_resolved
 
 
 def scored_items(session: Session, epoch: Epoch) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ class Stage:
 
     def _look(self, update: Callable[[], object], replicate: int) -> Found:
         names = all_views(self.design)
-        before = [self.certifier.standing_edges(view) for view in range(len(names))]
+        before = [self.certifier.edges(view) for view in range(len(names))]
         update()
         return {
             name: self._new_edges(look, stood, replicate)
@@ -105,11 +105,11 @@ class Stage:
 
     def current_edges(self, view: str) -> NDArray[np.bool_]:
         """What the last look certified in a view."""
-        return self.certifier.current_graph(all_views(self.design).index(view)).edges
+        return self.certifier.current_edges(all_views(self.design).index(view))
 
-    def standing_edges(self, view: str = HEADLINE) -> NDArray[np.bool_]:
+    def edges(self, view: str = HEADLINE) -> NDArray[np.bool_]:
         """What any look certified in a view."""
-        return self.certifier.standing_edges(all_views(self.design).index(view))
+        return self.certifier.edges(all_views(self.design).index(view))
 
 
 def merged(found: Iterable[Found]) -> Found:

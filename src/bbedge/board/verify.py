@@ -312,7 +312,7 @@ def _check_edges(event: Event, stage: Stage, board: Leaderboard, packed: bytes) 
         raise BoardError(f"{event.called}: the edges of claim {stage.claim} are damaged")
     recorded: NDArray[np.bool_] = np.unpackbits(bits, count=count * count).reshape(count, count) == 1
     near = np.abs(board.log_e - board.log_thresholds) <= _TOLERANCE * (1.0 + np.abs(board.log_e))
-    for a, b in np.argwhere((recorded != board.current.edges) & ~near).tolist():
+    for a, b in np.argwhere((recorded != board.current_edges) & ~near).tolist():
         names = stage.design.models
         how = "recorded as certified but is not" if recorded[a, b] else "certified but not recorded"
         raise BoardError(f"{event.called}: {quoted(names[a])} > {quoted(names[b])} is {how}")

@@ -18,9 +18,9 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     """The arrays by name, each made when it is asked for, so that one of them is held at a time.
 
     Rows and columns are in the order of the leaderboard, which is that of ``models`` in the JSON document. ``log_e``
-    and ``margins`` are as there, NaN where nothing is tested; ``edges`` is the graph of the last look, ``above`` what
-    follows from it; ``first_certified`` is the replicate at which a direction was first certified, 0 if it never was;
-    ``standing_above`` is what follows from everything that was ever certified.
+    and ``margins`` are as there, NaN where nothing is tested; ``edges`` is everything certified at any look, ``above``
+    what follows from it; ``first_certified`` is the replicate at which a direction was first certified, 0 if it never
+    was; ``current_edges`` is what the last look alone certifies.
     """
     order = np.array(leaderboard.order())
     window = np.ix_(order, order)
@@ -28,10 +28,10 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     yield "models", np.array([leaderboard.design.models[i] for i in order.tolist()])
     yield "log_e", leaderboard.log_e[window]
     yield "margins", leaderboard.lower_bounds[window] * (high - low)
-    yield "edges", leaderboard.current.edges[window]
-    yield "above", leaderboard.current.above[window]
+    yield "edges", leaderboard.edges[window]
+    yield "above", leaderboard.graph.above[window]
     yield "first_certified", leaderboard.first_certified[window].astype(np.int32)
-    yield "standing_above", leaderboard.standing.above[window]
+    yield "current_edges", leaderboard.current_edges[window]
 
 
 def write_arrays(path: Path, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from msgspec import UNSET, structs
@@ -23,13 +23,15 @@ from bbedge.certificate.model_checks import check_views
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.reading import read_document
 from bbedge.certificate.shape import Document
-from bbedge.certificate.standing import Shown, Stood
 from bbedge.certificate.units import Units
 from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import counted, display_names, listed, quoted, shown
+
+Shown = Literal["all", "current"]
+"""Which edges are shown, with what follows from them: all that stand, or those of the last look alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +47,7 @@ class Pairs:
     graph: Graph
     """The graph that is shown."""
     first_certified: NDArray[np.int64]
-    """The replicate at which each standing edge was first certified; 0 if it never was."""
+    """The replicate at which each edge was first certified; 0 if it never was."""
 
     @classmethod
     def of(cls, leaderboard: Leaderboard, shown: Shown) -> Pairs:
@@ -55,7 +57,7 @@ class Pairs:
             log_e=leaderboard.log_e,
             log_thresholds=leaderboard.log_thresholds,
             margins=leaderboard.lower_bounds * (high - low),
-            graph=leaderboard.standing if shown == "standing" else leaderboard.current,
+            graph=leaderboard.graph if shown == "all" else Graph(leaderboard.current_edges),
             first_certified=leaderboard.first_certified,
         ).ordered(leaderboard.order())
 
@@ -68,8 +70,8 @@ class Pairs:
             log_e=parts.pairs.log_e,
             log_thresholds=log_thresholds,
             margins=parts.pairs.margins,
-            graph=parts.pairs.graphs[shown],
-            first_certified=parts.pairs.first["standing"],
+            graph=parts.pairs.graph if shown == "all" else parts.pairs.current,
+            first_certified=parts.pairs.first,
         )
 
     def ordered(self, order: tuple[int, ...]) -> Pairs:
@@ -93,7 +95,7 @@ class Certificate:
     content: Document
     """The document, in its own order."""
     shown: Shown
-    """Which graph is shown: that of the last look, or everything that stands."""
+    """Which edges are shown: all that stand, or those of the last look."""
     names: tuple[str, ...]
     """Names of the models, as they are."""
     labels: tuple[str, ...]
@@ -128,7 +130,7 @@ class Certificate:
         cls,
         document: Document | Mapping[str, Any],
         *,
-        shown: Shown = "standing",
+        shown: Shown = "all",
         source: str = "certificate",
         flaw: str | None = None,
     ) -> Certificate:
@@ -146,7 +148,7 @@ class Certificate:
         leaderboard: Leaderboard,
         document: Document | None = None,
         *,
-        shown: Shown = "standing",
+        shown: Shown = "all",
         source: str = "certificate",
     ) -> Certificate:
         """The certificate of a leaderboard; ``document`` is what a board makes of it. It cannot contradict itself."""
@@ -169,7 +171,7 @@ class Certificate:
         labels: Mapping[str, str] | None = None,
     ) -> Certificate:
         """The certificate of the parts and of their views; what is given comes for each of them, the headline first."""
-        ranks = parts.ranks[shown]
+        ranks = parts.ranks if shown == "all" else _current_ranks(parts, pairs[0], leaderboards)
         # By best possible rank: models of one tier stay together, because those of the tiers before are all better.
         order = tuple(np.argsort(ranks.n_better, kind="stable").tolist())
         names = tuple(parts.names[i] for i in order)
@@ -302,27 +304,25 @@ class Certificate:
 
     @property
     def first_certified(self) -> NDArray[np.int64]:
-        """The replicate at which each standing edge was first certified; an error if only counts are known."""
+        """The replicate at which each edge was first certified; an error if only counts are known."""
         return self.by_pair().first_certified
 
     @property
-    def n_edges(self) -> tuple[int, int]:
-        """Edges of the last look, and edges that stand."""
-        return self.content.counts.edges, self.content.counts.standing_edges
+    def n_edges(self) -> int:
+        """The number of edges that are shown."""
+        counts = self.content.counts
+        return counts.edges if self.shown == "all" else counts.current_edges
+
+    @property
+    def n_earlier(self) -> int:
+        """How many edges stand that the last look alone does not certify."""
+        return self.content.counts.edges - self.content.counts.current_edges
 
     @property
     def mean_intervals(self) -> tuple[tuple[float, float], ...] | None:
         """Simultaneous bounds of each model's true mean, in score units; ``None`` if the design has none."""
         found = tuple(self.content.models[i].mean_interval for i in self.order)
         return tuple(each for each in found if each is not UNSET) or None
-
-    @property
-    def looks(self) -> list[Stood]:
-        """How much the graph that is shown had after each look."""
-        looks = self.content.looks
-        if self.shown == "current":
-            return [Stood(look.edges, look.resolved_pairs) for look in looks]
-        return [Stood(look.standing_edges, look.standing_resolved_pairs) for look in looks]
 
     @property
     def history(self) -> tuple[NDArray[np.int64], Matrix, Matrix] | None:
@@ -383,3 +383,15 @@ class Certificate:
         # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
         edges = int(known.graph.path_lengths[better, worse]) if self.step and self.pairs else 1
         return self.units.lead(float(known.margins[better, worse]), edges * self.step)
+
+
+def _current_ranks(parts: Parts, pairs: Pairs | None, leaderboards: Sequence[Leaderboard | None] | None) -> Ranks:
+    """The ranks that follow from the last look alone, which a document does not state."""
+    if pairs is not None:
+        return pairs.graph.ranks
+    if leaderboards is None or leaderboards[0] is None:
+        raise DomainError(
+            f"{parts.source}: a certificate of {len(parts.names):,} models does not list the edges of the last look; "
+            "show all looks, or the last look when the certificate is made"
+        )
+    return Pairs.of(leaderboards[0], "current").graph.ranks

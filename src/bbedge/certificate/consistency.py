@@ -13,11 +13,11 @@ import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.model_checks import ROUNDING, ModelCheck, check_views
-from bbedge.certificate.parts import PREFIX, Mask, PairParts, Parts, said
+from bbedge.certificate.parts import Mask, PairParts, Parts
 from bbedge.certificate.shape import Edge
-from bbedge.certificate.standing import Shown, look_of, stood
 from bbedge.certificate.values import Matrix
 from bbedge.core.closure import closure
+from bbedge.core.graph import Graph
 from bbedge.text import quoted
 
 AT_THRESHOLD = 1e-6
@@ -34,8 +34,7 @@ def check_consistency(parts: Parts) -> None:
         check.design()
         check.models()
         check.mean_intervals()
-        for shown in PREFIX:
-            check.conclusions(shown)
+        check.conclusions()
         check.looks()
         check.first_pass()
         check.gaps()
@@ -57,10 +56,9 @@ class _PairCheck(ModelCheck):
 
     def all(self) -> None:
         self.margins()
-        for shown in PREFIX:
-            self.edges(shown)
-            self.graph(shown)
-        self.standing()
+        self.edges()
+        self.graph()
+        self.current()
         self.certified()
         self.stood()
         self.history()
@@ -74,7 +72,7 @@ class _PairCheck(ModelCheck):
         slack = ROUNDING * self._width
         # A certified comparison's margin may be tau where its bound is less, whatever the scores have done since.
         at_least = self._document.design.tau * self._width + slack
-        raised = self._pairs.graphs["standing"].edges & (margins <= at_least) & self._document.design.is_joint
+        raised = self._pairs.graph.edges & (margins <= at_least) & self._document.design.is_joint
         crossed = np.argwhere((margins + margins.T > slack) & ~(raised | raised.T))
         # Checkpoints keep the largest bound of any look, whatever the scores have done since.
         if len(crossed) and not self._document.design.checkpoints:
@@ -96,17 +94,16 @@ class _PairCheck(ModelCheck):
             a, b = beyond[0].tolist()
             self.refuse(f"the margin of {self.pair(a, b)} is above the difference of their means")
 
-    def edges(self, shown: Shown) -> None:
+    def edges(self) -> None:
         """Every edge says of its pair what the matrices say."""
-        key, graph = f"{PREFIX[shown]}edges", self._pairs.graphs[shown]
         step = self._document.design.tau * self._width
-        listed: tuple[Edge, ...] = said(self._document, shown, "edges")
+        listed = self._document.edges or ()
         a = np.array([self._place[edge.winner] for edge in listed], dtype=np.intp)
         b = np.array([self._place[edge.loser] for edge in listed], dtype=np.intp)
         expected = {
             "log_e": self._pairs.log_e[a, b],
             "margin": self._pairs.margins[a, b],
-            "path_margin": graph.path_lengths[a, b] * step if step else np.zeros(len(listed)),
+            "path_margin": self._pairs.graph.path_lengths[a, b] * step if step else np.zeros(len(listed)),
         }
         for name, values in expected.items():
             given = np.array([getattr(edge, name) for edge in listed], dtype=np.float64)
@@ -115,9 +112,9 @@ class _PairCheck(ModelCheck):
                 i = int(wrong[0])
                 where = "the length of its path" if name == "path_margin" else "the matrix"
                 pair = self.pair(int(a[i]), int(b[i]))
-                self.refuse(f"{quoted(key)} gives {pair} a {name} of {given[i]:g}, {where} {values[i]:g}")
+                self.refuse(f"'edges' gives {pair} a {name} of {given[i]:g}, {where} {values[i]:g}")
         runs = max(self._document.replicates, bool(self._document.parts))
-        late = np.argwhere(self._pairs.first[shown] > runs)
+        late = np.argwhere(self._pairs.first > runs)
         if len(late):
             self.refuse(f"{self.pair(*late[0].tolist())} was certified at a replicate that is not there")
         self.first_parts(listed)
@@ -137,42 +134,38 @@ class _PairCheck(ModelCheck):
             found = sum(edge.first_part is not UNSET and edge.first_part <= number for edge in edges)
             self.same(part.edges, found, f"edges at checkpoint {number}", "when the edges were certified")
 
-    def graph(self, shown: Shown) -> None:
-        """Ranks, open pairs and Top-k sets follow from the edges."""
-        graph, prefix, names = self._pairs.graphs[shown], PREFIX[shown], self._names
-        edges = f"'{prefix}edges'"
-        ranks = self._parts.ranks[shown].rank_intervals
-        for name, given, expected in zip(names, ranks, graph.rank_intervals, strict=True):
-            self.same(given, expected, f"{prefix}rank_interval of {name}", edges)
-        listed = said(self._document, shown, "unresolved")
-        if listed is not None:
-            found = sorted(sorted((names[a], names[b])) for a, b in graph.unresolved_pairs.tolist())
-            self.same(sorted(sorted(pair) for pair in listed), found, f"{prefix}unresolved", edges)
-        sets = said(self._document, shown, "top_k")
-        if sets is not None:
-            given_sets = {k: members and frozenset(members) for k, members in sets.items()}
-            expected_sets = {str(k): self._named(graph.top_k(k)) for k in range(1, len(names))}
-            self.same(given_sets, expected_sets, f"{prefix}top_k", edges)
+    def graph(self) -> None:
+        """Ranks, open pairs, Top-k sets and contradictions follow from the edges."""
+        graph, names = self._pairs.graph, self._names
+        for name, given, expected in zip(names, self._parts.ranks.rank_intervals, graph.rank_intervals, strict=True):
+            self.same(given, expected, f"rank_interval of {name}", "'edges'")
+        found = sorted(sorted((names[a], names[b])) for a, b in graph.unresolved_pairs.tolist())
+        self.same(sorted(sorted(pair) for pair in self._document.unresolved or ()), found, "unresolved", "'edges'")
+        given_sets = {k: members and frozenset(members) for k, members in (self._document.top_k or {}).items()}
+        expected_sets = {str(k): self._named(graph.top_k(k)) for k in range(1, len(names))}
+        self.same(given_sets, expected_sets, "top_k", "'edges'")
+        cycles = {self._named(group) for group in graph.cycles}
+        self.same({frozenset(group) for group in self._document.contradictions}, cycles, "contradictions", "'edges'")
 
-    def standing(self) -> None:
-        """What the last look certified stands, since the same replicate; contradictions are those of what stands."""
-        current, standing = self._pairs.first["current"], self._pairs.first["standing"]
-        other = np.argwhere((current > 0) & (current != standing))
-        if len(other):
-            a, b = other[0].tolist()
-            self.refuse(f"'edges' and 'standing_edges' do not say the same of {self.pair(a, b)}")
-        if self._document.design.has_memory and np.any(current != standing):
-            self.refuse("'edges' and 'standing_edges' differ, and the method takes nothing back")
-        cycles = {self._named(group) for group in self._pairs.graphs["standing"].cycles}
-        given = {frozenset(group) for group in self._document.contradictions}
-        self.same(given, cycles, "contradictions", "'standing_edges'")
+    def current(self) -> None:
+        """What the last look certified stands; it is listed only for a method that may take it back."""
+        if self._document.design.has_memory != (self._document.current_edges is UNSET):
+            self.refuse("'current_edges' are of a method that takes nothing back, or missing of one that does")
+        new = np.argwhere(self._pairs.current.edges & ~self._pairs.graph.edges)
+        if len(new):
+            a, b = new[0].tolist()
+            self.refuse(f"'current_edges' has {self.pair(a, b)}, and 'edges' has not")
+        found, listed = self._pairs.current.n_edges, self._document.current_edges
+        if listed is not UNSET and len(listed or ()) != found:
+            self.refuse("'current_edges' lists an edge twice")
+        self.same(self._document.counts.current_edges, found, "counts.current_edges", "the edges of the last look")
 
     def certified(self) -> None:
         """The edges of the last look are the directions whose evidence reaches the threshold.
 
         In a method with memory they have reached it at some look, or follow from others that have.
         """
-        log_e, edges = self._pairs.log_e, self._pairs.graphs["current"].edges
+        log_e, edges = self._pairs.log_e, self._pairs.current.edges
         thresholds, memory = self._thresholds, self._document.design.has_memory
         if np.any(np.isnan(thresholds) == self._tested) or (edges & ~self._tested).any():
             self.refuse("'edges' or 'log_e' have a direction that is not tested")
@@ -202,15 +195,20 @@ class _PairCheck(ModelCheck):
         looks = self._document.looks
         if len(self._parts.claims) > 1:
             return  # a new model's runs are paired with replicates of looks before it came
-        first = look_of(self._pairs.first["standing"], [look.replicate for look in looks])
-        for look, then in zip(looks, stood(first, len(looks)), strict=True):
-            for key, value in (("edges", then.edges), ("resolved_pairs", then.resolved_pairs)):
-                where = f"standing_{key} after replicate {look.replicate}"
-                self.same(said(look, "standing", key), value, where, "when the edges were certified")
+        graph = Graph(np.zeros_like(self._pairs.graph.edges))
+        for look in looks:
+            edges = (self._pairs.first > 0) & (self._pairs.first <= look.replicate)
+            # A closure takes seconds with hundreds of models, and most looks add nothing.
+            graph = graph if np.array_equal(edges, graph.edges) else Graph(edges)
+            for key, given, found in (
+                ("edges", look.edges, graph.n_edges),
+                ("resolved_pairs", look.resolved_pairs, graph.n_resolved),
+            ):
+                self.same(given, found, f"{key} after replicate {look.replicate}", "when the edges were certified")
 
     def history(self) -> None:
         """The evidence of single looks ends with that of the last one, and certified what stands when it did."""
-        history, first = self._document.history, self._pairs.first["standing"]
+        history, first = self._document.history, self._pairs.first
         if not history or not history.replicates:
             return
         numbers = history.replicates
@@ -223,13 +221,12 @@ class _PairCheck(ModelCheck):
             reached = values > threshold + 2 * KEPT
             missed = (values < threshold - 2 * KEPT) & (not memory)  # what stands may have reached it before
             for look in self._document.looks:
-                fewest, most = int(reached.sum()), int((self._tested & ~missed).sum())
-                if look.replicate == number and not fewest <= look.edges <= most:
+                if look.replicate == number and look.edges < int(reached.sum()):
                     self.refuse(f"'history' and 'looks' do not agree on the edges after replicate {number}")
             wrong = np.argwhere((reached & ~((first > 0) & (first <= number))) | (missed & (first == number)))
             if len(wrong):
                 a, b = wrong[0].tolist()
-                self.refuse(f"'history' and 'standing_edges' do not agree when {self.pair(a, b)} was certified")
+                self.refuse(f"'history' and 'edges' do not agree when {self.pair(a, b)} was certified")
         last = self._document.log_w if isinstance(self._document.log_w, np.ndarray) else self._pairs.log_e
         if (history.log_w is UNSET) == wealth or np.any(np.abs(values - last)[self._tested] > KEPT):
             self.refuse("the last evidence of 'history' is not 'log_e'")
@@ -238,14 +235,11 @@ class _PairCheck(ModelCheck):
 
     def outlook(self) -> None:
         """What is listed as open is open, with the evidence and bounds of the matrices."""
-        current, standing = self._pairs.graphs["current"].above, self._pairs.graphs["standing"].above
-        log_e, margins = self._pairs.log_e, self._pairs.margins
+        above, log_e, margins = self._pairs.graph.above, self._pairs.log_e, self._pairs.margins
         for each in self._document.outlook:
             a, b = self._place[each.ahead], self._place[each.behind]
-            if a == b or current[a, b] or current[b, a]:
-                self.refuse(f"'outlook' lists {self.pair(a, b)} as open, and the edges of the last look decide it")
-            if each.stands != bool(standing[a, b] or standing[b, a]):
-                self.refuse(f"'outlook' and 'standing_edges' do not agree on {self.pair(a, b)}")
+            if a == b or above[a, b] or above[b, a]:
+                self.refuse(f"'outlook' lists {self.pair(a, b)} as open, and the edges decide it")
             for given, expected in zip(each.within, (margins[a, b], -margins[b, a]), strict=True):
                 if not _close(np.nan if given is None else given, float(expected)):
                     self.refuse(f"'outlook' and 'margins' do not agree on {self.pair(a, b)}")

@@ -254,9 +254,8 @@ _KEYED: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "models": lambda entry: (entry["name"],),
     "views": lambda entry: (entry["name"],),
     "edges": lambda entry: (entry["winner"], entry["loser"]),
-    "standing_edges": lambda entry: (entry["winner"], entry["loser"]),
+    "current_edges": tuple,
     "outlook": lambda entry: tuple(sorted((entry["ahead"], entry["behind"]))),
     "unresolved": lambda entry: tuple(sorted(entry)),
-    "standing_unresolved": lambda entry: tuple(sorted(entry)),
 }
-_UNORDERED = ("outlook", "unresolved", "standing_unresolved")
+_UNORDERED = ("outlook", "unresolved")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
 from bbedge.certificate.outlook import MOST_PAIRS, outlook
 from bbedge.certificate.provenance_shape import ProvenanceRecord, SourceRecord
 from bbedge.certificate.shape import Conclusions, Document, ViewRecord
-from bbedge.certificate.standing import Stood, look_of, stood
 from bbedge.certificate.values import Matrix, Pair, Record, TopSets
 from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
@@ -34,37 +33,32 @@ MOST_CELLS = 250_000
 """All views besides the headline together have at most so many pairs, as many as 500 models have, or list none."""
 _LEAST_OUTLOOK = 10
 
-StandingLooks = Callable[[Leaderboard], Sequence[Stood]]
-
 
 def certificate(
     leaderboard: Leaderboard,
     *,
     notes: Sequence[str] | None = None,
     board: BoardRecord | None = None,
-    standing_looks: StandingLooks | None = None,
     most_models: int = MOST_MODELS,
     most_cells: int = MOST_CELLS,
 ) -> Document:
     """The whole certificate of a leaderboard.
 
     ``notes`` replaces the notes of the leaderboard. ``board`` is where it comes from: its registration stands for the
-    hash of the design, and its retired models get no more replicates. ``standing_looks`` gives what stood after each
-    look of a leaderboard or of one of its views, where ``first_certified`` does not say it. With more than
-    ``most_models`` models, whatever has an entry per pair or per Top-k set is ``None``; see
-    :mod:`bbedge.certificate.arrays` for that. So it is in the views if these have more than ``most_cells`` together.
+    hash of the design, and its retired models get no more replicates. With more than ``most_models`` models, whatever
+    has an entry per pair or per Top-k set is ``None``; see :mod:`bbedge.certificate.arrays` for that. So it is in the
+    views if these have more than ``most_cells`` together.
     """
     design, pilot = leaderboard.design, leaderboard.pilot
     candidate = design.family.candidate
     early = _stopped(leaderboard)
     stopped = board.retired if board else tuple(early)
     size, count = len(design.models), len(leaderboard.views)
-    headline = _conclusions(leaderboard, stopped, standing_looks, whole=size <= most_models)
+    headline = _conclusions(leaderboard, stopped, whole=size <= most_models)
     views = [
         _conclusions(
             view,
             stopped,
-            standing_looks,
             whole=size <= most_models and count * size**2 <= most_cells,
             history=count * size**2 * len(view.history.replicates if view.history else ()) <= most_cells,
             most=max(_LEAST_OUTLOOK, MOST_PAIRS // count),
@@ -145,7 +139,6 @@ def _view(leaderboard: Leaderboard, conclusions: Mapping[str, Any]) -> ViewRecor
 def _conclusions(
     leaderboard: Leaderboard,
     stopped: Sequence[str],
-    standing_looks: StandingLooks | None,
     *,
     whole: bool,
     history: bool = True,
@@ -154,29 +147,28 @@ def _conclusions(
     """The fields of :class:`Conclusions`, which the document and every view have."""
     design, order = leaderboard.design, _order(leaderboard)
     low, high = design.score_range
-    current, standing, names = leaderboard.current, leaderboard.standing, design.models
+    graph, names = leaderboard.graph, design.models
     record = Conclusions(
         models=_models(leaderboard, order),
         log_threshold=_largest(leaderboard.log_thresholds),
         log_e=_ordered(leaderboard.log_e, order) if whole else None,
         log_w=_wealth(leaderboard, order, whole=whole),
         margins=_ordered(leaderboard.lower_bounds * (high - low), order) if whole else None,
-        edges=_edges(leaderboard, current, order) if whole else None,
-        standing_edges=_edges(leaderboard, standing, order) if whole else None,
-        unresolved=_unresolved(names, current) if whole else None,
-        standing_unresolved=_unresolved(names, standing) if whole else None,
-        top_k=_top_sets(names, current) if whole else None,
-        standing_top_k=_top_sets(names, standing) if whole else None,
+        edges=_edges(leaderboard, order) if whole else None,
+        current_edges=_current(leaderboard, order, whole=whole),
+        unresolved=_named(names, graph.unresolved_pairs) if whole else None,
+        top_k=_top_sets(names, graph) if whole else None,
         counts=shape.Counts(
-            pairs=current.ranks.n_pairs,
-            resolved_pairs=current.n_resolved,
-            edges=current.n_edges,
-            standing_edges=standing.n_edges,
-            standing_resolved_pairs=standing.n_resolved,
+            pairs=graph.ranks.n_pairs,
+            resolved_pairs=graph.n_resolved,
+            edges=graph.n_edges,
+            current_edges=int(np.count_nonzero(leaderboard.current_edges)),
         ),
-        certified_k=current.cuts,
-        standing_certified_k=standing.cuts,
-        looks=_looks(leaderboard, standing_looks(leaderboard) if standing_looks else None),
+        certified_k=graph.cuts,
+        looks=tuple(
+            shape.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
+            for look in leaderboard.looks
+        ),
         parts=passes.parts(leaderboard.early),
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
         outlook=outlook(leaderboard, stopped=stopped, most=most),
@@ -290,13 +282,9 @@ def _design(design: Design, identity: str) -> DesignRecord:
 
 def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model, ...]:
     low, high = leaderboard.design.score_range
-    current, standing = leaderboard.current, leaderboard.standing
-    tiers, standing_tiers = (
-        {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
-        for graph in (current, standing)
-    )
-    above, below = current.ranks.n_worse.tolist(), current.ranks.n_better.tolist()
-    standing_above, standing_below = standing.ranks.n_worse.tolist(), standing.ranks.n_better.tolist()
+    graph = leaderboard.graph
+    tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
+    above, below = graph.ranks.n_worse.tolist(), graph.ranks.n_better.tolist()
     # That of a part of the items is not the mean of the benchmark.
     seen = leaderboard.means.tolist() if leaderboard.replicates else [math.nan] * len(leaderboard.means)
     means = [None if mean != mean else low + mean * (high - low) for mean in seen]
@@ -309,14 +297,10 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
             mean=means[i],
             mean_items=msgspec.UNSET if means[i] is None or over[i] == all_items else over[i],
             mean_interval=msgspec.UNSET if intervals is None else intervals[i],
-            rank_interval=current.rank_intervals[i],
-            standing_rank_interval=standing.rank_intervals[i],
+            rank_interval=graph.rank_intervals[i],
             tier=tiers[i],
             certified_above=above[i],
             certified_below=below[i],
-            standing_tier=standing_tiers[i],
-            standing_certified_above=standing_above[i],
-            standing_certified_below=standing_below[i],
         )
         for i in order
     )
@@ -337,17 +321,30 @@ def _largest(values: NDArray[np.float64]) -> float | None:
     return None if np.isnan(largest) else largest
 
 
-def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> tuple[shape.Edge, ...]:
+def _ends(edges: NDArray[np.bool_], order: Sequence[int]) -> NDArray[np.intp]:
+    """Winner and loser of every edge, models in this order."""
+    places = np.array(order)
+    return np.asarray(places[np.argwhere(edges[np.ix_(places, places)])])
+
+
+def _current(
+    leaderboard: Leaderboard, order: Sequence[int], *, whole: bool
+) -> tuple[Pair, ...] | msgspec.UnsetType | None:
+    if leaderboard.design.has_memory:
+        return msgspec.UNSET
+    return _named(leaderboard.design.models, _ends(leaderboard.current_edges, order)) if whole else None
+
+
+def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Edge, ...]:
     names = leaderboard.design.models
     low, high = leaderboard.design.score_range
-    places = np.array(order)
-    ends = places[np.argwhere(graph.edges[np.ix_(places, places)])]
+    ends = _ends(leaderboard.edges, order)
     a, b = ends[:, 0], ends[:, 1]
     step = leaderboard.design.tau * (high - low)
     columns = (
         leaderboard.log_e[a, b],
         leaderboard.lower_bounds[a, b] * (high - low),
-        graph.path_lengths[a, b] * step if step else np.zeros(len(ends)),
+        leaderboard.graph.path_lengths[a, b] * step if step else np.zeros(len(ends)),
         leaderboard.first_certified[a, b],
         np.zeros(len(ends), dtype=np.int64) if leaderboard.early is None else leaderboard.early.first_certified[a, b],
     )
@@ -367,24 +364,8 @@ def _edges(leaderboard: Leaderboard, graph: Graph, order: Sequence[int]) -> tupl
     )
 
 
-def _looks(leaderboard: Leaderboard, standing: Sequence[Stood] | None) -> tuple[shape.LookRecord, ...]:
-    looks = leaderboard.looks
-    if standing is None:
-        standing = stood(look_of(leaderboard.first_certified, [look.replicate for look in looks]), len(looks))
-    return tuple(
-        shape.LookRecord(
-            replicate=look.replicate,
-            edges=look.edges,
-            resolved_pairs=look.resolved_pairs,
-            standing_edges=then.edges,
-            standing_resolved_pairs=then.resolved_pairs,
-        )
-        for look, then in zip(looks, standing, strict=True)
-    )
-
-
-def _unresolved(names: Sequence[str], graph: Graph) -> tuple[Pair, ...]:
-    return tuple((names[a], names[b]) for a, b in graph.unresolved_pairs.tolist())
+def _named(names: Sequence[str], pairs: NDArray[np.integer[Any]]) -> tuple[Pair, ...]:
+    return tuple((names[a], names[b]) for a, b in pairs.tolist())
 
 
 def _top_sets(names: Sequence[str], graph: Graph) -> TopSets:

@@ -8,8 +8,7 @@ from typing import NoReturn
 import numpy as np
 from msgspec import UNSET
 
-from bbedge.certificate.parts import PREFIX, WHOLE, Parts, said
-from bbedge.certificate.standing import Shown
+from bbedge.certificate.parts import WHOLE, Parts
 from bbedge.core.graph import Ranks
 from bbedge.core.positions import POSITION_ALARM
 from bbedge.core.views import HEADLINE
@@ -95,10 +94,9 @@ class ModelCheck:
                 self.refuse(f"the mean of {quoted(model.name)} is over some items, and no score may be missing")
             if not low - slack <= model.mean <= high + slack:
                 self.refuse(f"the mean {model.mean} of {quoted(model.name)} is outside the score range")
-        tiers = {shown: _tiers(ranks) for shown, ranks in self._parts.ranks.items()}
         means = [-np.inf if model.mean is None else model.mean for model in self._document.models]
         partial = [model.mean_items is not UNSET for model in self._document.models]
-        keys = list(zip(tiers["standing"], tiers["current"], partial, [-mean for mean in means], strict=True))
+        keys = list(zip(_tiers(self._parts.ranks), partial, [-mean for mean in means], strict=True))
         if keys != sorted(keys):
             self.refuse("'models' are not in the order of their tiers and means")
 
@@ -117,19 +115,17 @@ class ModelCheck:
             if model.mean is not None and not ends[0] - slack <= model.mean <= ends[1] + slack:
                 self.refuse(f"the interval for the mean of {quoted(model.name)} does not contain its mean")
 
-    def conclusions(self, shown: Shown) -> None:
+    def conclusions(self) -> None:
         """Tiers, counts and the sizes of certified sets follow from the rank intervals."""
-        ranks, prefix = self._parts.ranks[shown], PREFIX[shown]
-        interval = f"the models' '{prefix}rank_interval'"
+        ranks, interval = self._parts.ranks, "the models' 'rank_interval'"
         above, below = ranks.n_worse.tolist(), ranks.n_better.tolist()
         for key, values in (("tier", _tiers(ranks)), ("certified_above", above), ("certified_below", below)):
             for model, value in zip(self._document.models, values, strict=True):
-                self.same(said(model, shown, key), value, f"{prefix}{key} of {model.name}", interval)
-        self.same(said(self._document, shown, "certified_k"), ranks.cuts, f"{prefix}certified_k", interval)
+                self.same(getattr(model, key), value, f"{key} of {model.name}", interval)
+        self.same(self._document.certified_k, ranks.cuts, "certified_k", interval)
         counts = self._document.counts
         self.same(counts.pairs, ranks.n_pairs, "counts.pairs", interval)
-        resolved = said(counts, shown, "resolved_pairs")
-        self.same(resolved, ranks.n_resolved, f"counts.{prefix}resolved_pairs", interval)
+        self.same(counts.resolved_pairs, ranks.n_resolved, "counts.resolved_pairs", interval)
 
     def first_pass(self) -> None:
         """Looks inside the first pass are of checkpoints of the design, in their order, and say how far it has come."""
@@ -157,7 +153,7 @@ class ModelCheck:
             if not abs(now.position.correlation) <= 1.0 + ROUNDING or model not in (None, *self._names):
                 self.refuse("'first_pass.position' is not possible")
         if parts and not now.complete:
-            ranks = self._parts.ranks["standing"]
+            ranks = self._parts.ranks
             self.same(parts[-1].resolved_pairs, ranks.n_resolved, "resolved_pairs of the last part", "the ranks")
 
     def looks(self) -> None:
@@ -172,19 +168,17 @@ class ModelCheck:
         if not looks:
             return
         counts, contradicted = self._document.counts, bool(self._document.contradictions)
-        for shown, prefix in PREFIX.items():
-            edges = said(counts, shown, "edges")
-            if self._parts.pairs is not None:
-                self.same(edges, self._parts.pairs.graphs[shown].n_edges, f"counts.{prefix}edges", "the edges")
-            for key, value in (("edges", edges), ("resolved_pairs", self._parts.ranks[shown].n_resolved)):
-                self.same(said(looks[-1], shown, key), value, f"{prefix}{key} of the last look", "the edges")
+        if self._parts.pairs is not None:
+            self.same(counts.edges, self._parts.pairs.graph.n_edges, "counts.edges", "the edges")
+        if counts.current_edges > counts.edges:
+            self.refuse("the last look certifies more than stands")
+        for key, value in (("edges", counts.edges), ("resolved_pairs", self._parts.ranks.n_resolved)):
+            self.same(getattr(looks[-1], key), value, f"{key} of the last look", "the edges")
         before = (0, 0)
         for look in looks:
-            now = (look.standing_edges, look.standing_resolved_pairs)
+            now = (look.edges, look.resolved_pairs)
             if now[0] < before[0] or (now[1] < before[1] and not contradicted):
                 self.refuse(f"after replicate {look.replicate} less stands than before")
-            if look.standing_edges < look.edges:
-                self.refuse(f"after replicate {look.replicate} more is certified than stands")
             before = now
 
     def gaps(self) -> None:
@@ -193,7 +187,7 @@ class ModelCheck:
         if not gaps:
             return
         self.same(gaps.cells, sum(gaps.models.values()), "gaps.cells", "the models' missing scores")
-        if (gaps.resolved_if_means or 0) > self._parts.ranks["standing"].n_pairs:
+        if (gaps.resolved_if_means or 0) > self._parts.ranks.n_pairs:
             self.refuse("'gaps.resolved_if_means' is more than there are pairs")
 
 

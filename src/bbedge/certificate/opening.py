@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.certificate import Certificate, Shown
 from bbedge.certificate.digest import is_changed
 from bbedge.certificate.reading import read_content, read_document
-from bbedge.certificate.standing import Shown
 from bbedge.errors import FormatError
 from bbedge.text import shown_path
 
 
-def read_certificate(path: str | Path, *, shown: Shown = "standing", force: bool = False) -> Certificate:
+def read_certificate(path: str | Path, *, shown: Shown = "all", force: bool = False) -> Certificate:
     """Read a certificate file, as ``bbedge certify --json`` writes it.
 
     A file that contradicts itself, or whose content is not that of its digest, is refused; ``force`` reads it all the
     same, and every display then says so first. :func:`bbedge.verify_certificate` checks the numbers against the scores.
 
-    It shows what stands; ``shown="current"`` shows the last look.
+    It shows everything that stands; ``shown="current"`` shows the last look.
     """
     source = shown_path(path)
     content = read_content(Path(path))

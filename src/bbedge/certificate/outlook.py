@@ -28,8 +28,7 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     ``more_replicates`` carries the average growth of ``log_e`` per replicate on to the threshold of the last look and
     widens the result to half and twice, rounded outward to one digit. It is ``None`` where the evidence does not
     grow, or where a model has been stopped and no more is coming. ``within`` is where the difference lies, in score
-    units; an end is ``None`` where that direction is not tested. ``stands`` is whether an earlier look decided the
-    pair.
+    units; an end is ``None`` where that direction is not tested.
     """
     if not leaderboard.replicates:
         return ()
@@ -40,7 +39,7 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     strips = [_first(*_forecast(leaderboard, pairs, still), most=most) for pairs in _strips(leaderboard)]
     merged = (np.concatenate([strip[part] for strip in strips]) for part in range(4))
     pairs, best, limit, needed = _first(*merged, most=most)
-    bounds, above = leaderboard.lower_bounds, leaderboard.standing.above
+    bounds = leaderboard.lower_bounds
     return tuple(
         Prospect(
             ahead=names[a],
@@ -49,7 +48,6 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
             log_threshold=float(limit[i]),
             more_replicates=_range(float(needed[i])),
             within=(_units(bounds[a, b], high - low), _units(-bounds[b, a], high - low)),
-            stands=bool(above[a, b] or above[b, a]),
         )
         for i, (a, b) in enumerate(pairs.tolist())
     )
@@ -64,9 +62,9 @@ def _strips(leaderboard: Leaderboard) -> Iterator[NDArray[np.int32]]:
 
     Pairs of a cycle are certified both ways: what contradicts itself is not open, and no run will decide it.
     """
-    pairs = leaderboard.current.unresolved_pairs
-    if leaderboard.current.cycles:
-        pairs = pairs[~leaderboard.current.reach[pairs[:, 0], pairs[:, 1]]]
+    pairs = leaderboard.graph.unresolved_pairs
+    if leaderboard.graph.cycles:
+        pairs = pairs[~leaderboard.graph.reach[pairs[:, 0], pairs[:, 1]]]
     for start in range(0, max(1, len(pairs)), _STRIP):
         yield pairs[start : start + _STRIP]
 

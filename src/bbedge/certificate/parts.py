@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from msgspec import UNSET
@@ -14,28 +13,17 @@ from bbedge.certificate.board_shape import Claim
 from bbedge.certificate.document import of_view
 from bbedge.certificate.reading import refusal
 from bbedge.certificate.shape import Document, Edge
-from bbedge.certificate.standing import Shown
-from bbedge.certificate.values import Matrix, Record
+from bbedge.certificate.values import Matrix, Pair
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
 from bbedge.text import quoted
 
 Mask = NDArray[np.bool_]
 
-PREFIX: dict[Shown, str] = {"current": "", "standing": "standing_"}
-"""What the keys of each graph start with."""
-PAIRWISE = (
-    *("log_e", "log_w", "margins", "edges", "standing_edges"),
-    *("unresolved", "standing_unresolved", "top_k", "standing_top_k"),
-)
-"""What is null in a certificate of very many models; only staggered e-Holm has log_w."""
+PAIRWISE = ("log_e", "log_w", "margins", "edges", "current_edges", "unresolved", "top_k")
+"""What is null in a certificate of very many models; a method has log_w or current_edges, or neither."""
 WHOLE = 1e-9
 """Shares may add up to this much more or less than one, by rounding."""
-
-
-def said(record: Record, shown: Shown, key: str) -> Any:  # noqa: ANN401 - the type is that of the field
-    """What a record says about one of the two graphs."""
-    return getattr(record, PREFIX[shown] + key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,10 +34,12 @@ class PairParts:
     """Evidence, row against column; NaN where not tested."""
     margins: Matrix
     """Lower bounds of row minus column; NaN where not tested."""
-    first: Mapping[Shown, NDArray[np.int64]]
+    first: NDArray[np.int64]
     """The replicate at which each listed edge was first certified; 0 where there is none."""
-    graphs: Mapping[Shown, Graph]
-    """The graphs that the lists of edges make."""
+    graph: Graph
+    """The graph that the edges make."""
+    current: Graph
+    """The graph that the edges of the last look make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +50,7 @@ class Parts:
     """The document itself."""
     names: tuple[str, ...]
     """The models, in the order of the document."""
-    ranks: Mapping[Shown, Ranks]
+    ranks: Ranks
     """For each model, the number of models certified better and worse than it."""
     pairs: PairParts | None
     """Pair by pair; a certificate of very many models has only counts."""
@@ -84,14 +74,16 @@ class Parts:
                 raise refusal(f"{quoted(key)} is not a matrix of {len(names)} x {len(names)}", source=source)
         pairs = None
         if _lists_pairs(document, source):
-            first = {shown: _first(said(document, shown, "edges"), shown, place, source) for shown in PREFIX}
+            first = _first(document.edges or (), place, source)
+            graph = Graph(first > 0)
             pairs = PairParts(
                 log_e=_there(document.log_e),
                 margins=_there(document.margins),
                 first=first,
-                graphs={shown: Graph(listed > 0) for shown, listed in first.items()},
+                graph=graph,
+                current=graph if document.current_edges is UNSET else _current(document.current_edges or (), place),
             )
-        ranks = {shown: _ranks(document, shown, source) for shown in PREFIX}
+        ranks = _ranks(document, source)
         views = tuple(
             cls.of(of_view(document, view), source=f"{source}, view {quoted(view.name)}")
             for view in document.views or ()
@@ -199,10 +191,9 @@ def _there(matrix: Matrix | None) -> Matrix:
 
 def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
     """Every list of names, with the key that it stands under."""
-    for key in ("unresolved", "standing_unresolved", "contradictions"):
+    for key in ("current_edges", "unresolved", "contradictions"):
         yield key, getattr(document, key) or ()
-    for key in ("top_k", "standing_top_k"):
-        yield key, (names for names in (getattr(document, key) or {}).values() if names)
+    yield "top_k", (names for names in (document.top_k or {}).values() if names)
     yield "pilot", [document.pilot.candidate] if document.pilot else []
     yield "stopped", [tuple(document.stopped or ())]
     yield "gaps", [tuple(document.gaps.models)] if document.gaps else []
@@ -227,27 +218,32 @@ def _lists_pairs(document: Document, source: str) -> bool:
     return not absent
 
 
-def _first(edges: Sequence[Edge], shown: Shown, place: Mapping[str, int], source: str) -> NDArray[np.int64]:
+def _first(edges: Sequence[Edge], place: Mapping[str, int], source: str) -> NDArray[np.int64]:
     """The replicate at which each listed edge was first certified; 0 where there is none."""
-    key = f"{PREFIX[shown]}edges"
     first = np.zeros((len(place), len(place)), dtype=np.int64)
     for edge in edges:
         a, b = place.get(edge.winner), place.get(edge.loser)
         if a is None or b is None or a == b:
-            raise refusal(f"{quoted(key)} names a model that is not there", source=source)
+            raise refusal("'edges' names a model that is not there", source=source)
         if first[a, b]:
-            what = f"{quoted(key)} lists {quoted(edge.winner)} over {quoted(edge.loser)} twice"
-            raise refusal(what, source=source)
+            raise refusal(f"'edges' lists {quoted(edge.winner)} over {quoted(edge.loser)} twice", source=source)
         first[a, b] = edge.first_certified
     return first
 
 
-def _ranks(document: Document, shown: Shown, source: str) -> Ranks:
+def _current(edges: Sequence[Pair], place: Mapping[str, int]) -> Graph:
+    listed = np.zeros((len(place), len(place)), dtype=np.bool_)
+    for winner, loser in edges:
+        listed[place[winner], place[loser]] = True
+    return Graph(listed)
+
+
+def _ranks(document: Document, source: str) -> Ranks:
     """The rank intervals of all models, as the number of better and worse models for each."""
-    size, key = len(document.models), f"{PREFIX[shown]}rank_interval"
-    best, worst = np.array([said(model, shown, "rank_interval") for model in document.models], dtype=np.int64).T
+    size = len(document.models)
+    best, worst = np.array([model.rank_interval for model in document.models], dtype=np.int64).T
     if np.any(best > worst) or np.any(worst > size):
-        raise refusal(f"{quoted(key)} is not a range of ranks", source=source)
+        raise refusal("'rank_interval' is not a range of ranks", source=source)
     if (best - 1).sum() != (size - worst).sum():
-        raise refusal(f"{quoted(key)} of the models do not fit together", source=source)
+        raise refusal("'rank_interval' of the models do not fit together", source=source)
     return Ranks(n_better=best - 1, n_worse=size - worst)

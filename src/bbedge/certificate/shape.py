@@ -41,20 +41,12 @@ class Model(Record, frozen=True, kw_only=True):
     """Bounds of its true mean, for all models, views and looks together; absent if the design has no mean_share."""
     rank_interval: tuple[Positive, Positive]
     """The best and the worst rank it can have."""
-    standing_rank_interval: tuple[Positive, Positive]
-    """The same for what stands."""
     tier: Positive
     """Between which certified cuts it is, from 1."""
     certified_above: Count
     """Models this one is certified above."""
     certified_below: Count
     """Models certified above this one."""
-    standing_tier: Positive
-    """The same for what stands."""
-    standing_certified_above: Count
-    """The same for what stands."""
-    standing_certified_below: Count
-    """The same for what stands."""
 
 
 class Edge(Record, frozen=True, kw_only=True):
@@ -82,13 +74,11 @@ class Counts(Record, frozen=True, kw_only=True):
     pairs: Positive
     """Pairs of models."""
     resolved_pairs: Count
-    """Pairs that an edge or a path of the last look decides."""
+    """Pairs that an edge or a path decides."""
     edges: Count
-    """Edges of the last look."""
-    standing_edges: Count
-    """Edges of all looks."""
-    standing_resolved_pairs: Count
-    """Pairs that an edge or a path of what stands decides."""
+    """Edges."""
+    current_edges: Count
+    """Edges of the last look alone; all of them for a method that takes nothing back."""
 
 
 class LookRecord(Record, frozen=True, kw_only=True):
@@ -97,13 +87,9 @@ class LookRecord(Record, frozen=True, kw_only=True):
     replicate: Positive
     """The replicate."""
     edges: Count
-    """Edges of this look."""
+    """Edges of this look and all before it."""
     resolved_pairs: Count
     """Pairs that these and their paths decide."""
-    standing_edges: Count
-    """Edges of this look and all before it."""
-    standing_resolved_pairs: Count
-    """Pairs that these decide."""
 
 
 class PartRecord(Record, frozen=True, kw_only=True):
@@ -190,8 +176,6 @@ class Prospect(Record, frozen=True, kw_only=True):
     """From and to: a forecast without guarantee; null where the evidence does not grow or a model was stopped."""
     within: tuple[Number | None, Number | None]
     """Simultaneous bounds of the difference, ahead minus behind; null where that direction is not tested."""
-    stands: bool
-    """Whether an earlier look decided the pair, and that stands."""
 
     def __post_init__(self) -> None:
         if self.log_threshold <= 0.0 and self.log_threshold <= self.log_e:
@@ -241,23 +225,17 @@ class Conclusions(Record, frozen=True, kw_only=True):
     margins: Matrix | None
     """Simultaneous lower bounds of row minus column; null where not tested."""
     edges: tuple[Edge, ...] | None
-    """The graph at the last look."""
-    standing_edges: tuple[Edge, ...] | None
-    """Everything certified at any look."""
+    """Everything certified at any look: a certificate, once issued, stands."""
+    current_edges: tuple[Pair, ...] | UnsetType | None = UNSET
+    """The edges of the last look alone, the winner first; absent for a method that takes nothing back."""
     unresolved: tuple[Pair, ...] | None
-    """Pairs that neither an edge nor a path of the last look decides."""
-    standing_unresolved: tuple[Pair, ...] | None
-    """Pairs that nothing that stands decides."""
+    """Pairs that neither an edge nor a path decides."""
     top_k: TopSets | None
     """For every k from 1 to one less than the number of models: the certified set, or null."""
-    standing_top_k: TopSets | None
-    """The same for what stands."""
     counts: Counts
     """How long the lists of pairs are, whether they are written or not."""
     certified_k: tuple[Positive, ...]
-    """Every k whose Top-k set is certified at the last look, smallest first; the set is the first k of models."""
-    standing_certified_k: tuple[Positive, ...]
-    """The same for what stands."""
+    """Every k whose Top-k set is certified, smallest first; the set is the first k of models."""
     looks: tuple[LookRecord, ...]
     """Every look after a replicate, first to last."""
     parts: tuple[PartRecord, ...] | UnsetType = UNSET
@@ -323,11 +301,11 @@ class Closing(Conclusions, frozen=True, kw_only=True):
 class Document(Closing, frozen=True):
     """What ``bbedge certify --json`` and ``bbedge board show --json`` write.
 
-    A key that starts with standing is about everything certified at any look, the key without it about the last look
-    alone; of bb-edge-x they are the same. Means and margins are in score units; log_e and log_w are natural
-    logarithms. With more than 500 models log_e, log_w, margins, edges, standing_edges, unresolved,
-    standing_unresolved, top_k and standing_top_k are null, all of them together. Keys that are not required are absent
-    where a method does not have them, and where there is no board, no other view or no missing score.
+    All conclusions are about everything certified at any look; current_edges is what the last look alone certifies.
+    Means and margins are in score units; log_e and log_w are natural logarithms. With more than 500 models log_e,
+    log_w, margins, edges, current_edges, unresolved and top_k are null, all of them together. Keys that are not
+    required are absent where a method does not have them, and where there is no board, no other view or no missing
+    score.
 
     What is not inside views is about the headline. Everything together keeps alpha: the threshold of direct e-Holm
     follows from the evidence of all views.

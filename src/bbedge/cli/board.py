@@ -189,7 +189,7 @@ def show(
     board = open_board(place, design)
     number = shown_epoch(board, view.epoch)
     written = json_out is not None or page.html_out is not None
-    certificate = view.chosen(board_certificate(board, number, graph=view.shown, history=written))
+    certificate = view.chosen(board_certificate(board, number, shown=view.shown, history=written))
     info, title = model_info(page.model_info, certificate.names), board_title(place)
     items = board_items(certificate, board, number) if page.with_items else None
     console = write_certificate(certificate, json_out=json_out, page=page, title=title, info=info, items=items)

@@ -38,7 +38,7 @@ def claims(board: Board) -> list[ClaimRow]:
             ),
             level=stage.level,
             directions=stage.design.n_directions * len(epoch.looks_at),
-            standing=sum(int(stage.standing_edges(view).sum()) for view in epoch.looks_at),
+            certified=sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
         )
         for epoch in board.state.epochs
         for stage in epoch.stages
@@ -100,7 +100,7 @@ def graph_csv(board: Board) -> str:
     ]
     for number, leaderboard in shown_boards:
         names = [cell(name) for name in leaderboard.design.models]
-        for a, b in zip(*(ends.tolist() for ends in leaderboard.standing.edges.nonzero()), strict=True):
+        for a, b in zip(*(ends.tolist() for ends in leaderboard.edges.nonzero()), strict=True):
             writer.writerow(
                 [
                     number,
@@ -110,7 +110,7 @@ def graph_csv(board: Board) -> str:
                     repr(float(leaderboard.log_e[a, b])),
                     repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
                     int(leaderboard.first_certified[a, b]),
-                    int(leaderboard.current.edges[a, b]),
+                    int(leaderboard.current_edges[a, b]),
                 ]
             )
     return text.getvalue()
@@ -201,8 +201,8 @@ def news(added: Added, before: Leaderboard, now: Leaderboard) -> Iterator[str]:
         yield f"  new  {winner} > {loser}   (log e {edge.log_e:.2f}, {where})"
     if len(added.edges) > _MOST_EDGES:
         yield f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates; bbedge board export lists all"
-    graph = now.standing
-    gained = graph.n_resolved - before.standing.n_resolved
+    graph = now.graph
+    gained = graph.n_resolved - before.graph.n_resolved
     yield f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,})."
     if not now.is_contradicted:
         yield from _news_of_ranks(now, before, names)
@@ -216,8 +216,8 @@ def news(added: Added, before: Leaderboard, now: Leaderboard) -> Iterator[str]:
 
 def _news_of_ranks(now: Leaderboard, before: Leaderboard, names: Sequence[str]) -> Iterator[str]:
     """The ranks and the Top-k sets that changed."""
-    graph = now.standing
-    ranks_before = dict(zip(before.design.models, before.standing.rank_intervals, strict=True))
+    graph = now.graph
+    ranks_before = dict(zip(before.design.models, before.graph.rank_intervals, strict=True))
     changed = [
         f"{name} {_rank(rank)} (was {_rank(ranks_before[model])})" if model in ranks_before else f"{name} {_rank(rank)}"
         for name, model, rank in zip(names, now.design.models, graph.rank_intervals, strict=True)
@@ -225,7 +225,7 @@ def _news_of_ranks(now: Leaderboard, before: Leaderboard, names: Sequence[str]) 
     ]
     if changed:
         yield f"Ranks: {_first(changed, 8)}"
-    sets = [(k, members) for k in graph.cuts if (members := graph.top_k(k)) != before.standing.top_k(k) and members]
+    sets = [(k, members) for k in graph.cuts if (members := graph.top_k(k)) != before.graph.top_k(k) and members]
     for k, members in sets[:_MOST_SETS]:
         yield f"Top-{k}: {_first([names[i] for i in members], 8)}"
     if len(sets) > _MOST_SETS:
@@ -241,9 +241,9 @@ def _news_of_views(added: Added, now: Leaderboard, before: Leaderboard) -> Itera
 
 
 def _lines_of_views(added: Added, now: Leaderboard, before: Leaderboard) -> Iterator[str]:
-    earlier = {view.name: view.standing.n_resolved for view in before.views}
+    earlier = {view.name: view.graph.n_resolved for view in before.views}
     for view in now.views:
-        graph, name = view.standing, str(view.name)
+        graph, name = view.graph, str(view.name)
         edges = [" > ".join(display_names([edge.winner, edge.loser])) for edge in added.views.get(name, ())]
         gained = graph.n_resolved - earlier.get(name, 0)
         if edges or gained:

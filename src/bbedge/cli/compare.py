@@ -110,25 +110,17 @@ def _claims(
         return replace(nothing, not_applicable=result.reason)
     if method.claims == "ranks":
         return replace(nothing, width=_width(result[-1]))
-    edges, certified = result.astype(bool), reference.astype(bool)
-    graph, stands = Graph(edges[-1]), method.validity == "all looks"
-    union = Graph(np.asarray(edges.any(axis=0))) if stands else graph
-    claims = replace(
+    edges, certified = result.astype(bool), reference.astype(bool).any(axis=0)
+    claimed = edges.any(axis=0)
+    graph = Graph(np.asarray(claimed if method.validity == "all looks" else edges[-1]))
+    return replace(
         nothing,
         edges=graph.n_edges,
         pairs=graph.n_resolved,
-        withdrawn=int((edges.any(axis=0) & ~edges[-1]).sum()),
-        alone=int((edges[-1] & ~certified[-1]).sum()),
+        withdrawn=int((claimed & ~graph.edges).sum()),
+        alone=int((graph.edges & ~certified).sum()),
         width=_width(np.array(graph.rank_intervals)),
-        standing_alone=int((union.edges & ~certified.any(axis=0)).sum()),
-    )
-    if not stands:
-        return claims
-    return replace(
-        claims,
-        standing_edges=union.n_edges,
-        standing_pairs=union.n_resolved,
-        standing_width=_width(np.array(union.rank_intervals)),
+        current_edges=int(edges[-1].sum()),
     )
 
 

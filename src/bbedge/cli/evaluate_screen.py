@@ -368,10 +368,10 @@ class Screen:
 
         def place(i: int) -> tuple[int, bool, float]:
             # Means over some of the items are not comparable with the others.
-            return sum(board.standing.rank_intervals[i]), over[i] < items, -float(board.means[i])
+            return sum(board.graph.rank_intervals[i]), over[i] < items, -float(board.means[i])
 
         for i in sorted(range(len(names)), key=place)[:_MOST_MODELS]:
-            best, worst = board.standing.rank_intervals[i]
+            best, worst = board.graph.rank_intervals[i]
             mean = "-" if math.isnan(board.means[i]) else f"{low + float(board.means[i]) * (high - low):.3f}"
             table.add_row(
                 Text(str(best) if best == worst else f"{best}-{worst}", style="bold"),

@@ -20,8 +20,7 @@ from bbedge.text import quoted, shown_path
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.standing import Shown
+    from bbedge.certificate.certificate import Certificate, Shown
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.page.items import ItemScores
     from bbedge.display.page.model_info import ModelInfo
@@ -144,7 +143,7 @@ class View:
     @property
     def shown(self) -> Shown:
         """Which of the two graphs."""
-        return "current" if self.current else "standing"
+        return "current" if self.current else "all"
 
     def chosen(self, certificate: Certificate) -> Certificate:
         """The view that was asked for, or the headline."""
@@ -165,7 +164,7 @@ class View:
         from bbedge.board import Board
         from bbedge.board_certificate import board_certificate
 
-        certificate = board_certificate(Board.open(source), self.epoch, graph=self.shown)
+        certificate = board_certificate(Board.open(source), self.epoch, shown=self.shown)
         return self.chosen(certificate), board_title(source)
 
 

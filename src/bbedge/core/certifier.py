@@ -44,7 +44,7 @@ class Certifier:
     >>> certifier = Certifier(Design.make(["a", "b"], ["q1", "q2", "q3", "q4"], method="bb-edge-x"))
     >>> for _ in range(4):
     ...     look = certifier.update([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
-    >>> certifier.leaderboard().current.rank_intervals
+    >>> certifier.leaderboard().graph.rank_intervals
     ((1, 1), (2, 2))
     """
 
@@ -119,23 +119,24 @@ class Certifier:
 
     def _look(self) -> Look:
         self._last = tuple(self._procedure.looks(self._evidence.views))
-        for seen, look, view in zip(self._seen, self._last, self._evidence.views, strict=True):
-            seen.add(look, self._evidence.space.xp, models=len(self._evidence.active))
+        for place, (seen, look, view) in enumerate(zip(self._seen, self._last, self._evidence.views, strict=True)):
+            stands = self._procedure.first[place] > 0
+            seen.add(look, stands, self._evidence.space.xp, models=len(self._evidence.active))
             seen.tighten(view)
         return self._last[0]
 
-    @property
-    def current(self) -> Graph:
-        """The graph of the headline at the last look."""
-        return self._seen[0].graph
+    def graph(self, view: int = 0) -> Graph:
+        """The graph of everything certified in a view at any look so far."""
+        reach = self._seen[view].reach
+        return Graph(self.edges(view), reach=None if reach is None else to_numpy(reach))
 
-    def current_graph(self, view: int = 0) -> Graph:
-        """The graph of a view at the last look."""
-        return self._seen[view].graph
-
-    def standing_edges(self, view: int = 0) -> NDArray[np.bool_]:
+    def edges(self, view: int = 0) -> NDArray[np.bool_]:
         """Everything certified in a view at any look so far."""
         return to_numpy(self._procedure.first[view] > 0)
+
+    def current_edges(self, view: int = 0) -> NDArray[np.bool_]:
+        """What the last look certified in a view; in a design with memory, everything so far."""
+        return to_numpy(self._seen[view].current)
 
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models: see :meth:`Evidence.stop`."""
@@ -149,7 +150,7 @@ class Certifier:
             end = _ending(place)
             arrays[f"evidence{end}"] = np.frombuffer(evidence.to_bytes(), dtype=np.uint8)
             arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
-            arrays[f"current{end}"] = to_numpy(seen.current[0])
+            arrays[f"current{end}"] = to_numpy(seen.current)
             arrays[f"looks{end}"] = seen.table
             if seen.best_bounds is not None:
                 arrays[f"best_bounds{end}"] = to_numpy(seen.best_bounds)
@@ -202,7 +203,7 @@ class Certifier:
 
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
-        standing = [self.standing_edges(place) for place in range(len(self._seen))]
+        edges = [self.edges(place) for place in range(len(self._seen))]
         # Stopping models since the last look changes none of its evidence.
         now = self.evidence.run, self.evidence.checkpoint
         is_fresh = bool(self._last) and (self._last[0].replicate, self._last[0].checkpoint) == now
@@ -210,16 +211,16 @@ class Certifier:
             self._last[place].log_e if is_fresh else to_numpy(view.log_e())
             for place, view in enumerate(self._evidence.views)
         ]
-        log_w, needed = self._needed(log_e, standing)
+        log_w, needed = self._needed(log_e, edges)
         headline, *others = (
-            self._of_view(place, log_e[place], log_w[place], needed[place], standing[place])
+            self._of_view(place, log_e[place], log_w[place], needed[place], edges[place])
             for place in range(len(self._seen))
         )
         named = (replace(each, name=view.name) for each, view in zip(others, self._design.views, strict=True))
         return replace(headline, design=self._design, views=tuple(named))
 
     def _needed(
-        self, log_e: Sequence[Matrix], standing: Sequence[NDArray[np.bool_]]
+        self, log_e: Sequence[Matrix], edges: Sequence[NDArray[np.bool_]]
     ) -> tuple[Sequence[Matrix | None], Sequence[Matrix]]:
         """For each view the wealth, of staggered e-Holm, and what the evidence of every direction must reach."""
         design, views = self._design, self._evidence.views
@@ -229,17 +230,17 @@ class Certifier:
                 np.where(np.isnan(each), np.nan, bar) for each, bar in zip(log_e, bars, strict=True)
             ]
         wealth = Wealth(views, [view.log_groups() for view in views])
-        found = [to_numpy(each) for each in wealth.log([self._evidence.space.bools(each) for each in standing])]
+        found = [to_numpy(each) for each in wealth.log([self._evidence.space.bools(each) for each in edges])]
         log_alpha = math.log(design.certificate_alpha)
         return found, [each - (log_w + log_alpha) for each, log_w in zip(log_e, found, strict=True)]
 
     def _of_view(
-        self, place: int, log_e: Matrix, log_w: Matrix | None, needed: Matrix, standing: NDArray[np.bool_]
+        self, place: int, log_e: Matrix, log_w: Matrix | None, needed: Matrix, edges: NDArray[np.bool_]
     ) -> Leaderboard:
         evidence, seen = self._evidence.views[place], self._seen[place]
         design, bounds = evidence.design, to_numpy(evidence.lower_bounds())
         if design.is_joint:  # where both hold, a certified direction exceeds tau
-            bounds = np.where(standing, np.maximum(bounds, design.tau), bounds)
+            bounds = np.where(edges, np.maximum(bounds, design.tau), bounds)
         return Leaderboard(
             design=design,
             replicates=evidence.replicates,
@@ -251,8 +252,8 @@ class Certifier:
             mean_bounds=evidence.mean_bounds(),
             best_bounds=None if seen.best_bounds is None else to_numpy(seen.best_bounds),
             best_mean_bounds=seen.best_means,
-            current=seen.graph,
-            standing=Graph(standing),
+            graph=self.graph(place),
+            current_edges=to_numpy(seen.current).copy(),
             first_certified=to_numpy(self._procedure.first[place]).copy(),
             looks=tuple(seen.looks),
             history=None if seen.recorder is None else seen.recorder.history(),
@@ -288,8 +289,8 @@ class _Seen:
     """What is remembered of the looks at one view."""
 
     def __init__(self, n_models: int) -> None:
-        nothing = np.zeros((n_models, n_models), dtype=np.bool_)
-        self.current: tuple[Array, Array] = nothing, nothing  # edges and their closure
+        self.current: Array = np.zeros((n_models, n_models), dtype=np.bool_)  # the edges of the last look
+        self.reach: Array | None = None  # the closure of everything certified so far
         self.looks: list[LookCount] = []
         self.parts: list[tuple[int, ...]] = []  # checkpoint, models, edges, resolved pairs
         self.recorder: Recorder | None = Recorder()
@@ -309,24 +310,17 @@ class _Seen:
             means = np.stack([lower, upper], axis=1)
         self.best_means = means
 
-    def add(self, look: Look, xp: Any, *, models: int) -> None:  # noqa: ANN401 - libraries have no common type
-        """Remember a look."""
-        edges, reach = look.edges_there, closure(look.edges_there)
-        self.current = edges, reach
-        n_edges = int(xp.count_nonzero(edges))
-        resolved = int(xp.count_nonzero(reach & ~xp.matrix_transpose(reach)))
+    def add(self, look: Look, stands: Array, xp: Any, *, models: int) -> None:  # noqa: ANN401 - no common type
+        """Remember a look, after which these edges stand."""
+        self.current, self.reach = look.edges_there, closure(stands)
+        n_edges = int(xp.count_nonzero(stands))
+        resolved = int(xp.count_nonzero(self.reach & ~xp.matrix_transpose(self.reach)))
         if look.checkpoint:
             self.parts.append((look.checkpoint, models, n_edges, resolved))
             return
         self.looks.append(LookCount(replicate=look.replicate, edges=n_edges, resolved_pairs=resolved))
         if self.recorder is not None:
             self.recorder.record(look)
-
-    @property
-    def graph(self) -> Graph:
-        """The graph of the last look."""
-        edges, reach = self.current
-        return Graph(to_numpy(edges), reach=to_numpy(reach))
 
     @property
     def table(self) -> NDArray[np.int64]:
@@ -340,7 +334,7 @@ class _Seen:
 
     def resume(self, current: NDArray[np.bool_], table: NDArray[np.int64]) -> None:
         """Take over what was saved."""
-        self.current = current, closure(current)
+        self.current = current
         self.looks = [LookCount(replicate=int(r), edges=int(n), resolved_pairs=int(p)) for r, n, p in table]
         if self.looks:
             self.recorder = None  # the state has no evidence of earlier looks, and half a history misleads

@@ -42,9 +42,9 @@ class GapCount:
 class Leaderboard:
     """All that may be concluded after some replicates.
 
-    **Guarantee:** with probability at least ``1 - alpha`` every edge of ``standing`` is true, and with it every
-    path, rank interval, tier and Top-k set of ``current`` and ``standing``, at this and all other looks. The
-    lower bounds hold together with probability at least ``1 - alpha``, likewise.
+    **Guarantee:** with probability at least ``1 - alpha`` every edge of ``graph`` is true, and with it every path,
+    rank interval, tier and Top-k set that follows, at this and all other looks. The lower bounds hold together with
+    probability at least ``1 - alpha``, likewise.
 
     Two leaderboards are equal only if they are the same object. The methods with names (:meth:`top_k`,
     :meth:`rank_interval`, :meth:`certified`, :meth:`to_frame`, ...) speak of everything that stands.
@@ -70,10 +70,10 @@ class Leaderboard:
     """What ``log_e`` had to reach at the last look, per direction; NaN where not tested."""
     lower_bounds: Matrix
     """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
-    current: Graph
-    """The graph certified at the last look."""
-    standing: Graph
+    graph: Graph
     """Everything certified at any look so far. A certificate, once issued, stands."""
+    current_edges: NDArray[np.bool_]
+    """The directions that the last look alone certifies, row over column: all of ``edges`` for a method with memory."""
     first_certified: NDArray[np.int64]
     """The replicate at which each direction was first certified; 0 if it never was. See also ``early``."""
     looks: tuple[LookCount, ...]
@@ -111,7 +111,7 @@ class Leaderboard:
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 
     def __repr__(self) -> str:
-        design, ranks = self.design, self.standing.ranks
+        design, ranks = self.design, self.graph.ranks
         n_items = len(design.layout.order)  # those that weigh anything
         parts = ((len(design.models), "model"), (n_items, "item"), (self.replicates, "replicate"))
         contradiction = ", CONTRADICTION" if self.is_contradicted else ""
@@ -122,9 +122,14 @@ class Leaderboard:
         )
 
     @property
+    def edges(self) -> NDArray[np.bool_]:
+        """The certified directions, row over column, without what follows from them: see ``graph``."""
+        return self.graph.edges
+
+    @property
     def contradictions(self) -> tuple[tuple[str, ...], ...]:
         """Groups of models certified above each other. Any such group means a false edge or a broken assumption."""
-        return tuple(tuple(self.design.models[i] for i in group) for group in self.standing.cycles)
+        return tuple(tuple(self.design.models[i] for i in group) for group in self.graph.cycles)
 
     @property
     def crossed(self) -> tuple[Crossed, ...]:
@@ -136,7 +141,7 @@ class Leaderboard:
         bounds = self.lower_bounds if self.best_bounds is None else self.best_bounds
         means = self.mean_bounds if self.best_mean_bounds is None else self.best_mean_bounds
         return (
-            *crossed_differences(models, bounds, self.standing, tau=self.design.tau, width=high - low),
+            *crossed_differences(models, bounds, self.graph, tau=self.design.tau, width=high - low),
             *(() if means is None else crossed_means(models, means, score_range=(low, high))),
         )
 
@@ -150,22 +155,18 @@ class Leaderboard:
         return any(each.contradictions or each.crossed for each in (self, *self.views))
 
     def order(self) -> tuple[int, ...]:
-        """Models as a reader expects them: by tier of what stands, then by mean, then by name.
+        """Models as a reader expects them: by tier, then by mean, then by name.
 
         Means over some of the items come after those over all of them, which they cannot be compared with.
         """
         means = np.nan_to_num(self.means, nan=-1.0)
         all_items = len(self.design.layout.order)
         partial = [count < all_items for count in self.mean_items or (all_items,) * len(means)]
-        # A certified cut of the last look stands, so that its tiers add nothing, unless what stands contradicts itself.
-        standing, current = (
-            {model: t for t, members in enumerate(graph.tiers) for model in members}
-            for graph in (self.standing, self.current)
-        )
+        tier = {model: t for t, members in enumerate(self.graph.tiers) for model in members}
         return tuple(
             sorted(
                 range(len(means)),
-                key=lambda i: (standing[i], current[i], partial[i], -float(means[i]), self.design.models[i]),
+                key=lambda i: (tier[i], partial[i], -float(means[i]), self.design.models[i]),
             )
         )
 
@@ -185,8 +186,8 @@ class Leaderboard:
         raise DesignError(f"{quoted(name)} is not a view of this leaderboard; its views: {names}")
 
     def certified(self, better: str, worse: str) -> bool:
-        """Whether an edge or a path of the standing graph puts one model above the other."""
-        return bool(self.standing.above[self._place(better), self._place(worse)])
+        """Whether an edge or a path puts one model above the other."""
+        return bool(self.graph.above[self._place(better), self._place(worse)])
 
     def is_certified(self, better: str, worse: str) -> bool:
         """The same as :meth:`certified`."""
@@ -194,7 +195,7 @@ class Leaderboard:
 
     def rank_interval(self, model: str) -> tuple[int, int]:
         """The best and the worst rank that a model can have, given everything that stands."""
-        return self.standing.rank_intervals[self._place(model)]
+        return self.graph.rank_intervals[self._place(model)]
 
     def top_k(self, k: int) -> tuple[str, ...] | None:
         """The ``k`` models that are certified above all others, in the order shown; ``None`` if there is no such set.
@@ -202,7 +203,7 @@ class Leaderboard:
         Their order among each other is not certified. There is no such set where :attr:`is_contradicted`.
         """
         check_k(k, len(self.design.models))
-        members = None if self.is_contradicted else self.standing.top_k(k)
+        members = None if self.is_contradicted else self.graph.top_k(k)
         return None if members is None else tuple(self.design.models[i] for i in self.order() if i in members)
 
     # By name from here on: the core knows nothing of documents, frames and displays, and works without them.

@@ -34,17 +34,17 @@ class Crossed:
 
 
 def crossed_differences(
-    models: Sequence[str], bounds: Matrix, standing: Graph, *, tau: float, width: float
+    models: Sequence[str], bounds: Matrix, graph: Graph, *, tau: float, width: float
 ) -> tuple[Crossed, ...]:
     """The pairs whose interval is crossed, in their order; those of a cycle say the same and are left out.
 
     ``bounds`` are the largest lower bounds of any look on the [0, 1] scale, NaN where not tested. A certified
     comparison adds that the difference exceeds ``tau`` for every edge of its path.
     """
-    above = standing.above
-    steps = standing.path_lengths if tau and len(models) <= _MOST_PATHS else 1
+    above = graph.above
+    steps = graph.path_lengths if tau and len(models) <= _MOST_PATHS else 1
     lower = np.fmax(bounds, np.where(above, tau * steps, np.nan))
-    both = standing.reach & standing.reach.T
+    both = graph.reach & graph.reach.T
     found = np.argwhere(np.triu((lower + lower.T > 0.0) & ~both, k=1))[:MOST_CROSSED]
     return tuple(
         Crossed(models=(models[a], models[b]), lower=float(lower[a, b]) * width, upper=-float(lower[b, a]) * width)

@@ -77,14 +77,14 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookCount:
-    """One line of the history of looks."""
+    """What stood after a look: everything certified at this look or an earlier one."""
 
     replicate: int
     """The replicate after which the look was taken."""
     edges: int
-    """Edges certified at this look."""
+    """Edges certified so far."""
     resolved_pairs: int
-    """Pairs decided by this look's edges and the paths they form."""
+    """Pairs decided by these edges and the paths they form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

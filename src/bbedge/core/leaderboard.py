@@ -108,7 +108,7 @@ def certify(
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 
     >>> scores = Scores.of(np.eye(2)[None], models=["a", "b"], items=["q1", "q2"])
-    >>> certify(scores, tau=0.01).current.n_edges
+    >>> certify(scores, tau=0.01).graph.n_edges
     0
     """
     table = _table(scores)
@@ -248,7 +248,7 @@ def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, devi
     means = totals / np.maximum(present, 1)
     filled = (np.where(np.isnan(panel), means[:, None], panel) for panel in values)
     hint = run(design, filled, stops=stops, device=device)
-    return GapCount(of_models=tuple(counted.tolist()), resolved_if_means=hint.standing.ranks.n_resolved)
+    return GapCount(of_models=tuple(counted.tolist()), resolved_if_means=hint.graph.ranks.n_resolved)
 
 
 def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Unpack[DesignOptions]) -> Design:

@@ -60,15 +60,15 @@ class Procedure:
                 space.xp.where(now, checkpoint, space.xp.asarray(each, device=space.device))
                 for now, each in zip(new, self.first_part, strict=True)
             ]
-        standing = [each > 0 for each in self.first]
-        log_w = None if found.log_w is None else cache(partial(found.log_w, tuple(standing)))
+        stands = [each > 0 for each in self.first]
+        log_w = None if found.log_w is None else cache(partial(found.log_w, tuple(stands)))
         thresholds = cache(found.log_thresholds)
         return [
             Look(
                 replicate=count,
                 checkpoint=checkpoint,
                 log_e=found.log_e[place],
-                edges=standing[place] if self._design.has_memory else found.edges[place],
+                edges=stands[place] if self._design.has_memory else found.edges[place],
                 log_threshold=partial(_at, thresholds, place),
                 log_w=None if log_w is None else partial(_at, log_w, place),
             )

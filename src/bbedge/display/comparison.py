@@ -39,23 +39,18 @@ class Claims:
     references: tuple[Reference, ...]
     """Where it is described."""
     edges: int | None
-    """Directions claimed at the last look; ``None`` for methods of rank intervals."""
+    """Directions claimed: at any look where claims stand because the error is controlled at all looks, else at the
+    last; ``None`` for methods of rank intervals."""
     pairs: int | None
     """Pairs decided by these and the paths they form."""
     withdrawn: int | None
-    """Directions claimed at an earlier look and no longer."""
+    """Directions claimed at an earlier look and no longer; none where claims stand."""
     alone: int | None
-    """Directions claimed at the last look that BB-EDGE-X does not claim."""
+    """Directions claimed that BB-EDGE-X claims at no look."""
     width: float | None
-    """Mean width of the rank intervals at the last look."""
-    standing_edges: int | None = None
-    """Directions claimed at any look, of a method whose claims stand: its error is controlled at all looks."""
-    standing_pairs: int | None = None
-    """Pairs decided by these and the paths they form."""
-    standing_alone: int | None = None
-    """Directions that it claims, at any look if they stand, else at the last, and BB-EDGE-X at none."""
-    standing_width: float | None = None
-    """Mean width of the rank intervals that follow from what stands."""
+    """Mean width of the rank intervals that follow."""
+    current_edges: int | None = None
+    """Directions claimed at the last look."""
     not_applicable: str | None = None
     """Why the method cannot be used on these scores, if it cannot; its numbers are then ``None``."""
 
@@ -97,16 +92,10 @@ def _numbered(claims: Sequence[Claims]) -> dict[Reference, int]:
 
 
 def _cells(each: Claims) -> tuple[Text, ...]:
-    """What a method claims: what stands, where its claims stand."""
-    if each.standing_edges is None:
-        counts: tuple[int | None, ...] = (each.edges, each.pairs, each.withdrawn, each.standing_alone)
-        width = each.width
-    else:
-        counts = (each.standing_edges, each.standing_pairs, 0, each.standing_alone)
-        width = each.standing_width
+    counts = (each.edges, each.pairs, each.withdrawn, each.alone)
     return (
         *(Text("-" if count is None else f"{count:,}") for count in counts),
-        Text("-" if width is None else f"{width:.2f}"),
+        Text("-" if each.width is None else f"{each.width:.2f}"),
     )
 
 

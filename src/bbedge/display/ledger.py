@@ -27,7 +27,7 @@ class ClaimRow:
     """The part of alpha that it spends."""
     directions: int
     """Directions tested."""
-    standing: int
+    certified: int
     """Directions certified so far."""
 
 
@@ -40,7 +40,7 @@ def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, nex
             Text(shown(row.what, 60)),
             Text(f"{row.level:.3g}"),
             Text(f"{row.directions:,}"),
-            Text(f"{row.standing:,}"),
+            Text(f"{row.certified:,}"),
         )
     console.print(Padding(table, (0, 0, 1, 0), expand=False))
     spent = sum(row.level for row in rows)
@@ -50,13 +50,13 @@ def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, nex
 
 
 def show_looks(console: Console, certificate: Certificate, *, most: int = 12) -> None:
-    """Print the history of looks, latest last: what stood after each, or what each certified by itself."""
-    looks = list(zip(certificate.content.looks, certificate.looks, strict=True))
+    """Print the history of looks, latest last: everything certified up to each."""
+    looks = certificate.content.looks
     if not looks:
         return
     table = _table("replicate", "certificates", "pairs decided")
-    for look, (edges, pairs) in looks[-most:]:
-        table.add_row(Text(str(look.replicate)), Text(f"{edges:,}"), Text(f"{pairs:,}"))
+    for look in looks[-most:]:
+        table.add_row(Text(str(look.replicate)), Text(f"{look.edges:,}"), Text(f"{look.resolved_pairs:,}"))
     if len(looks) > most:
         table.caption = f"the last {most} of {len(looks)} looks"
     console.print(Padding(table, (0, 0, 1, 0), expand=False))

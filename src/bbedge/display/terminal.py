@@ -216,8 +216,7 @@ def _width(column: Column) -> int:
 
 def _certified_line(certificate: Certificate, looks_apart: bool) -> str:
     line = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'pair')} certified"
-    current, standing = certificate.n_edges
-    earlier = standing - current if looks_apart else 0
+    earlier = certificate.n_earlier if looks_apart else 0
     if certificate.shown == "current":
         line += " at the last look"
         if earlier:

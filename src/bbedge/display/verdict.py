@@ -208,7 +208,7 @@ def _of_which(certificate: Certificate, prospect: Prospect) -> str:
 
 def _candidate(certificate: Certificate) -> str:
     """Of a set that a pilot chose."""
-    done, total = certificate.n_edges[certificate.shown == "standing"], certificate.content.design.directions
+    done, total = certificate.n_edges, certificate.content.design.directions
     label = dict(zip(certificate.names, certificate.labels, strict=True))
     inside = [label[name] for name in certificate.candidate]
     if done == total:

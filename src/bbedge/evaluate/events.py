@@ -232,7 +232,7 @@ class PartLooked:
     @property
     def certified_pairs(self) -> int:
         """Pairs of the headline that are certified so far."""
-        return self.leaderboard.standing.n_resolved
+        return self.leaderboard.graph.n_resolved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
 
 
 def _ranks(leaderboard: Leaderboard) -> dict[str, list[int]]:
-    return dict(zip(leaderboard.design.models, map(list, leaderboard.standing.rank_intervals), strict=True))
+    return dict(zip(leaderboard.design.models, map(list, leaderboard.graph.rank_intervals), strict=True))
 
 
 def _spent(spent: Spent) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The question of a study: whether it is answered, what stands in the way, and which models it still needs.
 
-Everything is read off the standing graph, whose certificates hold at all looks at once; so the moment at which a
+Everything is read off the graph, whose certificates hold at all looks at once; so the moment at which a
 study stops may depend on the answer. Two exceptions: a "no" to "A > B by tau" may also come from a margin, and the
 question of a gate is answered by its own bounds, which hold at all looks at once, too.
 """
@@ -101,7 +101,7 @@ class Question:
             return self._pair(leaderboard)
         if self.kind == "top-k":
             return self._top_k(leaderboard)
-        graph = leaderboard.standing
+        graph = leaderboard.graph
         if self.kind == "ranks":
             wide = self._wide(leaderboard)
             text = f"{int(wide.sum())} of {graph.n_models} models have ranks wider than {self.width}"
@@ -120,11 +120,11 @@ class Question:
             return frozenset(names)
         # Settled in every view: what is no longer run stops in all of them.
         every = [leaderboard, *leaderboard.views]
-        unsettled = frozenset[str]().union(*(_chosen(names, ~view.standing.ranks.settled) for view in every))
+        unsettled = frozenset[str]().union(*(_chosen(names, ~view.graph.ranks.settled) for view in every))
         if drop == "settled":
             return unsettled
         leaderboard = self.seen_in(leaderboard)
-        graph = leaderboard.standing
+        graph = leaderboard.graph
         if self.kind == "all-pairs":
             needed = _chosen(names, ~graph.ranks.settled)
             return needed if len(needed) >= 2 else unsettled
@@ -143,12 +143,12 @@ class Question:
 
     def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:
         """The models whose ranks are not known well enough."""
-        ranks = leaderboard.standing.ranks
+        ranks = leaderboard.graph.ranks
         wide: NDArray[np.bool_] = ranks.n_models - ranks.n_worse - (1 + ranks.n_better) > self.width
         return wide
 
     def _top_k(self, leaderboard: Leaderboard) -> Answer:
-        graph, names = leaderboard.standing, leaderboard.design.models
+        graph, names = leaderboard.graph, leaderboard.design.models
         members = graph.top_k(self.k)
         if members is not None:
             place = {model: position for position, model in enumerate(leaderboard.order())}
@@ -166,7 +166,7 @@ class Question:
         return _answer(leaderboard, pairs, text, answered=False)
 
     def _pair(self, leaderboard: Leaderboard) -> Answer:
-        names, graph = leaderboard.design.models, leaderboard.standing
+        names, graph = leaderboard.design.models, leaderboard.graph
         a, b = names.index(self.better), names.index(self.worse)
         better, worse = shown(self.better, 40), shown(self.worse, 40)
         margin = f" by more than {leaderboard.design.tau:g}" if leaderboard.design.tau else ""

@@ -144,9 +144,14 @@ class TiledLeaderboard:
         )
         tasks = [replace(task, log_threshold=threshold) for task in tasks]
         certified = collected(crew.map_unordered(certify, tasks), before=len(tasks))
-        edges, standing = (int(sum(part)) for part in zip(*certified, strict=True))
-        shown = standing if run.design.has_memory else edges
-        return TiledLook(replicate=number, edges=shown, standing=standing, log_threshold=threshold, panel=digest)
+        current, edges = (int(sum(part)) for part in zip(*certified, strict=True))
+        return TiledLook(
+            replicate=number,
+            edges=edges,
+            current_edges=edges if run.design.has_memory else current,
+            log_threshold=threshold,
+            panel=digest,
+        )
 
     def _finished(self) -> int:
         """The number of replicates, if no update is under way."""
@@ -197,15 +202,15 @@ class TiledLeaderboard:
             raise DomainError(f"there is no tile {row}, {col}; rows and columns are counted from 0 to {most}")
         return row, col
 
-    def standing(self) -> PackedGraph:
+    def graph(self) -> PackedGraph:
         """Everything certified at any look so far."""
         done = self._finished()
         return self._packed(lambda row, col: read_first(self._run, row, col, done) > 0)
 
-    def current(self) -> PackedGraph:
+    def current_graph(self) -> PackedGraph:
         """What was certified at the last look; in a design with memory, everything so far."""
         if self.design.has_memory:
-            return self.standing()
+            return self.graph()
         done, looks = self._finished(), self.looks
         return self._packed(lambda row, col: read_tile(self._run, row, col, done).log_e >= looks[-1].log_threshold)
 
@@ -226,8 +231,8 @@ class TiledLeaderboard:
         return PackedGraph(bits, n_models)
 
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """Rank interval of every model, from the standing graph and the paths in it."""
-        return self.standing().rank_intervals
+        """Rank interval of every model, from everything certified so far and the paths in it."""
+        return self.graph().rank_intervals
 
 
 def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook | None:

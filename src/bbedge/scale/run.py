@@ -105,9 +105,9 @@ class TiledLook:
     replicate: int
     """The replicate after which the look was taken."""
     edges: int
-    """Directions certified at this look."""
-    standing: int
     """Directions certified at this or an earlier look."""
+    current_edges: int
+    """Directions certified at this look; in a design with memory, all of them."""
     log_threshold: float
     """What the evidence had to reach, as a natural logarithm."""
     panel: str

@@ -174,7 +174,7 @@ def assert_same(board, record, *, numbers=True):
                     wealth_of(theirs),
                     theirs.log_thresholds,
                     theirs.lower_bounds,
-                    theirs.current.edges,
+                    theirs.current_edges,
                     theirs.first_certified,
                 )
             ]
@@ -191,7 +191,7 @@ def assert_same(board, record, *, numbers=True):
                 wealth_of(shown),
                 shown.log_thresholds,
                 shown.lower_bounds,
-                shown.current.edges,
+                shown.current_edges,
                 shown.first_certified,
             )
         ]
@@ -202,11 +202,7 @@ def assert_same(board, record, *, numbers=True):
                 continue
             np.testing.assert_allclose(here[:4], row[:4], rtol=1e-12, atol=1e-12, err_msg=str(pair))
             assert here[4] == row[4], pair
-            assert (
-                (here[5] > 0)
-                == (row[5] > 0)
-                == bool(shown.standing.edges[models.index(pair[0]), models.index(pair[1])])
-            )
+            assert (here[5] > 0) == (row[5] > 0) == bool(shown.edges[models.index(pair[0]), models.index(pair[1])])
             if numbers:
                 assert here[5] == row[5], pair
         for i, model in enumerate(models):
@@ -217,7 +213,7 @@ def assert_same(board, record, *, numbers=True):
                 assert np.isnan(shown.means[i])
         if shown.looks:
             last = shown.looks[-1]
-            assert (last.replicate, last.edges) == (len(version.panels), shown.current.n_edges)
-            assert last.resolved_pairs == shown.current.n_resolved
+            assert (last.replicate, last.edges) == (len(version.panels), shown.edges.sum())
+            assert last.resolved_pairs == shown.graph.n_resolved
         else:
             assert not version.panels

@@ -77,9 +77,9 @@ def test_a_stage(tmp_path, options):
     both.join("d", 8)
     both.replicates((*ABC, "d"), 14)
     both.check()
-    standing = both.board.leaderboard().standing.edges
-    assert standing[:3, :3].any()
-    assert standing[3].any() or standing[:, 3].any()
+    edges = both.board.leaderboard().edges
+    assert edges[:3, :3].any()
+    assert edges[3].any() or edges[:, 3].any()
 
 
 def test_an_epoch(tmp_path, options):
@@ -89,7 +89,7 @@ def test_an_epoch(tmp_path, options):
     both.check()
     both.replicates(ABC, 10)
     both.check()
-    assert both.board.leaderboard(2).standing.n_edges
+    assert both.board.leaderboard(2).graph.n_edges
 
 
 @pytest.mark.parametrize("after", [0, 1, 4])
@@ -99,7 +99,7 @@ def test_a_retired_model(tmp_path, options, after):
     both.retire("b")
     both.replicates(("a", "c"), 10 - after)
     both.check()
-    assert both.board.leaderboard().standing.edges[0, 2]
+    assert both.board.leaderboard().edges[0, 2]
 
 
 def test_a_family_that_a_pilot_chose(tmp_path, options):
@@ -107,7 +107,7 @@ def test_a_family_that_a_pilot_chose(tmp_path, options):
     both.replicates(("c", "b", "a", "d"), 14)
     both.check()
     assert both.board.state.candidate == ("a", "b")
-    assert both.board.leaderboard().standing.n_edges
+    assert both.board.leaderboard().graph.n_edges
 
 
 def test_a_board_that_is_opened_for_every_change_is_the_same_bit_by_bit(tmp_path, options):

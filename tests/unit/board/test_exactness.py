@@ -28,8 +28,8 @@ def level(claim, alpha=0.05):
 def same_matrices(one, other):
     for name in ("log_e", "log_thresholds", "lower_bounds", "first_certified", "means"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-    np.testing.assert_array_equal(one.current.edges, other.current.edges)
-    np.testing.assert_array_equal(one.standing.edges, other.standing.edges)
+    np.testing.assert_array_equal(one.current_edges, other.current_edges)
+    np.testing.assert_array_equal(one.edges, other.edges)
     assert one.looks == other.looks
 
 
@@ -51,7 +51,7 @@ def test_the_first_stage_is_a_certifier_at_the_first_level(tmp_path, rng, option
     same_matrices(board.leaderboard(), expected)
     same_matrices(Board.open(board.name).leaderboard(), expected)
     if options == {"method": "bb-edge-x"}:
-        assert expected.standing.n_edges >= 2
+        assert expected.graph.n_edges >= 2
 
 
 def test_new_edges_are_reported_once_when_they_come(tmp_path, rng):
@@ -59,14 +59,14 @@ def test_new_edges_are_reported_once_when_they_come(tmp_path, rng):
     panels = values(rng, ABC, 15)
     certifier = Certifier(Design.make(ABC, ITEMS, alpha=level(0), method="bb-edge-x"))
     for number, panel in enumerate(panels, start=1):
-        before = certifier.standing_edges()
+        before = certifier.edges()
         look = certifier.update(panel)
         expected = {
             (ABC[a], ABC[b], look.log_e[a, b], 0, number) for a, b in np.argwhere(look.edges & ~before).tolist()
         }
         found = board.add(scores(panel, ABC)).edges
         assert {(e.winner, e.loser, e.log_e, e.claim, e.replicate) for e in found} == expected
-    assert board.leaderboard().standing.n_edges == 3
+    assert board.leaderboard().graph.n_edges == 3
 
 
 def test_in_one_file_or_one_by_one(tmp_path, rng):
@@ -167,11 +167,11 @@ def test_new_items_start_afresh_at_the_next_level(tmp_path, rng):
     board = make(tmp_path, blocks=BLOCKS)
     board.add(runs(rng, ABC, 10))
     first = board.leaderboard()
-    assert first.standing.n_edges > 0
+    assert first.graph.n_edges > 0
     board.retire("b")
     board.add_items(["n1", "n2", "n3"], ["x", "w", "w"])
     opened = board.leaderboard()
-    assert (opened.replicates, opened.design.models, opened.standing.n_edges) == (0, ("a", "c"), 0)
+    assert (opened.replicates, opened.design.models, opened.graph.n_edges) == (0, ("a", "c"), 0)
     np.testing.assert_array_equal(opened.log_e[~np.eye(2, dtype=bool)], 0.0)
     items = (*ITEMS, "n1", "n2", "n3")
     fresh = values(rng, ("a", "c"), 7, items)
@@ -198,7 +198,7 @@ def test_the_pilot_chooses_and_is_not_evidence(tmp_path, rng):
         Scores.of(panels, models=("c", "b", "a", "d"), items=ITEMS), k=2, pilot=3, alpha=level(0), method="bb-edge-x"
     )
     same_matrices(board.leaderboard(), expected)
-    assert expected.standing.n_edges > 0
+    assert expected.graph.n_edges > 0
     assert board.leaderboard().design.family == expected.design.family
 
 

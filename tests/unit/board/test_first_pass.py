@@ -100,7 +100,7 @@ def test_a_board_says_what_a_certifier_says(tmp_path):
         assert np.array_equal(ours.early.first_certified, theirs.early.first_certified)
         assert ours.early.looks == theirs.early.looks
         assert np.isnan(ours.means).all()  # of a part of the items
-    assert ours.standing.n_edges > 0
+    assert ours.graph.n_edges > 0
     complete(board, panel)
     certifier.update(np.stack([panel[model] for model in ("a", "b", "c")]))
     ours, theirs = board.leaderboard(), certifier.leaderboard()
@@ -135,7 +135,7 @@ def test_a_new_model_gets_complete_passes_only(tmp_path):
     assert made.log_e[e, d] < -100.0 > made.log_e[d, e]
     assert not made.early.first_certified[e].any()
     assert not made.early.first_certified[:, e].any()
-    assert made.standing.edges[made.design.models.index("a"), e]
+    assert made.edges[made.design.models.index("a"), e]
     assert board.verify().certificates > 0
     assert json.loads(board.certificate().to_json())
 
@@ -190,11 +190,11 @@ def test_what_gaps_have_cost_counts_what_was_certified_inside_the_pass(tmp_path)
     for _ in RULE.fractions:
         add_part(board, gapped)
     board.retire("d")
-    certified = board.leaderboard().standing.n_resolved
+    certified = board.leaderboard().graph.n_resolved
     assert certified > 0
     assert board.resolved_if_means() is None
     complete(board, gapped)
-    assert board.resolved_if_means() >= board.leaderboard().standing.n_resolved >= certified
+    assert board.resolved_if_means() >= board.leaderboard().graph.n_resolved >= certified
 
 
 def test_a_missing_score_may_be_defined_as_the_lowest(tmp_path):
@@ -421,12 +421,12 @@ def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     for _ in range(3):
         add_part(board, panel)
-    edges = board.leaderboard().standing.n_edges
+    edges = board.leaderboard().graph.n_edges
     board.add_items(["r1"])
     board = Board.open(tmp_path / "board.db")
     board.verify()
     assert board.certificate().content.board.epoch == 1  # the new one has no runs
-    assert board.leaderboard(1).standing.n_edges == edges > 0
+    assert board.leaderboard(1).graph.n_edges == edges > 0
     assert len(board.next_items) == 7
 
 

@@ -50,7 +50,7 @@ def forged(state, name):
 def board(tmp_path):
     board = make(tmp_path)
     board.add(runs(np.random.default_rng(0), ABC, 4, start=1))
-    assert board.leaderboard().standing.n_edges
+    assert board.leaderboard().graph.n_edges
     return board
 
 

@@ -60,8 +60,8 @@ def test_a_board_concludes_what_certify_does(tmp_path, rng):
     expected = certify_design(given, WORST.core_design(ABC, ITEMS, ITEMS, level=WORST.level(0)))
     found = board.leaderboard()
     assert found.design.gaps == "worst-case"
-    assert found.standing.n_edges
-    np.testing.assert_array_equal(found.standing.edges, expected.standing.edges)
+    assert found.graph.n_edges
+    np.testing.assert_array_equal(found.edges, expected.edges)
     for name in ("log_e", "means", "lower_bounds", "log_w", "first_certified"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.gaps.of_models == expected.gaps.of_models
@@ -268,7 +268,7 @@ def test_gaps_in_views(tmp_path, rng):
     array[:, 0, :10] = np.nan  # everything that the best model could show in x
     board.add(scores(array))
     assert board.leaderboard().view("y").certified("a", "c")
-    assert not board.leaderboard().view("x").standing.edges[0].any()
+    assert not board.leaderboard().view("x").edges[0].any()
     board.verify()
 
 

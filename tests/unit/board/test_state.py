@@ -28,7 +28,7 @@ def test_the_beginning():
     assert state.next_level() == state.design.level(1)
     assert state.runs_needed() == 0
     board = state.leaderboard()
-    assert board.current.rank_intervals == ((1, 3),) * 3
+    assert board.graph.rank_intervals == ((1, 3),) * 3
     assert board.looks == ()
     assert np.isnan(board.means).all()
     np.testing.assert_array_equal(np.isnan(board.log_e), np.eye(3, dtype=bool))

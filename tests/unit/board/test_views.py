@@ -63,8 +63,8 @@ def assert_same(one, other):
     assert [view.name for view in one.views] == [view.name for view in other.views]
     for mine, theirs in ((one, other), *zip(one.views, other.views, strict=True)):
         assert mine.design.hash == theirs.design.hash
-        np.testing.assert_array_equal(mine.standing.edges, theirs.standing.edges)
-        np.testing.assert_array_equal(mine.current.edges, theirs.current.edges)
+        np.testing.assert_array_equal(mine.edges, theirs.edges)
+        np.testing.assert_array_equal(mine.current_edges, theirs.current_edges)
         assert mine.looks == theirs.looks
         for name in NUMBERS:
             np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
@@ -88,7 +88,7 @@ def test_a_board_concludes_what_certify_does(tmp_path, method):
     for mine, theirs in ((found, expected), *zip(found.views, expected.views, strict=True)):
         assert (mine.name, mine.replicates, mine.looks) == (theirs.name, theirs.replicates, theirs.looks)
         assert mine.design.share == theirs.design.share
-        np.testing.assert_array_equal(mine.standing.edges, theirs.standing.edges)
+        np.testing.assert_array_equal(mine.edges, theirs.edges)
         for name in NUMBERS:
             np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
     assert found.view("code").certified("a", "c")
@@ -106,7 +106,7 @@ def test_every_view_is_in_the_ledger(tmp_path):
     for name, edges in {HEADLINE: added.edges, **added.views}.items():
         view = leaderboard if name == HEADLINE else leaderboard.view(name)
         assert {(edge.winner, edge.loser) for edge in edges} == {
-            ("abc"[a], "abc"[b]) for a, b in np.argwhere(view.standing.edges).tolist()
+            ("abc"[a], "abc"[b]) for a, b in np.argwhere(view.edges).tolist()
         }
         recorded = [
             edge
@@ -126,7 +126,7 @@ def test_a_new_category_is_a_new_view(lived):
     assert [view.design.share for view in second.views] == pytest.approx([0.2, 0.2, 0.2])
     assert first.design.share == second.design.share == pytest.approx(0.4)
     assert second.design.weights == macro_weights(CATEGORY + MORE_CATEGORY)
-    assert second.view("law").standing.n_edges
+    assert second.view("law").graph.n_edges
 
 
 def test_the_certificate_of_a_view_is_that_of_the_board(lived):
@@ -187,7 +187,7 @@ def test_a_board_that_is_opened_before_every_step_is_the_same(lived, tmp_path):
 def test_export_import_and_verify(lived, tmp_path):
     done = lived.verify(lived.head)
     assert done.certificates == sum(
-        int(stage.standing_edges(view).sum())
+        int(stage.edges(view).sum())
         for epoch in lived.state.epochs
         for stage in epoch.stages
         for view in epoch.looks_at

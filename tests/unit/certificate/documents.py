@@ -51,14 +51,14 @@ def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
     difference = means[:, None] - means
     noise = rng.random((size, size)) * 0.02
     width = 1.0 - certified**0.5
-    standing, current = difference - noise > width, difference - noise > width + 0.01
+    stands, current = difference - noise > width, difference - noise > width + 0.01
     log_e = np.where(current, 30.0, np.minimum(8.0, 20.0 * difference))
     lower = difference - width
     for matrix in (log_e, lower):
         np.fill_diagonal(matrix, np.nan)
     design = Design.make([f"m{i:04}" for i in range(size)], ["q1", "q2"], method="bb-edge")
     thresholds = np.where(np.isnan(log_e), np.nan, log_threshold(log_e, design.alpha))
-    graph = Graph(current)
+    graph = Graph(stands)
     return Leaderboard(
         design=design,
         replicates=5,
@@ -66,9 +66,9 @@ def many(size: int, *, certified: float = 0.9, seed: int = 3) -> Leaderboard:
         log_e=log_e,
         log_thresholds=thresholds,
         lower_bounds=lower,
-        current=graph,
-        standing=Graph(standing),
-        first_certified=standing.astype(np.int64),
+        graph=graph,
+        current_edges=current,
+        first_certified=stands.astype(np.int64),
         looks=looked(5, graph),
     )
 
@@ -103,8 +103,8 @@ def circular() -> Leaderboard:
         log_e=log_e,
         log_thresholds=np.where(np.isnan(log_e), np.nan, log_threshold(log_e, design.alpha)),
         lower_bounds=lower,
-        current=graph,
-        standing=graph,
+        graph=graph,
+        current_edges=edges,
         first_certified=edges.astype(np.int64),
         looks=looked(2, graph),
     )

@@ -67,6 +67,6 @@ def agrees(board: Board) -> Certificate:
     read = Certificate.of(json.loads(made.to_json()))
     assert read.to_json() == made.to_json()
     for ours, theirs in zip(made.views, read.views, strict=True):
-        assert ours.looks == theirs.looks
+        assert ours.content.looks == theirs.content.looks
         assert np.allclose(ours.pairs.log_thresholds, theirs.pairs.log_thresholds, equal_nan=True, rtol=1e-9)
     return made

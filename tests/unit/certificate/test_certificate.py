@@ -11,6 +11,7 @@ import pytest
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.opening import read_certificate
+from bbedge.core.graph import Graph
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, document, parted
 
@@ -34,11 +35,12 @@ def test_what_is_derived_again_is_what_the_json_says():
 def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
     leaderboard = certified(parted(), tau=0.01)
     content = json.loads(to_json(certificate(leaderboard)))
-    standing, current = Certificate.of(content), Certificate.of(content, shown="current")
-    assert (standing.shown, standing.graph.n_edges) == ("standing", len(content["standing_edges"]))
-    assert (current.shown, current.graph.n_edges) == ("current", len(content["edges"]))
-    assert standing.graph.n_edges > current.graph.n_edges
-    for shown, graph in ((standing, leaderboard.standing), (current, leaderboard.current)):
+    everything, current = Certificate.of(content), Certificate.of(content, shown="current")
+    assert (everything.shown, everything.graph.n_edges) == ("all", len(content["edges"]))
+    assert (current.shown, current.graph.n_edges) == ("current", len(content["current_edges"]))
+    assert everything.graph.n_edges > current.graph.n_edges
+    assert (everything.n_earlier, current.n_edges) == (everything.n_edges - current.n_edges, current.graph.n_edges)
+    for shown, graph in ((everything, leaderboard.graph), (current, Graph(leaderboard.current_edges))):
         places = [leaderboard.design.models.index(name) for name in shown.names]
         tiers = [next(t for t, members in enumerate(graph.tiers) if place in members) for place in places]
         assert tiers == sorted(tiers)
@@ -53,7 +55,7 @@ def test_a_lead_is_the_margin_or_what_the_edges_prove():
     assert shown.lead(0, 4) == f"≥ {np.floor(margin * 1e4) / 1e4:.4f}"
     content = copy.deepcopy(DOCUMENT)
     content["margins"][0][4] = -0.2
-    for edge in content["edges"] + content["standing_edges"]:
+    for edge in content["edges"]:
         if (edge["winner"], edge["loser"]) == (content["models"][0]["name"], content["models"][4]["name"]):
             edge["margin"] = -0.2
     known = shown.graph.path_lengths[0, 4] * 0.01
@@ -88,7 +90,7 @@ def changed(*path, to):
         (changed("margins", to={}), "'margins' is not a list"),
         (changed("edges", 0, "winner", to="nobody"), "not there"),
         (changed("edges", 0, "first_certified", to=-1), "not a count"),
-        (changed("standing_edges", 0, to=3), "'standing_edges'"),
+        (changed("edges", 0, to=3), "'edges'"),
         (changed("design", to=None), "'design'"),
         (changed("design", "alpha", to="0.05"), "'alpha'"),
         (changed("design", "score_range", to=[1, 0]), "'score_range'"),

@@ -17,7 +17,6 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.opening import read_certificate
 from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import LookCount
 from bbedge.core.scores import Scores
 from bbedge.display.exports import EXPORTS
 from bbedge.display.page import render_page
@@ -51,7 +50,7 @@ def test_honest_certificates_are_never_refused(seed):
         if size > 2 and replicates and rng.random() < 0.3:
             options["candidate"] = ["m0", "m1"]
         content = written(scores, **options)
-        for shown in ("standing", "current"):
+        for shown in ("all", "current"):
             assert Certificate.of(content, shown=shown).document == content
 
 
@@ -96,9 +95,9 @@ def test_honest_boards_are_never_refused(tmp_path, seed):
     for epoch in range(1, len(board.state.epochs) + 1):
         content = json.loads(to_json(board_document(board, board.leaderboard(epoch), epoch)))
         assert Certificate.of(content).ranks.rank_intervals
-        stood = [look["standing_edges"] for look in content["looks"]]
+        stood = [look["edges"] for look in content["looks"]]
         assert stood == sorted(stood)
-        assert not stood or stood[-1] == board.leaderboard(epoch).standing.n_edges
+        assert not stood or stood[-1] == board.leaderboard(epoch).graph.n_edges
     board.close()
 
 
@@ -119,7 +118,7 @@ def swapped(content: dict, a: str, b: str, where: tuple[str, ...]) -> dict:
 
 
 @pytest.mark.parametrize("content", [PARTED, FEW, OPEN], ids=["parted", "few", "open"])
-@pytest.mark.parametrize("where", [("models",), ("edges", "standing_edges"), ("edges",), ("standing_edges",)])
+@pytest.mark.parametrize("where", [("models",), ("edges",)])
 def test_two_names_exchanged_in_one_place_are_found(content, where):
     names = [model["name"] for model in content["models"]]
     tried = 0
@@ -178,8 +177,7 @@ def more(value):
         (put("models", 0, "rank_interval", to=[1, 5]), "do not fit|'rank_interval|'certified_above"),
         (put("models", 0, "tier", to=more), "'tier of"),
         (put("models", 0, "certified_above", to=more), "'certified_above of"),
-        (put("models", 0, "standing_tier", to=more), "'standing_tier of"),
-        (put("models", 0, "standing_certified_below", to=more), "'standing_certified_below of"),
+        (put("models", 0, "certified_below", to=more), "'certified_below of"),
         (put("log_threshold", to=more), "'log_threshold'"),
         (put("log_threshold", to=None), "'log_threshold'"),
         (put("log_e", 0, 4, to=more), "a log_e of"),
@@ -188,33 +186,36 @@ def more(value):
         (put("margins", 0, 4, to=0.9), "a margin of|difference of their means|exclude each other"),
         (put("margins", 4, 0, to=0.2), "exclude each other"),
         (drop("edges", 0), "'edges of the last look'|counts|follows from"),
-        (put("standing_edges", 0, "first_certified", to=99), "not there"),
-        (put("standing_edges", 0, "log_e", to=more), "a log_e of"),
-        (put("standing_edges", 0, "path_margin", to=0.5), "a path_margin of"),
+        (put("edges", 0, "first_certified", to=99), "not there"),
+        (put("edges", 0, "log_e", to=more), "a log_e of"),
+        (put("edges", 0, "path_margin", to=0.5), "a path_margin of"),
         (drop("unresolved", 0), "'unresolved'"),
-        (drop("standing_unresolved", 0), "'standing_unresolved'"),
+        (drop("current_edges", 0), "'counts.current_edges'"),
+        (put("current_edges", 0, to=["e", "a"]), "'current_edges' has"),
+        (lambda content: content["current_edges"].append(content["current_edges"][0]), "lists an edge twice"),
+        (drop("current_edges"), "'current_edges'"),
+        (put("counts", "current_edges", to=more), "'counts.current_edges'"),
+        (put("counts", "current_edges", to=99), "more than stands"),
         (put("top_k", "1", to=["a"]), "'top_k'"),
-        (put("standing_top_k", "4", to=None), "'standing_top_k'"),
+        (put("top_k", "4", to=None), "'top_k'"),
         (put("counts", "pairs", to=more), "'counts.pairs'"),
         (put("counts", "resolved_pairs", to=more), "'counts.resolved_pairs'"),
-        (put("counts", "standing_edges", to=more), "'counts.standing_edges'"),
-        (put("counts", "standing_resolved_pairs", to=more), "'counts.standing_resolved_pairs'"),
+        (put("counts", "edges", to=more), "'counts.edges'"),
         (put("certified_k", to=[1]), "'certified_k'"),
-        (put("standing_certified_k", to=[]), "'standing_certified_k'"),
+        (put("certified_k", to=[]), "'certified_k'"),
         (drop("looks", 6), "'looks'"),
         (drop("counts", "edges"), "'edges' is missing"),
         (put("looks", 6, "edges", to=more), "of the last look"),
-        (put("looks", 6, "standing_resolved_pairs", to=more), "of the last look"),
-        (put("looks", 0, "standing_edges", to=5), "less stands than before"),
-        (put("looks", 5, "standing_resolved_pairs", to=lambda pairs: pairs - 1), "when the edges were certified"),
-        (put("looks", 2, "edges", to=0), "'history' and 'looks'"),
+        (put("looks", 6, "resolved_pairs", to=more), "of the last look"),
+        (put("looks", 0, "edges", to=5), "less stands than before"),
+        (put("looks", 5, "resolved_pairs", to=lambda pairs: pairs - 1), "when the edges were certified"),
+        (put("looks", 2, "edges", to=0), "less stands than before"),
         (drop("looks", 2), "after each of 7 replicates"),
         (put("contradictions", to=[["a", "b"]]), "'contradictions'"),
         (put("history", "log_e", 6, 0, 1, to=more), "'history'"),
         (put("history", "log_thresholds", 6, to=more), "'history'"),
         (put("outlook", 0, "log_e", to=0.1), "'outlook' and 'log_e'"),
         (put("outlook", 0, "within", to=[-0.5, 0.5]), "'outlook' and 'margins'"),
-        (put("outlook", 0, "stands", to=lambda value: not value), "'outlook' and 'standing_edges'"),
         (put("outlook", 0, "ahead", to="e"), "'outlook'"),
         (put("replicates", to=more), "'looks'"),
     ],
@@ -230,18 +231,20 @@ def test_every_check_says_what_contradicts_what(change, reason):
 def test_an_edge_that_the_evidence_does_not_support_is_found():
     # Everything that follows from the edges is written anew: only evidence and threshold can tell.
     leaderboard = certified(parted(), tau=0.01)
-    edges = np.array(leaderboard.current.edges)
+    edges = np.array(leaderboard.current_edges)
     a, b = np.argwhere(~edges & ~edges.T & ~np.eye(5, dtype=bool))[0]
     edges[a, b] = True
-    graph = Graph(edges)
     first = np.where(edges, np.maximum(leaderboard.first_certified, 1), leaderboard.first_certified)
-    last = LookCount(replicate=7, edges=graph.n_edges, resolved_pairs=graph.n_resolved)
+    graphs = [Graph((first > 0) & (first <= look.replicate)) for look in leaderboard.looks]
     forged = replace(
         leaderboard,
-        current=graph,
-        standing=Graph(first > 0),
+        graph=graphs[-1],
+        current_edges=edges,
         first_certified=first,
-        looks=(*leaderboard.looks[:-1], last),
+        looks=tuple(
+            replace(look, edges=graph.n_edges, resolved_pairs=graph.n_resolved)
+            for look, graph in zip(leaderboard.looks, graphs, strict=True)
+        ),
     )
     with pytest.raises(FormatError, match="is an edge, and its evidence does not reach the threshold"):
         Certificate.of(json.loads(to_json(certificate(forged))))
@@ -249,12 +252,12 @@ def test_an_edge_that_the_evidence_does_not_support_is_found():
 
 def test_an_edge_that_an_earlier_look_did_not_certify_is_found():
     names = [model["name"] for model in PARTED["models"]]
-    edge = next(edge for edge in PARTED["standing_edges"] if edge["first_certified"] > 1)
+    edge = next(edge for edge in PARTED["edges"] if edge["first_certified"] > 1)
     a, b, number = names.index(edge["winner"]), names.index(edge["loser"]), edge["first_certified"]
     for look, evidence in ((number - 1, -1.0), (number - 2, 30.0)):
         content = copy.deepcopy(PARTED)
         content["history"]["log_e"][look][a][b] = evidence
-        with pytest.raises(FormatError, match=r"'history' and '(standing_edges|looks)' do not agree"):
+        with pytest.raises(FormatError, match=r"'history' and '(edges|looks)' do not agree"):
             Certificate.of(content)
 
 
@@ -263,7 +266,7 @@ def test_counts_of_very_many_models_are_checked():
     Certificate.of(content)
     for change in (
         put("models", 3, "tier", to=more),
-        put("models", 3, "standing_certified_above", to=more),
+        put("models", 3, "certified_above", to=more),
         put("counts", "edges", to=more),
         put("counts", "resolved_pairs", to=more),
         put("certified_k", to=[29]),
@@ -357,7 +360,7 @@ def told(shown: Certificate) -> list:
         for b in names
         if a != b
     ]
-    return [models, pairs, shown.looks, shown.ranks.n_resolved, sorted(shown.document["notes"])]
+    return [models, pairs, shown.content.looks, shown.ranks.n_resolved, sorted(shown.document["notes"])]
 
 
 def test_whatever_is_changed_is_refused_or_changes_nothing_that_is_shown():
@@ -411,7 +414,7 @@ def test_a_certificate_of_bb_edge_x_says_how_it_was_made():
         "holm": "staggered",
         "planned": 10,
     }
-    assert content["edges"] == content["standing_edges"]
+    assert "current_edges" not in content
     assert Certificate.of(content).content.design.is_joint
     again = json.loads(to_json(Certificate.of(content).content))
     assert again == content
@@ -424,8 +427,8 @@ def test_no_certified_margin_is_below_tau():
         values = (rng.random((12, 5, 40)) < np.array([0.8, 0.62, 0.55, 0.45, 0.3])[None, :, None]).astype(float)
         scores = Scores.of(values, models=list("abcde"), items=[f"q{i}" for i in range(40)])
         leaderboard = certified(scores, method="bb-edge-x", tau=0.02)
-        assert (leaderboard.lower_bounds[leaderboard.standing.edges] >= 0.02).all()
-        raised += int((leaderboard.lower_bounds[leaderboard.standing.edges] == 0.02).sum())
+        assert (leaderboard.lower_bounds[leaderboard.edges] >= 0.02).all()
+        raised += int((leaderboard.lower_bounds[leaderboard.edges] == 0.02).sum())
     assert raised
 
 
@@ -434,7 +437,7 @@ def test_no_certified_margin_is_below_tau():
     ("change", "message"),
     [
         (lambda c: c["edges"].pop(), "edges"),
-        (lambda c: (c["edges"].pop(), c["standing_edges"].pop()), "edges"),
+        (lambda c: c.__setitem__("current_edges", [[e["winner"], e["loser"]] for e in c["edges"]]), "current_edges"),
         (lambda c: c["log_w"][0].__setitem__(1, -9.0), "log_threshold"),
         (lambda c: c["design"].__setitem__("margin_share", 0.5), "threshold|margin"),
         (lambda c: c["history"].__setitem__("log_e", c["history"].pop("log_w")), "history"),

@@ -69,8 +69,8 @@ def test_keys_of_later_versions_are_ignored():
         (("design", "hash"), "\x1b[31m", "'hash' is not a text of the form ^[0-9a-f]{64}$ in 'design'"),
         (("design", "score_range"), [1, 0], "'score_range' is not two numbers, lower first in 'design'"),
         (("history", "log_e", 0, 1), "x", "'log_e' is not a matrix of numbers in 'history'"),
-        (("outlook", 0, "stands"), 1, "'stands' is not true or false in 'outlook[0]'"),
-        (("standing_edges", 0), {}, "'winner' is missing in 'standing_edges[0]'"),
+        (("first_pass",), {"complete": 1}, "'complete' is not true or false in 'first_pass'"),
+        (("edges", 0), {}, "'winner' is missing in 'edges[0]'"),
         (("top_k", "1"), [3], "'top_k' is not a record"),
         (("notes",), {}, "'notes' is not a list of texts"),
     ],
@@ -107,7 +107,7 @@ LEADERBOARDS = {
 }
 
 
-@pytest.mark.parametrize("graph", ["current", "standing"])
+@pytest.mark.parametrize("graph", ["current", "all"])
 @pytest.mark.parametrize("name", LEADERBOARDS)
 def test_a_terminal_shows_of_the_file_what_it_shows_of_the_leaderboard(name, graph):
     made = Certificate.made(LEADERBOARDS[name], shown=graph)

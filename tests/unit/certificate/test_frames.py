@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_design, certify_pilot_top_k
 from bbedge.core.scores import Scores
 from unit.certificate.documents import LOOK_BY_LOOK, circular, drawn, parted
@@ -66,7 +67,8 @@ def test_a_row_per_model(leaderboard):
 
 
 def test_the_frame_is_of_what_stands(leaderboard):
-    assert leaderboard.current.n_resolved < leaderboard.standing.n_resolved == leaderboard.to_frame()["wins"].sum()
+    assert Graph(leaderboard.current_edges).n_resolved < leaderboard.graph.n_resolved
+    assert leaderboard.graph.n_resolved == leaderboard.to_frame()["wins"].sum()
 
 
 def test_a_row_per_tested_direction(leaderboard):
@@ -99,8 +101,7 @@ def test_a_pair_that_only_a_path_decides_has_no_since():
     edges = np.zeros((3, 3), dtype=bool)
     edges[0, 1] = edges[1, 2] = True
     base = certify(drawn([0.5, 0.5, 0.5]), method="bb-edge")
-    graph = type(base.standing)(edges)
-    leaderboard = replace(base, standing=graph, current=graph, first_certified=2 * edges)
+    leaderboard = replace(base, graph=Graph(edges), current_edges=edges, first_certified=2 * edges)
     rows = {(row["model"], row["other"]): row for row in leaderboard.pairs_frame().iter_rows(named=True)}
     assert (rows["m00", "m02"]["certified"], rows["m00", "m02"]["since"]) == (True, None)
     assert (rows["m00", "m01"]["certified"], rows["m00", "m01"]["since"]) == (True, 2)

@@ -56,7 +56,7 @@ def test_open_pairs_are_guessed_at_and_decided_ones_are_not():
     leaderboard = certified(drawn([0.9, 0.55, 0.5, 0.1]))
     listed = outlook(leaderboard)
     names = leaderboard.design.models
-    open_pairs = {frozenset((names[a], names[b])) for a, b in leaderboard.current.unresolved}
+    open_pairs = {frozenset((names[a], names[b])) for a, b in leaderboard.graph.unresolved}
     assert {frozenset((each.ahead, each.behind)) for each in listed} == open_pairs
     for each in listed:
         a, b = names.index(each.ahead), names.index(each.behind)
@@ -99,7 +99,7 @@ def test_pairs_that_a_design_does_not_test_are_left_out():
 def soonest(leaderboard, stopped, most):
     """All open pairs at once, sorted as a whole."""
     names, found = leaderboard.design.models, []
-    for a, b in leaderboard.current.unresolved:
+    for a, b in leaderboard.graph.unresolved:
         if leaderboard.log_e[b, a] > leaderboard.log_e[a, b]:
             a, b = b, a
         best, limit = float(leaderboard.log_e[a, b]), float(leaderboard.log_thresholds[a, b])

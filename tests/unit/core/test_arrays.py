@@ -68,7 +68,7 @@ def test_every_library_gives_the_same_leaderboard(name, kind, tau, stakes, rule)
     board, twin = here.leaderboard(), there.leaderboard()
     np.testing.assert_allclose(twin.lower_bounds, board.lower_bounds, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(twin.first_certified, board.first_certified)
-    assert twin.current.rank_intervals == board.current.rank_intervals
+    assert twin.graph.rank_intervals == board.graph.rank_intervals
     assert twin.looks == board.looks
     assert isinstance(twin.log_e, np.ndarray)
     # What was saved on one device is resumed on another.

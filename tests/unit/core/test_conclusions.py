@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bbedge.core.design import Design
+from bbedge.core.graph import Graph
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS
 from bbedge.core.leaderboard import Certifier, certify, certify_design
 from bbedge.core.scores import Scores
@@ -71,19 +72,19 @@ def test_top_sets_by_name(leaderboard):
     assert leaderboard.top_k(2) == ("crow", "ant")
     assert leaderboard.top_k(3) is None
     # Positions, as before.
-    assert leaderboard.standing.top_k(2) == (1, 3)
+    assert leaderboard.graph.top_k(2) == (1, 3)
 
 
 def test_names_are_about_what_stands_and_not_the_last_look_alone():
     scores = parted()
     leaderboard = certify_design(scores, scores.design(method="bb-edge", evidence="betting", stakes="design", tau=0.01))
     names = leaderboard.design.models
-    lapsed = np.argwhere(leaderboard.standing.above & ~leaderboard.current.above)
+    lapsed = np.argwhere(leaderboard.graph.above & ~Graph(leaderboard.current_edges).above)
     assert len(lapsed)
     for a, b in lapsed.tolist():
         assert leaderboard.certified(names[a], names[b])
-    assert leaderboard.standing.rank_intervals != leaderboard.current.rank_intervals
-    assert tuple(map(leaderboard.rank_interval, names)) == leaderboard.standing.rank_intervals
+    assert leaderboard.graph.rank_intervals != Graph(leaderboard.current_edges).rank_intervals
+    assert tuple(map(leaderboard.rank_interval, names)) == leaderboard.graph.rank_intervals
 
 
 @pytest.mark.parametrize("k", [0, -1, 4, 5])

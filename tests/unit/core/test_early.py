@@ -187,9 +187,9 @@ def test_it_remembers_at_which_part_each_comparison_was_certified():
     assert inside.replicates == 0
     assert inside.early.progress == inside.early.last.fraction == 15 / 24
     assert not inside.early.is_complete
-    assert inside.standing.n_edges == inside.early.looks[-1].edges > 0
+    assert inside.graph.n_edges == inside.early.looks[-1].edges > 0
     first = inside.early.first_certified
-    assert ((first > 0) == inside.standing.edges).all()
+    assert ((first > 0) == inside.edges).all()
     assert (inside.first_certified == (first > 0)).all()
     a, b = np.argwhere(first > 0)[0]
     assert inside.early.part_of(a, b).number == first[a, b]
@@ -211,10 +211,10 @@ def test_what_was_certified_inside_the_pass_stands():
     panel[0, order[:15]], panel[1, order[15:]] = 1.0, 1.0
     certifier = Certifier(design)
     parts_of(certifier, panel)
-    assert certifier.standing_edges()[0, 1]
+    assert certifier.edges()[0, 1]
     certifier.update(panel)
     certifier.update(np.ones((3, N)))
-    assert certifier.standing_edges()[0, 1]
+    assert certifier.edges()[0, 1]
 
 
 def test_means_inside_the_pass_are_those_of_what_is_complete():
@@ -335,8 +335,8 @@ def test_a_model_that_stops_inside_the_pass_keeps_what_it_had(options):
         assert np.isfinite(after.log_e[0, 1])
         assert after.log_e[0, 2] == pytest.approx(never.log_e[0, 2], abs=1e-9)
         assert np.array_equal(after.means[1], before.means[1], equal_nan=True)
-        assert after.lower_bounds[0, 1] == max(before.lower_bounds[0, 1], 0.0 if after.standing.edges[0, 1] else -1.0)
-        assert not after.standing.edges[:, 1][~before.standing.edges[:, 1]].any() or after.standing.edges[:, 1].any()
+        assert after.lower_bounds[0, 1] == max(before.lower_bounds[0, 1], 0.0 if after.edges[0, 1] else -1.0)
+        assert not after.edges[:, 1][~before.edges[:, 1]].any() or after.edges[:, 1].any()
 
 
 def test_stopping_before_the_first_part_keeps_evidence_one():

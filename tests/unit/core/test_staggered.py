@@ -102,7 +102,7 @@ def test_before_the_first_look_all_is_cash():
     np.testing.assert_array_equal(shown.log_e[made.tested], 0.0)
     np.testing.assert_allclose(shown.log_w[made.tested], 0.0, atol=1e-13)
     assert (shown.log_w[made.tested] <= 0.0).all()
-    assert not shown.standing.n_edges
+    assert not shown.graph.n_edges
 
 
 @pytest.mark.parametrize("planned", [None, 2])
@@ -166,7 +166,7 @@ def test_one_group_is_e_holm_that_leaves_out_what_it_has_certified():
     certifier = Certifier(made)
     while not certifier.update(first).edges[0, 2]:
         pass
-    log_e, sure = certifier.evidence.log_e(), certifier.standing_edges()
+    log_e, sure = certifier.evidence.log_e(), certifier.edges()
     for a, b in np.argwhere(sure):
         assert log_e[a, b] > np.log(20)
     board = certifier.leaderboard()
@@ -271,8 +271,8 @@ def test_what_is_certified_stands_and_is_closed_under_paths():
         assert not (before & ~look.edges).any()
         before = look.edges
     board = certifier.leaderboard()
-    np.testing.assert_array_equal(board.current.edges, board.standing.edges)
-    np.testing.assert_array_equal(board.standing.reach, board.standing.edges)
+    np.testing.assert_array_equal(board.current_edges, board.edges)
+    np.testing.assert_array_equal(board.graph.reach, board.edges)
     open_ = made.tested & ~before
     assert (board.log_e[open_] < board.log_thresholds[open_]).all()
     assert (board.log_w[open_] < np.log(20)).all()

@@ -204,7 +204,7 @@ def test_a_view_is_its_category_alone_at_its_share(method, looks):
     np.testing.assert_allclose(view.log_e, alone.log_e, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(view.lower_bounds, alone.lower_bounds, rtol=0, atol=1e-9)
     np.testing.assert_allclose(view.means, alone.means)
-    assert (view.standing.edges | ~alone.standing.edges).all()
+    assert (view.edges | ~alone.edges).all()
 
 
 def test_names_and_order_of_views_do_not_matter():
@@ -214,7 +214,7 @@ def test_names_and_order_of_views_do_not_matter():
     for one, other in ((first, second), (first.view("math"), second.view("x")), (first.view("code"), second.view("y"))):
         np.testing.assert_allclose(one.log_e, other.log_e, rtol=1e-12)
         np.testing.assert_allclose(one.log_w, other.log_w, rtol=1e-9)
-        np.testing.assert_array_equal(one.standing.edges, other.standing.edges)
+        np.testing.assert_array_equal(one.edges, other.edges)
 
 
 def certify_panels(made, panels):

@@ -18,6 +18,7 @@ from bbedge.certificate.arrays import pair_arrays, write_arrays
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import MOST_MODELS, certificate, to_json
 from bbedge.certificate.parts import PAIRWISE
+from bbedge.core.graph import Graph
 from bbedge.display.badge import badge
 from bbedge.display.exports import EXPORTS
 from bbedge.display.figures import graph_figure, rank_figure
@@ -63,10 +64,9 @@ def test_counts_stand_for_the_lists():
         "pairs": SIZE * (SIZE - 1) // 2,
         "resolved_pairs": SIZE * (SIZE - 1) // 2 - len(WHOLE["unresolved"]),
         "edges": len(WHOLE["edges"]),
-        "standing_edges": len(WHOLE["standing_edges"]),
-        "standing_resolved_pairs": SIZE * (SIZE - 1) // 2 - len(WHOLE["standing_unresolved"]),
+        "current_edges": len(WHOLE["current_edges"]),
     }
-    assert BRIEF["counts"]["standing_edges"] > BRIEF["counts"]["edges"]
+    assert BRIEF["counts"]["edges"] > BRIEF["counts"]["current_edges"]
 
 
 def test_certified_sets_are_the_first_models():
@@ -78,9 +78,10 @@ def test_certified_sets_are_the_first_models():
     assert {k: set(names[:k]) for k in written(2, board)["certified_k"]} == sets
 
 
-@pytest.mark.parametrize("shown", ["current", "standing"])
+@pytest.mark.parametrize("shown", ["current", "all"])
 def test_ranks_tiers_and_order_are_those_of_the_graph(shown):
-    whole, brief = (Certificate.of(document, shown=shown) for document in (WHOLE, BRIEF))
+    whole = Certificate.of(WHOLE, shown=shown)
+    brief = Certificate.made(BOARD, certificate(BOARD, most_models=2), shown=shown)
     assert brief.pairs is None
     assert brief.ranks.rank_intervals == whole.ranks.rank_intervals == whole.graph.rank_intervals
     assert brief.ranks.tiers == whole.graph.tiers
@@ -93,6 +94,11 @@ def test_ranks_tiers_and_order_are_those_of_the_graph(shown):
     assert brief.n_edges == whole.n_edges
     assert brief.n_pairs == whole.n_pairs
     assert badge(brief, "m0007") == badge(whole, "m0007")
+
+
+def test_the_last_look_needs_pairs_or_the_leaderboard():
+    with pytest.raises(DomainError, match=r"c\.json: a certificate of 60 models does not list the edges of the last"):
+        Certificate.of(BRIEF, shown="current", source="c.json")
 
 
 def test_what_needs_pairs_says_so():
@@ -129,15 +135,13 @@ def test_the_page_says_of_each_model_what_the_page_with_pairs_says():
 
 
 def test_what_an_earlier_look_decided_is_not_open_among_what_stands():
-    ahead = {(each["ahead"], each["behind"]) for each in BRIEF["outlook"] if each["stands"]}
-    above, names = BOARD.standing.above, BOARD.design.models
-    assert ahead
-    assert all(above[names.index(a), names.index(b)] for a, b in ahead)
-    pages = [render_page(Certificate.of(BRIEF, shown=shown)) for shown in ("current", "standing")]
+    above, names = BOARD.graph.above, BOARD.design.models
+    listed = [(names.index(each["ahead"]), names.index(each["behind"])) for each in BRIEF["outlook"]]
+    assert listed
+    assert not any(above[a, b] or above[b, a] for a, b in listed)
+    pages = [render_page(Certificate.of(WHOLE, shown="current")), render_page(Certificate.of(BRIEF))]
     rows = [page.split('class="open-pairs"')[1].split("</table>")[0].count("<tr><td>") for page in pages]
-    assert rows == [len(BRIEF["outlook"]), len(BRIEF["outlook"]) - len(ahead)]
-    whole = render_page(Certificate.of(WHOLE, shown="standing"))
-    assert whole.split('class="open-pairs"')[1].split("</table>")[0].count("<tr><td>") == rows[1]
+    assert rows == [len(listed)] * 2
 
 
 def test_most_rows_of_very_many_are_folded_away():
@@ -197,14 +201,16 @@ def test_arrays_hold_the_pairs_in_the_order_of_the_json(tmp_path):
         assert names == [model["name"] for model in WHOLE["models"]]
         for key in ("log_e", "margins"):
             assert np.array_equal(arrays[key], np.array(WHOLE[key], dtype=float), equal_nan=True)
-        for key, mask in (("edges", arrays["edges"]), ("standing_edges", arrays["first_certified"] > 0)):
+        for key, mask in (("edges", arrays["edges"]), ("edges", arrays["first_certified"] > 0)):
             assert {(edge["winner"], edge["loser"]) for edge in WHOLE[key]} == {
                 (names[a], names[b]) for a, b in np.argwhere(mask)
             }
+        current = {(names[a], names[b]) for a, b in np.argwhere(arrays["current_edges"])}
+        assert current == set(map(tuple, WHOLE["current_edges"]))
         assert arrays["above"].sum(axis=1).tolist() == [model["certified_above"] for model in WHOLE["models"]]
 
 
-def printed(board, shown="standing", **options) -> str:
+def printed(board, shown="all", **options) -> str:
     out = io.StringIO()
     certificate = Certificate.made(board, shown=shown)
     show_leaderboard(Console(file=out, width=120, no_color=True), certificate, **options)
@@ -226,9 +232,9 @@ def test_a_terminal_shows_the_first_models_unless_all_are_asked_for():
     assert "more model" not in printed(board, most_rows=None)
 
 
-@pytest.mark.parametrize("shown", ["current", "standing"])
+@pytest.mark.parametrize("shown", ["current", "all"])
 def test_open_pairs_in_a_terminal(shown):
-    graph = getattr(BOARD, shown)
+    graph = BOARD.graph if shown == "all" else Graph(BOARD.current_edges)
     order, names = BOARD.order(), BOARD.design.models
     above = graph.above
     neighbours = [(a, b) for a, b in itertools.pairwise(order) if not (above[a, b] or above[b, a])]

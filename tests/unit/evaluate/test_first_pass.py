@@ -207,7 +207,7 @@ def test_a_pass_that_is_never_stopped_is_that_of_a_certifier_fed_with_the_parts(
         certifier.update(panel[:, columns])
     direct = certifier.leaderboard()
     np.testing.assert_array_equal(found.log_e, direct.log_e)
-    np.testing.assert_array_equal(found.standing.above, direct.standing.above)
+    np.testing.assert_array_equal(found.graph.above, direct.graph.above)
     np.testing.assert_array_equal(found.lower_bounds, direct.lower_bounds)
 
 

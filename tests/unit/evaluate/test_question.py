@@ -27,8 +27,8 @@ def leaderboard(*edges, tau=0.0, bounds=None, replicates=3):
         log_e=np.zeros((4, 4)),
         log_thresholds=np.full((4, 4), 5.0),
         lower_bounds=lower,
-        current=Graph(np.zeros((4, 4), dtype=bool)),
-        standing=graph,
+        graph=graph,
+        current_edges=np.zeros((4, 4), dtype=bool),
         first_certified=matrix.astype(np.int64),
         looks=(),
     )
@@ -49,7 +49,7 @@ def test_all_pairs_needs_every_pair_and_takes_paths():
 
 def test_what_stands_counts_not_what_the_last_look_shows():
     board = leaderboard("ab", "bc", "cd")
-    assert board.current.n_edges == 0
+    assert board.current_edges.sum() == 0
     assert asked("best", board).answered
 
 

@@ -43,7 +43,7 @@ def test_it_certifies_the_truth_stops_early_and_drops_what_is_settled(tmp_path):
     study, engine = fake_study(tmp_path, FAR), FakeEngine(FAR)
     ended, seen = run(study, engine)
     assert ended.reason == "answered"
-    assert ended.leaderboard.standing.rank_intervals == ((1, 1), (2, 2), (3, 3), (4, 4))
+    assert ended.leaderboard.graph.rank_intervals == ((1, 1), (2, 2), (3, 3), (4, 4))
     assert ended.spent.replicates < study.budget
     dropped = [event for event in seen if isinstance(event, Dropped)]
     assert dropped

@@ -53,7 +53,7 @@ def test_a_question_about_a_view(tmp_path):
     assert (ended.reason, ended.answer.text) == ("answered", "the best is model-2")
     assert study.question.text == "best, view second"
     assert ended.leaderboard.view("second").certified("model-2", "model-1")
-    assert not ended.leaderboard.standing.n_edges
+    assert not ended.leaderboard.graph.n_edges
     looked = [event for event in seen if isinstance(event, Looked)]
     assert ("model-2", "model-1") in looked[-1].new_view_edges["second"]
     assert "model-2 > model-1 (second)" in line(looked[-1])

@@ -32,8 +32,8 @@ def both(folder, design, tile, count, **options):
     for panel in panels(design, count, **options):
         look = whole.update(panel)
         found = tiled.update(panel)
-        assert found.edges == np.count_nonzero(look.edges)
-        assert found.standing == np.count_nonzero(whole.standing_edges())
+        assert found.current_edges == np.count_nonzero(look.edges)
+        assert found.edges == np.count_nonzero(whole.edges())
     return whole.leaderboard(), tiled
 
 
@@ -48,10 +48,10 @@ def test_tiles_equal_the_whole(tmp_path, kind, setting):
     board, tiled = both(tmp_path / "run", design, 5, 6, graded="block" in setting)
     np.testing.assert_allclose(assembled(tiled, "log_e"), board.log_e, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(assembled(tiled, "first_certified"), board.first_certified)
-    np.testing.assert_array_equal(tiled.standing().edges(), board.standing.edges)
-    np.testing.assert_array_equal(tiled.current().edges(), board.current.edges)
+    np.testing.assert_array_equal(tiled.graph().edges(), board.edges)
+    np.testing.assert_array_equal(tiled.current_graph().edges(), board.current_edges)
     assert tiled.looks[-1].log_threshold == pytest.approx(np.nanmax(board.log_thresholds), abs=1e-9)
-    assert tiled.rank_intervals() == board.standing.rank_intervals
+    assert tiled.rank_intervals() == board.graph.rank_intervals
     np.testing.assert_array_equal(tiled.means(), board.means)
     for row in range(tiled.shape[0]):
         for col in range(tiled.shape[1]):
@@ -116,7 +116,7 @@ def test_no_data_concludes_nothing(tmp_path):
     board = TiledLeaderboard.create(tmp_path / "run", a_design(3), tile=2)
     assert board.replicates == 0
     assert board.rank_intervals() == ((1, 3),) * 3
-    assert board.current().n_edges == 0
+    assert board.current_graph().n_edges == 0
     assert np.isnan(board.means()).all()
     np.testing.assert_array_equal(np.isnan(board.tile(0, 0).log_e), np.eye(2, dtype=bool))
     assert (board.lower_bounds(0, 1) == -1.0).all()

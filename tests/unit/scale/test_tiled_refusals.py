@@ -177,7 +177,7 @@ def test_a_replicate_that_has_begun_is_finished_with_its_own_panel(board, tmp_pa
         patch.setattr("bbedge.scale.leaderboard.certify", fails)
         with pytest.raises(DataError, match="the disk is full"):
             board.update(SECOND)
-    for read in (board.means, board.standing, board.current, board.rank_intervals, lambda: board.tile(0, 0)):
+    for read in (board.means, board.graph, board.current_graph, board.rank_intervals, lambda: board.tile(0, 0)):
         with pytest.raises(DataError, match="replicate 2 is not complete"):
             read()
     with pytest.raises(DataError, match="finish it with that panel"):

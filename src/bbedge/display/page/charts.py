@@ -68,11 +68,11 @@ class Chart:
 
 
 def pairs_chart(certificate: Certificate) -> Chart | None:
-    """Pairs decided after each look, by the graph that is shown."""
-    looks = certificate.looks
+    """Pairs decided after each look."""
+    looks = certificate.content.looks
     if not looks:
         return None
-    replicates = [look.replicate for look in certificate.content.looks]
+    replicates = [look.replicate for look in looks]
     places = _places(replicates)
     total = certificate.n_pairs
     values = [_level(look.resolved_pairs / total) for look in looks]

@@ -26,8 +26,10 @@ function comparisonsOf({ doc, data, panel }) {
     }
     return reach;
   }
-  const listed = ((data.shown === "current" ? doc.edges : doc.standing_edges) || [])
-    .map((edge) => [place.get(edge.winner), place.get(edge.loser), edge]);
+  const certified = (doc.edges || []).map((edge) => [place.get(edge.winner), place.get(edge.loser), edge]);
+  const ofLastLook = new Set((doc.current_edges || []).map(([winner, loser]) => place.get(winner) * size + place.get(loser)));
+  const listed = data.shown === "current" && doc.current_edges
+    ? certified.filter(([a, b]) => ofLastLook.has(a * size + b)) : certified;
   const direct = new Map(listed.map(([a, b, edge]) => [a * size + b, edge]));
   const reach = byPair ? closure(listed) : [];
   const above = (a, b) => reach[a][b] && !reach[b][a];
@@ -102,7 +104,7 @@ function comparisonsOf({ doc, data, panel }) {
   }
 
   return {
-    size, names, labels, place, byPair, listed, closure, above, ranks, logE, margin, mean, meanItems, difference, proof, doubt,
+    size, names, labels, place, byPair, certified, listed, closure, above, ranks, logE, margin, mean, meanItems, difference, proof, doubt,
     intervals: panel.table.ranks,
   };
 }

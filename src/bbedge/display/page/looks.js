@@ -1,11 +1,11 @@
 // Looking back: what had been certified after an earlier run.
 const MOST_THEN = 60; // with more models the look back shows counts only
 
-function lookBack({ doc, data, panel, facts }) {
+function lookBack({ doc, facts }) {
   const slider = byId("look");
   if (!slider) return;
-  const { size, labels, listed, closure, ranks } = facts;
-  const looks = doc.looks.map((look, i) => ({ replicate: look.replicate, edges: panel.looks[i][0], pairs: panel.looks[i][1] }));
+  const { size, labels, certified, closure, ranks } = facts;
+  const looks = doc.looks.map((look) => ({ replicate: look.replicate, edges: look.edges, pairs: look.resolved_pairs }));
   const history = doc.history;
   const pairs = (size * (size - 1)) / 2;
   slider.max = looks.length;
@@ -20,12 +20,12 @@ function lookBack({ doc, data, panel, facts }) {
   }
 
   function rankThen(look) {
-    // The certificate has neither the edges of each earlier look nor the look at which those of an added model appeared.
+    // The certificate does not have the look at which the edges of an added model appeared.
     const last = look === looks.at(-1);
-    const edges = listed.filter(([, , edge]) => last || edge.first_certified <= look.replicate);
+    const edges = certified.filter(([, , edge]) => last || edge.first_certified <= look.replicate);
     const then = ranks(closure(edges));
     const decided = then.reduce((sum, interval) => sum + size - interval[1], 0);
-    if (decided !== look.pairs || (data.shown === "current" && !last)) {
+    if (decided !== look.pairs) {
       byId("then-ranks").replaceChildren(make("p", "The certificate does not contain the ranks after this look.", "quiet"));
       return;
     }

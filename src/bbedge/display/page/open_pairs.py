@@ -30,15 +30,11 @@ class OpenPair:
 
 
 def open_pairs(certificate: Certificate) -> Iterator[OpenPair]:
-    """The pairs of the outlook that are open in what is shown, soonest decided first."""
+    """The pairs that nothing decides, soonest decided first."""
     place = {name: i for i, name in enumerate(certificate.names)}
-    units, pairs = certificate.units, certificate.pairs
+    units = certificate.units
     for each in certificate.content.outlook:
         a, b = place[each.ahead], place[each.behind]
-        if certificate.shown == "standing" and each.stands:
-            continue
-        if pairs and (pairs.graph.above[a, b] or pairs.graph.above[b, a]):
-            continue
         low, high = each.within
         yield OpenPair(
             ahead=certificate.labels[a],

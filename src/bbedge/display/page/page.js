@@ -22,8 +22,8 @@
     };
     const sets = (places) => Object.fromEntries(
       Object.entries(places).map(([k, members]) => [k, members && members.map((i) => names[i])]));
-    const each = (parts, put) => Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, put(part)]));
-    return { ...rest, ...each(packed.edges, edges), ...each(packed.pairs, pairs), ...each(packed.sets, sets) };
+    const lists = Object.fromEntries(Object.entries(packed.pairs).map(([key, flat]) => [key, pairs(flat)]));
+    return { ...rest, ...lists, edges: edges(packed.edges), top_k: sets(packed.top_k) };
   }
 
   const data = JSON.parse(byId("data").textContent);

@@ -171,7 +171,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep }) {
     facts, point, settle, keep,
     onPair: (a, b) => { if (where?.has(names[a]) && where.has(names[b])) where.show(names[a], names[b], false); },
   });
-  lookBack({ doc, data, panel, facts });
+  lookBack({ doc, facts });
   addEventListener("beforeprint", () => table?.everything(), { signal });
   addEventListener("afterprint", () => table?.fill(), { signal });
 

@@ -76,7 +76,6 @@ def _panel(whole: Certificate, view: Certificate, table: Table) -> dict[str, obj
         "link": address(view.name),
         "order": view.order,
         "labels": view.labels,
-        "looks": view.looks,
         "table": table.for_script(),
     }
 
@@ -101,21 +100,15 @@ def _packed(record: Conclusions, rest: dict[str, Any]) -> dict[str, object]:
             for value in (place[edge.winner], place[edge.loser], edge.path_margin, edge.first_certified)
         ]
 
-    if record.edges is None or record.standing_edges is None:
+    if record.edges is None:
         return {"rest": rest}
-    edges = {"edges": flat(record.edges), "standing_edges": flat(record.standing_edges)}
-    pairs, sets = (
-        {key: rest.pop(key) for key in keys}
-        for keys in (("unresolved", "standing_unresolved"), ("top_k", "standing_top_k"))
-    )
+    pairs = {key: rest.pop(key) for key in ("current_edges", "unresolved") if key in rest}
+    sets = rest.pop("top_k")
     return {
-        "rest": {key: value for key, value in rest.items() if key not in edges},
-        "edges": edges,
+        "rest": {key: value for key, value in rest.items() if key != "edges"},
+        "edges": flat(record.edges),
         "pairs": {key: [place[name] for pair in listed for name in pair] for key, listed in pairs.items()},
-        "sets": {
-            key: {k: members and [place[name] for name in members] for k, members in listed.items()}
-            for key, listed in sets.items()
-        },
+        "top_k": {k: members and [place[name] for name in members] for k, members in sets.items()},
     }
 
 

@@ -20,7 +20,7 @@ class Words:
     """What was compared."""
     decided: str
     """How many pairs are decided."""
-    standing: str
+    looks: str
     """Which looks the page shows; may be empty."""
     pilot: str
     """The result of a pilot-targeted Top-k; may be empty."""
@@ -55,7 +55,7 @@ class Words:
         return cls(
             summary=" · ".join([*about, *written, counted(size, "model"), items(certificate), replicates]),
             decided=f"{resolved:,} of {counted(certificate.n_pairs, 'pair')} certified",
-            standing=_standing(certificate),
+            looks=_looks(certificate),
             pilot=_pilot(certificate),
             step=f"{certificate.step:.4g}" if certificate.step else "",
             level=level(certificate).replace(" %", "\N{NO-BREAK SPACE}%"),
@@ -76,14 +76,13 @@ def _budget(alpha: float, board: BoardRecord | None) -> str:
     return f"{spent}; the next claim gets {board.next_level:.3g}." if board.next_level else f"{spent}."
 
 
-def _standing(certificate: Certificate) -> str:
+def _looks(certificate: Certificate) -> str:
     if certificate.is_contradicted:  # no word about validity beside the alarm
         return ""
     if certificate.content.design.has_memory:
         return "This page shows everything certified so far; a certificate, once issued, remains valid."
-    current, standing = certificate.n_edges
-    earlier = standing - current
-    if certificate.shown == "standing":
+    earlier = certificate.n_earlier
+    if certificate.shown == "all":
         words = "This page shows everything certified at any look so far; a certificate, once issued, remains valid."
         return f"{words} The last look alone certifies {counted(earlier, 'comparison')} fewer." if earlier else words
     if not earlier:

@@ -44,7 +44,7 @@ class Asked:
 
 def ask_top(certifier: Certifier, k: int) -> Asked:
     """The set of the ``k`` best models."""
-    graph = Graph(certifier.standing_edges())
+    graph = Graph(certifier.edges())
     ranks = graph.ranks
     needed: Mask = (ranks.n_better < k) & (ranks.n_worse < graph.n_models - k)
     return Asked(is_answered=graph.top_k(k) is not None, needed=needed)
@@ -52,7 +52,7 @@ def ask_top(certifier: Certifier, k: int) -> Asked:
 
 def ask_all(certifier: Certifier) -> Asked:
     """The order of all models."""
-    settled = Graph(certifier.standing_edges()).ranks.settled
+    settled = Graph(certifier.edges()).ranks.settled
     return Asked(is_answered=bool(settled.all()), needed=~settled)
 
 
@@ -165,7 +165,7 @@ class FirstPass:
         """Whether any edge that stands is false; in a gate, whether a bound is above its difference."""
         if self.question == "gate":
             return float((certifier.evidence.lower_bounds() > means[:, None] - means + 1e-12).any())
-        return float((certifier.standing_edges() & false).any())
+        return float((certifier.edges() & false).any())
 
 
 def by_category(n_items: int) -> Array:
@@ -204,7 +204,7 @@ class Listed:
             certifier.update_part(shuffled[0][:, [int(item[1:]) for item in certifier.next_items]])
         for panel in shuffled:
             certifier.update(panel)
-            ours.append(float(certifier.standing_edges().any()))
+            ours.append(float(certifier.edges().any()))
         return {
             (EARLY, "fwer"): np.array(ours),
             (IN_FILE_ORDER, "fwer"): sequential_bets(panels, self.alpha),
