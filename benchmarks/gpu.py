@@ -22,7 +22,7 @@ from bbedge.core.leaderboard import Certifier
 from bbedge.study.contenders import KINDS as KIND_OPTIONS
 from bbedge.study.experiments.comparison import four
 from bbedge.study.monte_carlo import repeated_on_device
-from bbedge.study.study import Seeds
+from bbedge.study.study import RepetitionSeeds
 
 KINDS: tuple[EvidenceKind, ...] = ("hoeffding", "bernstein", "sharp", "betting")
 
@@ -156,7 +156,10 @@ def studies(device: str, repetitions: int = 500) -> None:
     for trial in ("first", "second"):
         start = time.perf_counter()
         jobs = [
-            (contest, [Seeds(seed=1, place=f"evidence/{contest.name}", repetition=r) for r in range(repetitions)])
+            (
+                contest,
+                [RepetitionSeeds(seed=1, place=f"evidence/{contest.name}", repetition=r) for r in range(repetitions)],
+            )
             for contest in contests
         ]
         found = [list(each) for each in repeated_on_device(jobs, device)]
@@ -168,7 +171,7 @@ def studies(device: str, repetitions: int = 500) -> None:
     same = True
     for contest in contests:
         for repetition in (0, 1):
-            alone = contest.repeat(Seeds(seed=1, place=f"evidence/{contest.name}", repetition=repetition))
+            alone = contest.repeat(RepetitionSeeds(seed=1, place=f"evidence/{contest.name}", repetition=repetition))
             together = records[contest.name][repetition]
             same = same and all(np.array_equal(alone[key], together[key]) for key in alone)
     print(f"two repetitions of each setting equal those of the CPU: {same}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bbedge.evaluate.engine import Benchmark, Done, Failed, Sample, Sent
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 

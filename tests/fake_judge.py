@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from inspect_ai.model import ModelAPI, ModelOutput, ModelUsage, modelapi
 
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 TASKS = Path(__file__).parent / "servers" / "judged.py"
 

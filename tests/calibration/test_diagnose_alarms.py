@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from bbedge.core.scores import Scores
-from bbedge.diagnostics.checks import ALARM_LEVEL, LOOK_LEVEL, Diagnosis, diagnose
+from bbedge.diagnostics.assumptions import ALARM_LEVEL, LOOK_LEVEL, Diagnosis, diagnose
 from bbedge.diagnostics.findings import findings_of
 from calibration.binomial_rule import breaks
 from calibration.clean_scores import clean_scores

@@ -14,8 +14,8 @@ from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Done
-from bbedge.evaluate.extras import add_extra, extra_usage
 from bbedge.evaluate.journal import Journal
+from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.usage import Usage
 from bbedge.gate import Claim, Policy
 from bbedge.gate.ledger import read_ledger, record

@@ -25,14 +25,14 @@ from bbedge.board.archive import export_lines
 from bbedge.board.store import Session
 from bbedge.board.verify import verify
 from bbedge.evaluate.events import Dropped, Looked, PartLooked
-from bbedge.evaluate.journal import Journal, Page
+from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.runner import evaluate
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
 # The first and the last model are decided inside the pass, and the two others are open after it.
 MODELS = SyntheticBenchmark(means=(0.97, 0.5, 0.48, 0.03), n_items=200, offset=0.0)
-PLACES = ((Page, "add"), (Session, "append"), (Board, "add_part"), (Board, "retire"), (Board, "add"))
+PLACES = ((ReplicateFile, "add"), (Session, "append"), (Board, "add_part"), (Board, "retire"), (Board, "add"))
 
 
 class Clock(datetime):
@@ -109,7 +109,7 @@ def moments_of(base: Path, folder: Path) -> tuple[list[str], list[int], bytes]:
         seen = json.load(file)
     os.waitpid(child, 0)
     inside = seen[: seen.index("after Board.add") + 1]
-    return inside, [place for place, name in enumerate(inside, 1) if "Page" not in name], board_in(folder)
+    return inside, [place for place, name in enumerate(inside, 1) if "ReplicateFile" not in name], board_in(folder)
 
 
 def _first(events: list[object], kind: type) -> object:

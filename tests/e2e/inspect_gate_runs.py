@@ -21,7 +21,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 from inspect_ai.solver import generate, solver
 
-from bbedge.inspect_gate import POLICY_VARIABLE, GateStopping, verdict
+from bbedge.integrations.inspect_gate import POLICY_VARIABLE, GateStopping, verdict
 
 POLICY = 'candidate = "mockllm/new"\nbaseline = "mockllm/old"\n[[claims]]\nnot_worse_by = 0.05\n'
 FLOOR = 'candidate = "mockllm/new"\n[[claims]]\nat_least = 0.5\n'

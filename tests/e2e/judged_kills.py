@@ -25,7 +25,7 @@ from bbedge.board.archive import export_lines
 from bbedge.board.verify import verify
 from bbedge.evaluate.engine import Judged
 from bbedge.evaluate.engines.inspect import InspectEngine
-from bbedge.evaluate.journal import Page
+from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.runner import evaluate
 
 
@@ -52,9 +52,9 @@ class Written(list[fake_judge.Request]):
 
 def die_at(moment: str, nth: int) -> None:
     """Die before or after the nth judgement is journaled."""
-    add, seen = Page.add, 0
+    add, seen = ReplicateFile.add, 0
 
-    def dying(page: Page, what: Any) -> None:
+    def dying(page: ReplicateFile, what: Any) -> None:
         nonlocal seen
         seen += isinstance(what, Judged)
         now = isinstance(what, Judged) and seen == nth
@@ -64,7 +64,7 @@ def die_at(moment: str, nth: int) -> None:
         if now:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    Page.add = dying  # type: ignore[method-assign]
+    ReplicateFile.add = dying  # type: ignore[method-assign]
 
 
 def run_in_child(folder: Path, prepare: Callable[[], None] = lambda: None) -> int:

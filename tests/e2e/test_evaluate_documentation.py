@@ -12,7 +12,7 @@ from pathlib import Path
 from bbedge.cli.app import make_app
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from servers.faulty_openai import Faulty
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")

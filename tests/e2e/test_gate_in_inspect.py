@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bbedge.errors import BbedgeError
-from bbedge.inspect_gate import POLICY_VARIABLE, GateStopping
+from bbedge.integrations.inspect_gate import POLICY_VARIABLE, GateStopping
 from e2e import inspect_gate_runs
 from e2e.inspect_gate_runs import EPOCHS, ITEMS, MORE, POLICY
 

@@ -170,7 +170,7 @@ def test_the_test_of_the_page_runs(tmp_path):
     (tmp_path / "test_assistant.py").write_text(suite, encoding="utf-8")
     (tmp_path / "assistant.py").write_text("def answer(question): return 'Paris, Oslo, Tokyo'\n", encoding="utf-8")
     commands = [line.partition("#")[0].split()[1:] for line in blocks("sh")[0].splitlines()]
-    plugin = "from bbedge import pytest_plugin as plugin; import pytest, sys"
+    plugin = "from bbedge.integrations import pytest_plugin as plugin; import pytest, sys"
     start = f"{plugin}; sys.exit(pytest.main(sys.argv[1:], [plugin]))"
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(tmp_path)])}
     for arguments, status in zip(commands, (0, 13), strict=True):  # three questions decide nothing

@@ -13,7 +13,7 @@ import pytest
 
 from bbedge.evaluate.engine import Done, Job
 from bbedge.evaluate.engines import engine_for
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 pytest.importorskip("lm_eval", reason="lm_eval and what it needs take 760 MB; make test-lm-eval installs them")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 # Sessions in this process forget what they imported first, and NumPy cannot be imported twice.
-import bbedge.pytest_plugin.session  # noqa: F401
+import bbedge.integrations.pytest_session  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
@@ -321,7 +321,8 @@ def test_other_sessions_are_as_they_were(session):
 
 def test_the_start_of_pytest_does_not_wait_for_the_rest_of_bbedge():
     code = (
-        "import bbedge.pytest_plugin, sys; print(*({'numpy', 'polars', 'rich', 'scipy', 'typer'} & set(sys.modules)))"
+        "import bbedge.integrations.pytest_plugin, sys\n"
+        "print(*({'numpy', 'polars', 'rich', 'scipy', 'typer'} & set(sys.modules)))"
     )
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

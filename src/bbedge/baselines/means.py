@@ -1,12 +1,16 @@
-"""Rivals that test differences of means: EMR, t-Holm, BEB-Holm, AsympCS-Bonf, TLRCI and MB-Rank.
+"""Rivals that test differences of means: EMR, t-Holm, BEB-Holm, AsympCS-Bonf, TLRCI, MB-Rank and Item-t-Holm.
 
-BEB-Holm pools block differences; the others see one mean per model and replicate.
+BEB-Holm pools block differences; the others see one mean per model and replicate. Item-t-Holm, the usual paired test
+over items, answers another question than the rest: whether the order of two models would hold on other items like
+these. The items are the random sample and the runs are averaged away, so that one run is enough and more runs help
+little.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +24,14 @@ Edges = NDArray[np.bool_]
 Ranks = NDArray[np.int64]
 
 _TIE = 1e-9  # sums of graded scores that differ by rounding alone are equal
+_ITEM_TIE = 1e-12  # means of equal scores in another order differ by rounding alone
 _OPTIMISED_FOR = 10.0  # the number of replicates at which the sequence is tightest
 _BURN_IN = 2
 _DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningMeans:
     """Replicate-mean differences, row minus column, after r = 1, 2, ... replicates."""
 
     count: Array
@@ -37,7 +42,7 @@ class Running:
     """Sample standard deviation over replicates; 0 after the first."""
 
 
-def running(panels: Array) -> Running:
+def running_means(panels: Array) -> RunningMeans:
     """Statistics of the replicate means, from replicates x models x items."""
     means = panels.mean(axis=2)
     differences = means[:, :, None] - means[:, None, :]
@@ -47,7 +52,7 @@ def running(panels: Array) -> Running:
     centred = differences - mean[-1]
     squares = np.cumsum(centred**2, axis=0) - count * (np.cumsum(centred, axis=0) / count) ** 2
     variance = np.maximum(squares, 0.0) / np.maximum(count - 1.0, 1.0)
-    return Running(count=count, mean=mean, deviation=np.sqrt(variance))
+    return RunningMeans(count=count, mean=mean, deviation=np.sqrt(variance))
 
 
 def holm(p_values: Array, tested: Edges, alpha: float) -> Edges:
@@ -66,6 +71,25 @@ def holm(p_values: Array, tested: Edges, alpha: float) -> Edges:
     return result
 
 
+def _differ(p_values: Array, pairs: Edges, alpha: float) -> Edges:
+    """The pairs that differ by Holm's test of two-sided p-values, marked in both directions."""
+    differ = holm(p_values, np.triu(pairs, k=1), alpha)
+    return differ | differ.transpose(0, 2, 1)
+
+
+def _studentised(difference: Array, error: Array, *, tie: float = 0.0) -> Array:
+    """Differences by their standard errors; without any variation the difference is taken as known."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = difference / error
+    return np.where(error > tie, t, np.where(difference > tie, np.inf, -np.inf))
+
+
+def _two_sided(one_sided: NDArray[np.floating[Any]]) -> Array:
+    """Two-sided p-values, the same for both directions of a pair: twice the smaller of the two one-sided ones."""
+    result: Array = np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
+    return result
+
+
 def emr_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
     """EMR: ``a -> b`` if the summed difference exceeds ``tau`` times the number of scores; equal sums are ties.
 
@@ -79,13 +103,9 @@ def emr_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
     return found
 
 
-def p_values(statistics: Running, tau: float) -> Array:
+def p_values(statistics: RunningMeans, tau: float) -> Array:
     """One-sided p-values of ``Delta <= tau``; 1 after the first replicate, which has no variance."""
-    gap = statistics.mean - tau
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = gap / (statistics.deviation / np.sqrt(statistics.count))
-    # Without any variation the difference is taken as known.
-    t = np.where(statistics.deviation > 0.0, t, np.where(gap > 0.0, np.inf, -np.inf))
+    t = _studentised(statistics.mean - tau, statistics.deviation / np.sqrt(statistics.count))
     return np.where(statistics.count > 1.0, stdtr(np.maximum(statistics.count - 1.0, 1.0), -t), 1.0)
 
 
@@ -95,7 +115,7 @@ def t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edg
     **Assumes:** independent replicates whose mean differences are nearly normal. **Repeated looks:** not covered; the
     level holds at one look fixed beforehand.
     """
-    return holm(p_values(running(panels), design.tau), design.tested, design.alpha)
+    return holm(p_values(running_means(panels), design.tau), design.tested, design.alpha)
 
 
 def beb_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
@@ -129,7 +149,7 @@ def asymp_cs_edges(design: Design, panels: Array, rng: np.random.Generator) -> E
     Bonferroni over directions. **Assumes:** independent replicates, and many of them: the level holds only in the
     limit. **Repeated looks:** meant for them, but with few replicates the error is not controlled.
     """
-    statistics = running(panels)
+    statistics = running_means(panels)
     level = design.alpha / design.n_directions
     wide = -2.0 * math.log(2.0 * level)
     rho2 = (wide + math.log(wide) + 1.0) / _OPTIMISED_FOR
@@ -145,13 +165,9 @@ def tlrci_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Rank
     ``[1 + models found better, L - models found worse]``, without drawing conclusions along paths. **Assumes:**
     independent replicates whose mean differences are nearly normal. **Repeated looks:** not covered.
     """
-    statistics = running(panels)
-    one_sided = p_values(statistics, 0.0)
-    two_sided = np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
-    pairs = np.triu(np.ones(one_sided.shape[1:], dtype=np.bool_), k=1)
-    differ = holm(two_sided, pairs, design.alpha)
-    differ |= differ.transpose(0, 2, 1)
-    return counted(differ & (statistics.mean > 0.0))
+    statistics = running_means(panels)
+    every = np.ones(statistics.mean.shape[1:], dtype=np.bool_)
+    return counted(_differ(_two_sided(p_values(statistics, 0.0)), every, design.alpha) & (statistics.mean > 0.0))
 
 
 def counted(better: Edges) -> Ranks:
@@ -167,7 +183,7 @@ def mb_rank_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ra
     A multiplier bootstrap over replicates. **Assumes:** independent replicates, and many of them. **Repeated looks:**
     not covered.
     """
-    statistics = running(panels)
+    statistics = running_means(panels)
     means = panels.mean(axis=2)
     n_looks, n_models = means.shape
     first, second = np.triu_indices(n_models, k=1)
@@ -188,3 +204,63 @@ def mb_rank_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ra
         known = statistics.mean[look] > 0.0
         better[look] = np.where(deviation > 0.0, observed > bar, known)
     return counted(better)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDifferences:
+    """Mean differences over items, row minus column, after r = 1, 2, ... runs."""
+
+    mean: Array
+    """Mean difference: looks x models x models."""
+    error: Array
+    """Its standard error with items clustered in blocks, likewise."""
+    freedom: int
+    """Degrees of freedom: blocks less one."""
+
+    def p_values(self, tau: float) -> Array:
+        """Two-sided p-values of ``-tau <= Delta <= tau``, the same for both directions of a pair.
+
+        Twice the smaller of the two one-sided ones: without a margin that is the usual two-sided t-test.
+        """
+        return _two_sided(stdtr(float(self.freedom), -_studentised(self.mean - tau, self.error, tie=_ITEM_TIE)))
+
+
+def item_differences(design: Design, panels: Array) -> ItemDifferences:
+    """Item scores, each the mean of the runs so far, compared between models.
+
+    With ``N`` items in ``G`` blocks and ``u_g`` the sum over block ``g`` of an item's difference less the mean
+    difference, the squared standard error is ``G / (G - 1) * sum_g u_g^2 / N^2``. This is the cluster-robust variance
+    of the mean with the usual correction for few clusters.
+    """
+    layout = design.layout
+    if layout.count < 2:
+        raise DesignError("Item-t-Holm compares blocks and needs at least 2 of them")
+    n_looks, n_models, n_items = panels.shape
+    mean = np.empty((n_looks, n_models, n_models))
+    squares = np.empty_like(mean)
+    total = np.zeros((n_models, n_items))
+    for look, panel in enumerate(panels):
+        total += panel
+        items = total / (look + 1)
+        own = items.mean(axis=1)
+        mean[look] = own[:, None] - own
+        # A pair's residual is the difference of two models' residuals, so that one product gives all pairs.
+        residuals = layout.sizes * (layout.means(items) - own[:, None])
+        gram = residuals @ residuals.T
+        each = np.diagonal(gram)
+        squares[look] = np.maximum(each[:, None] + each - 2.0 * gram, 0.0)
+    error = np.sqrt(layout.count / (layout.count - 1.0) * squares) / n_items
+    return ItemDifferences(mean=mean, error=error, freedom=layout.count - 1)
+
+
+def item_t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    """Item-t-Holm: paired two-sided t-tests over items, errors clustered by block, Holm's correction over pairs.
+
+    ``a -> b`` if the pair differs and ``a`` has the higher mean. **Assumes:** blocks that are a random sample of many
+    like them. **Repeated looks:** not covered; the level holds at one look fixed beforehand, and for the order on
+    other items like these. Whether further runs of *these* items would give the same order is not what it tests.
+    """
+    differences = item_differences(design, panels)
+    differ = _differ(differences.p_values(design.tau), design.tested | design.tested.T, design.alpha)
+    found: Edges = differ & (differences.mean > design.tau) & design.tested
+    return found

@@ -15,7 +15,7 @@ from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.diagnostics.checks import Diagnosis
+    from bbedge.diagnostics.assumptions import Diagnosis
     from bbedge.diagnostics.judge_noise import JudgeNoise, NoiseParts
 
 
@@ -68,11 +68,10 @@ def diagnose(
     """
     import numpy as np
 
-    from bbedge.diagnostics.checks import ALARM_LEVEL
-    from bbedge.diagnostics.checks import diagnose as examine
+    from bbedge.diagnostics.assumptions import ALARM_LEVEL
+    from bbedge.diagnostics.assumptions import diagnose as examine
     from bbedge.diagnostics.findings import findings_of
-    from bbedge.diagnostics.judge_findings import judge_finding
-    from bbedge.diagnostics.judge_noise import judge_noise
+    from bbedge.diagnostics.judge_noise import judge_finding, judge_noise
     from bbedge.display.diagnosis import show_findings
 
     if judgement is None and judge_cost != 1.0:
@@ -144,7 +143,7 @@ def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:
     from math import log
 
     from bbedge.cli.figure import save
-    from bbedge.diagnostics.checks import DEPENDENCE_LEVEL, SELF_LEVEL
+    from bbedge.diagnostics.assumptions import DEPENDENCE_LEVEL, SELF_LEVEL
     from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
     from bbedge.display.figures import stability_figure
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.evaluate.events import Ended, Event
-    from bbedge.evaluate.spec import EvaluationSpec
+    from bbedge.evaluate.specification import EvaluationSpec
 
 _NOT_ANSWERED = 3
 _LIMIT = 4
@@ -83,7 +83,7 @@ def evaluate(
 
     [cyan]bbedge evaluate study.toml[/cyan]
     """
-    from bbedge.evaluate.spec import EvaluationSpec
+    from bbedge.evaluate.specification import EvaluationSpec
 
     if pilot is not None and not dry:
         raise DomainError("--pilot is for --dry-run; add it, or leave out --pilot")
@@ -168,8 +168,8 @@ def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json
     from rich.text import Text
 
     from bbedge.cli.evaluate_forecast import forecast_lines
-    from bbedge.evaluate.dry_run import dry_run
     from bbedge.evaluate.engines import engine_for
+    from bbedge.evaluate.preflight import dry_run
 
     with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
         forecast = dry_run(study, engine_for(study), pilot=pilot, watch=watch, interrupted=asked.is_set)
@@ -203,7 +203,7 @@ def _watching(study: EvaluationSpec, *, quiet: bool, json_lines: bool) -> Iterat
 
 
 def _write_line(out: TextIO, event: Event) -> None:
-    from bbedge.evaluate.plain_events import plain
+    from bbedge.evaluate.events import plain
 
     out.write(json.dumps(plain(event), allow_nan=False) + "\n")
     out.flush()
@@ -216,7 +216,7 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     from bbedge.certificate.certificate import Certificate
     from bbedge.cli.evaluate_screen import first_pass_lines, limit_text, saving_lines
     from bbedge.display.terminal import Identity, show_leaderboard
-    from bbedge.evaluate.problem import counted_lines
+    from bbedge.evaluate.failures import counted_lines
 
     top_k = study.question.k if study.question.kind == "top-k" else None
     notes = (

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from bbedge.text import counted, display_names
 
 if TYPE_CHECKING:
-    from bbedge.evaluate.dry_run import Estimate, Forecast
-    from bbedge.evaluate.spec import EvaluationSpec
+    from bbedge.evaluate.preflight import CostForecast, Estimate
+    from bbedge.evaluate.specification import EvaluationSpec
 
 _HEADER = ("", "requests", "tokens", "cost")
 
 
-def forecast_lines(forecast: Forecast, study: EvaluationSpec) -> list[str]:
+def forecast_lines(forecast: CostForecast, study: EvaluationSpec) -> list[str]:
     """A table: one pass of every model, one pass of all, the whole budget; and where the numbers come from."""
     thing = "sample" if study.engine == "inspect" else "item"
     names = display_names(forecast.models, width=30)

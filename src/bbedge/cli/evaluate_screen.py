@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.events import (
     Begun,
     CheckBegun,
@@ -31,19 +32,17 @@ from bbedge.evaluate.events import (
     PilotBegun,
     ReplicateBegun,
     RequestsRepeated,
-    RequestWaits,
     SampleDone,
     SampleFailed,
     SampleMissing,
-    StillSilent,
     Waiting,
 )
-from bbedge.evaluate.limits import Reached
-from bbedge.evaluate.problem import advice, described
+from bbedge.evaluate.failures import advice, described
+from bbedge.evaluate.usage import Reached
 from bbedge.text import counted, display_names, shown
 
 if TYPE_CHECKING:
-    from bbedge.evaluate.spec import EvaluationSpec
+    from bbedge.evaluate.specification import EvaluationSpec
     from bbedge.evaluate.usage import PassSaving, Spent
 
 _BAR = 24

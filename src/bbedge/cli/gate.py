@@ -22,7 +22,7 @@ from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.evaluate.spec import EvaluationSpec
+    from bbedge.evaluate.specification import EvaluationSpec
     from bbedge.gate import GateReport, Policy
     from bbedge.gate.first_run import FirstRun
     from bbedge.gate.ledger import Recorded
@@ -172,8 +172,8 @@ class _Use:
         """Run a study until it is decided. Its level is reserved before the first look."""
         from bbedge.board import Board
         from bbedge.board.scores import stored_scores
-        from bbedge.evaluate.gate_parts import first_run_of
-        from bbedge.evaluate.spec import EvaluationSpec
+        from bbedge.evaluate.specification import EvaluationSpec
+        from bbedge.evaluate.study_board import first_run_of
 
         spec = EvaluationSpec.read(study)
         again = f"bbedge gate {shown_path(self.policy)} --until-decided {shown_path(study)}"
@@ -191,10 +191,9 @@ class _Use:
     def _reserved(self, spec: EvaluationSpec, ledger: Path, server_changed: str | None) -> tuple[EvaluationSpec, int]:
         """The study at the level that is reserved for it before its first look, and the number of its use."""
         from bbedge.evaluate.engines import engine_for
-        from bbedge.evaluate.frozen import open_board
-        from bbedge.evaluate.gate_parts import reserved_study
         from bbedge.evaluate.preflight import preflight_unwatched
         from bbedge.evaluate.servers import addresses_of, checked_reason
+        from bbedge.evaluate.study_board import open_board, reserved_study
 
         spec.gated(self.rules.at_level(self.rules.alpha))  # what is wrong is found before there is a board
         engine = engine_for(spec)

@@ -10,7 +10,7 @@ from typing import Literal
 from bbedge.core.copies import Copy
 from bbedge.core.positions import LEAST_PLACES, PositionTrend, strongest
 from bbedge.core.scores import Scores
-from bbedge.diagnostics.checks import (
+from bbedge.diagnostics.assumptions import (
     DEPENDENCE_LEVEL,
     LOOK_LEVEL,
     POSITION_LEVEL,

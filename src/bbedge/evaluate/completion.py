@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import ReportedError
 from bbedge.evaluate.engine import (
-    Backoff,
     Benchmark,
     Done,
     Engine,
     Failed,
     Job,
     Judged,
-    Judging,
+    JudgementKey,
+    RequestSeeds,
+    RequestWaits,
     Sample,
-    Seeds,
     Sent,
     Trouble,
 )
 from bbedge.evaluate.events import (
     ErrorSeen,
     RequestsRepeated,
-    RequestWaits,
     SampleDone,
     SampleFailed,
     SampleMissing,
     Waiting,
     Watcher,
 )
-from bbedge.evaluate.journal import Page
-from bbedge.evaluate.limits import Reached, batches
-from bbedge.evaluate.problem import Problem, ProblemCount, Problems, counted_lines, described
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.failures import Problem, ProblemCount, Problems, counted_lines, described
+from bbedge.evaluate.journal import ReplicateFile
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.evaluate.usage import Reached
 from bbedge.text import quoted, shown_path
 
 _LONGEST_PAUSE = 60.0
@@ -45,7 +45,9 @@ _SMALLEST_BATCH = 20  # samples: fewer would leave connections idle at every che
 _CHECKS = 20  # of the limits in a replicate
 
 
-def jobs_of(study: EvaluationSpec, benchmark: Benchmark, seeds: Seeds, active: set[str], place: int) -> list[Job]:
+def jobs_of(
+    study: EvaluationSpec, benchmark: Benchmark, seeds: RequestSeeds, active: set[str], place: int
+) -> list[Job]:
     """All jobs of a replicate: for every model its blocks in an order of their own, a block's samples together."""
     by_block: dict[str, list[Sample]] = {}
     for sample in benchmark.samples:
@@ -59,24 +61,51 @@ def jobs_of(study: EvaluationSpec, benchmark: Benchmark, seeds: Seeds, active: s
     ]
 
 
+def batches(jobs: Sequence[Job], *, size: int) -> list[list[Job]]:
+    """The jobs in parts of about ``size``, between which limits are checked.
+
+    The models take turns, so that a replicate that is stopped has come equally far with all of them. Samples of a
+    block stay together, because they may share something.
+    """
+    queues: dict[str, deque[list[Job]]] = {}
+    for job in jobs:
+        blocks = queues.setdefault(job.model.name, deque())
+        if not blocks or blocks[-1][-1].sample.blocks[0] != job.sample.blocks[0]:
+            blocks.append([])
+        blocks[-1].append(job)
+    made: list[list[Job]] = [[]]
+    while any(queues.values()):
+        for blocks in filter(None, queues.values()):
+            if len(made[-1]) >= size:
+                made.append([])
+            made[-1] += blocks.popleft()
+    return made
+
+
 @dataclass(slots=True, kw_only=True)
 class Completion:
     """Runs the jobs of one replicate with retries, and stops between batches at a limit."""
 
     study: EvaluationSpec
     engine: Engine
-    seeds: Seeds
+    seeds: RequestSeeds
     place: int
     """The number of the replicate, pilots counted; 0 for the pilot of a dry run, which is no replicate."""
-    page: Page
+    page: ReplicateFile
     """Its file in the journal."""
     watch: Watcher
     problems: Problems
     """Where failures are counted."""
     interrupted: Callable[[], bool]
     sleep: Callable[[float], None]
-    reached: Callable[[Page], Reached | None]
+    reached: Callable[[ReplicateFile], Reached | None]
     """The limit that is reached, if there is one."""
+    _errors: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    """The last failure of each sample."""
+    _troubled: set[tuple[str, str]] = field(default_factory=set)
+    """Samples in progress whose trouble was reported before they ended."""
+    # The whole environment goes to the engine, so its errors may repeat any key that is in it.
+    _secrets: tuple[str, ...] = field(default_factory=lambda: secret_values(os.environ))
 
     def run(self, jobs: list[Job]) -> Reached | None:
         """Run until every sample has a score; what keeps failing stops the study, unless the design scores it.
@@ -84,9 +113,6 @@ class Completion:
         Returns the limit that has stopped it, if one has: the replicate is not complete then.
         """
         running, page = self.study.running, self.page
-        errors: dict[tuple[str, str], Problem] = {}
-        # The whole environment goes to the engine, so its errors may repeat any key that is in it.
-        report = _Reporter(self, errors, secret_values(os.environ))
         for attempt in range(running.retries + 1):
             left = self._left(jobs)
             if not left:
@@ -102,18 +128,53 @@ class Completion:
                 reached = self.reached(page)
                 if reached is not None:
                     return reached
-                self.engine.run(self.place, [self._informed(job) for job in batch], self._seed, report)
+                self.engine.run(self.place, [self._informed(job) for job in batch], self._seed, self._report)
                 if self.interrupted():
                     raise KeyboardInterrupt
         left = self._left(jobs)
         if self.study.on_error == "zero":
             for job in left:
-                report(Done(model=job.model.name, sample=job.sample.name, scores=dict.fromkeys(job.sample.items, 0.0)))
+                self._report(
+                    Done(model=job.model.name, sample=job.sample.name, scores=dict.fromkeys(job.sample.items, 0.0))
+                )
         elif left and self.study.on_error == "worst-case":
-            self._leave_out(left, errors)
+            self._leave_out(left)
         elif left:
-            self._give_up(left, errors)
+            self._give_up(left)
         return None
+
+    def _report(self, what: Done | Failed | Sent | Judged | Trouble | RequestWaits) -> None:
+        """Take what the engine reports: the journal first, then the watcher."""
+        if isinstance(what, RequestWaits):
+            self.watch(what)
+        elif isinstance(what, Trouble):
+            self._troubled.add((what.model, what.sample))
+            self._count(what.model, what.sample, what.problem)
+        elif isinstance(what, Failed):
+            self._fail(what)
+        else:
+            self.page.add(what)
+            if isinstance(what, Done):
+                key = what.model, what.sample
+                self._troubled.discard(key)
+                usage = self.page.done[key].usage  # with its judgements
+                self.watch(SampleDone(replicate=self.place, model=what.model, sample=what.sample, usage=usage))
+
+    def _fail(self, what: Failed) -> None:
+        failed = replace(what, error=redacted(what.error[:_LONGEST_ERROR], self._secrets))
+        self.page.add(failed)
+        key = failed.model, failed.sample
+        if what.problem is not None:
+            self._count(*key, what.problem)
+        elif key not in self._troubled:
+            self._count(*key, Problem(kind="other", model=failed.model, message=failed.error))
+        self._troubled.discard(key)
+        self.watch(SampleFailed(replicate=self.place, model=failed.model, sample=failed.sample, error=failed.error))
+
+    def _count(self, model: str, sample: str, problem: Problem) -> None:
+        cleaned = problem.cleaned(self._secrets)
+        self._errors[model, sample] = cleaned
+        self.watch(ErrorSeen(problem=cleaned, count=self.problems.add(cleaned)))
 
     def _left(self, jobs: list[Job]) -> list[Job]:
         return [job for job in jobs if (job.model.name, job.sample.name) not in self.page.done]
@@ -122,7 +183,7 @@ class Completion:
         """The job with the judgements that earlier attempts at it have left."""
         return replace(job, judged=self.page.judged.get((job.model.name, job.sample.name), ()))
 
-    def _seed(self, job: Job, call: int, judging: Judging | None = None) -> int:
+    def _seed(self, job: Job, call: int, judging: JudgementKey | None = None) -> int:
         return self.seeds.seed(
             model=job.model.name, sample=job.sample.name, replicate=self.place, call=call, judging=judging
         )
@@ -135,7 +196,7 @@ class Completion:
             return batches(left, size=self.study.running.workers)
         return batches(left, size=max(_SMALLEST_BATCH, len(left) // _CHECKS))
 
-    def _leave_out(self, left: list[Job], errors: Mapping[tuple[str, str], Problem]) -> None:
+    def _leave_out(self, left: list[Job]) -> None:
         """Record the scores of these samples as missing, which is final.
 
         Where no sample of a model has ended, its run is missing and not some of its scores: it stops the study.
@@ -143,15 +204,15 @@ class Completion:
         running = {model for model, _ in self.page.done}
         gone = [job for job in left if job.model.name not in running]
         if gone:
-            self._give_up(gone, errors)
+            self._give_up(gone)
         for job in left:
             missing = dict.fromkeys(job.sample.items, math.nan)
             self.page.add(Done(model=job.model.name, sample=job.sample.name, scores=missing))
             self.watch(SampleMissing(replicate=self.place, model=job.model.name, sample=job.sample.name))
 
-    def _give_up(self, left: list[Job], errors: Mapping[tuple[str, str], Problem]) -> None:
+    def _give_up(self, left: list[Job]) -> None:
         job = left[0]
-        error = errors.get((job.model.name, job.sample.name))
+        error = self._errors.get((job.model.name, job.sample.name))
         name = f"replicate {self.place}" if self.place else "the pilot"
         what = (
             f"{name} is not complete: {len(left)} samples failed {self.study.running.retries + 1} "
@@ -172,49 +233,3 @@ class Completion:
 def _listed(counts: Sequence[ProblemCount]) -> str:
     """Failures of this command, below a message."""
     return "\nErrors of this command:" + "".join(f"\n  {line}" for line in counted_lines(counts)) if counts else ""
-
-
-@dataclass(slots=True)
-class _Reporter:
-    """Takes what an engine reports: the journal first, then the watcher."""
-
-    of: Completion
-    errors: dict[tuple[str, str], Problem]
-    secrets: tuple[str, ...]
-    _troubled: set[tuple[str, str]] = field(default_factory=set)
-    """Samples in progress whose trouble was reported before they ended."""
-
-    def __call__(self, what: Done | Failed | Sent | Judged | Trouble | Backoff) -> None:
-        watch, place = self.of.watch, self.of.place
-        if isinstance(what, Backoff):
-            watch(RequestWaits(model=what.model, seconds=what.seconds))
-        elif isinstance(what, Trouble):
-            self._troubled.add((what.model, what.sample))
-            self._count(what.model, what.sample, what.problem)
-        elif isinstance(what, Failed):
-            self._fail(what)
-        else:
-            self.of.page.add(what)
-            if isinstance(what, Done):
-                key = what.model, what.sample
-                self._troubled.discard(key)
-                usage = self.of.page.done[key].usage  # with its judgements
-                watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=usage))
-
-    def _fail(self, what: Failed) -> None:
-        failed = replace(what, error=redacted(what.error[:_LONGEST_ERROR], self.secrets))
-        self.of.page.add(failed)
-        key = failed.model, failed.sample
-        if what.problem is not None:
-            self._count(*key, what.problem)
-        elif key not in self._troubled:
-            self._count(*key, Problem(kind="other", model=failed.model, message=failed.error))
-        self._troubled.discard(key)
-        self.of.watch(
-            SampleFailed(replicate=self.of.place, model=failed.model, sample=failed.sample, error=failed.error)
-        )
-
-    def _count(self, model: str, sample: str, problem: Problem) -> None:
-        cleaned = problem.cleaned(self.secrets)
-        self.errors[model, sample] = cleaned
-        self.of.watch(ErrorSeen(problem=cleaned, count=self.of.problems.add(cleaned)))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from bbedge.errors import DataError
-from bbedge.evaluate.problem import Problem
-from bbedge.evaluate.spec import StudyModel
+from bbedge.evaluate.failures import Problem
+from bbedge.evaluate.specification import StudyModel
 from bbedge.evaluate.usage import Usage
 from bbedge.text import quoted
 
@@ -59,14 +60,12 @@ class Benchmark:
     """A hash of what is asked, so that a benchmark that changed is noticed."""
 
     def __post_init__(self) -> None:
-        items = [item for sample in self.samples for item in sample.items]
-        if not items:
+        counts = Counter(self.items)
+        if not counts:
             raise DataError("the benchmark has no items; nothing can be run")
-        seen: set[str] = set()
-        for item in items:
-            if item in seen:
+        for item, count in counts.items():
+            if count > 1:
                 raise DataError(f"item {quoted(item)} appears twice in the benchmark; every item needs its own name")
-            seen.add(item)
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -86,7 +85,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
+class JudgementKey:
     """One judgement of an answer: requests that are made for it belong to it and not to the answer."""
 
     scorer: str
@@ -96,14 +95,20 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A judgement of an answer that is finished, while the sample may not be."""
+class _OfSample:
+    """What an engine reports of one sample of a model."""
 
     model: str
-    """The name on the board of the model that was judged."""
+    """The model's name on the board."""
     sample: str
     """The sample."""
-    judging: Judging
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(_OfSample):
+    """A judgement of an answer that is finished, while the sample may not be."""
+
+    judging: JudgementKey
     """Which judgement."""
     answer: str
     """A hash of what was judged: everything that the model answered."""
@@ -130,13 +135,9 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Done(_OfSample):
     """A sample that was run and scored."""
 
-    model: str
-    """The model's name on the board."""
-    sample: str
-    """The sample."""
     scores: Mapping[str, float]
     """The score of every item, mapped to [0, 1]; NaN if it is missing for good."""
     usage: Usage = field(default_factory=Usage)
@@ -156,13 +157,9 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(_OfSample):
     """A sample that has no score."""
 
-    model: str
-    """The model's name on the board."""
-    sample: str
-    """The sample."""
     error: str
     """What went wrong, in a few lines at most."""
     usage: Usage = field(default_factory=Usage)
@@ -172,31 +169,23 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class Sent(_OfSample):
     """Requests of a sample were sent; if the sample does not end, they count as lost."""
 
-    model: str
-    """The model's name on the board."""
-    sample: str
-    """The sample."""
     calls: int = 1
     """Requests; for a command, items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Trouble(_OfSample):
     """A request of a sample failed. The sample has not ended: the engine may send the request again."""
 
-    model: str
-    """The model's name on the board."""
-    sample: str
-    """The sample."""
     problem: Problem
     """The cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class RequestWaits:
     """The engine waits before it sends a request of a sample again."""
 
     model: str
@@ -205,13 +194,13 @@ class Backoff:
     """How long it waits."""
 
 
-Report = Callable[[Done | Failed | Sent | Judged | Trouble | Backoff], None]
+Report = Callable[[Done | Failed | Sent | Judged | Trouble | RequestWaits], None]
 
 
 class CallSeeds(Protocol):
     """Gives every call of a job its seed."""
 
-    def __call__(self, job: Job, call: int, /, judging: Judging | None = None) -> int:
+    def __call__(self, job: Job, call: int, /, judging: JudgementKey | None = None) -> int:
         """The seed of a job's n-th call, from 0; with ``judging``, of the n-th call of that judgement."""
 
 
@@ -245,7 +234,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Silent:
+class StillSilent:
     """A model has not answered the short question yet."""
 
     model: str
@@ -256,7 +245,7 @@ class Silent:
     """For how long."""
 
 
-CheckReport = Callable[[Answered | Silent | Problem], None]
+CheckReport = Callable[[Answered | StillSilent | Problem], None]
 
 
 @runtime_checkable
@@ -282,10 +271,10 @@ class Located(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seeds:
+class RequestSeeds:
     """Where the seeds of a study come from.
 
-    >>> seeds = Seeds.of("design hash", 1)
+    >>> seeds = RequestSeeds.of("design hash", 1)
     >>> seeds.seed(model="a", sample="q1", replicate=1) == seeds.seed(model="a", sample="q1", replicate=1)
     True
     >>> seeds.seed(model="a", sample="q1", replicate=1) == seeds.seed(model="a", sample="q1", replicate=2)
@@ -296,11 +285,13 @@ class Seeds:
     """A hash of the design and of everything else that distinguishes this study, in hexadecimal."""
 
     @classmethod
-    def of(cls, *parts: object) -> Seeds:
+    def of(cls, *parts: object) -> RequestSeeds:
         """Seeds that depend on every part."""
         return cls(root=_digest(parts).hex())
 
-    def seed(self, *, model: str, sample: str, replicate: int, call: int = 0, judging: Judging | None = None) -> int:
+    def seed(
+        self, *, model: str, sample: str, replicate: int, call: int = 0, judging: JudgementKey | None = None
+    ) -> int:
         """The seed of one call to a model; ``call`` counts the calls of a sample from 0.
 
         The calls of each judgement are counted by themselves, so that their seeds do not depend on how many calls the

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from bbedge.board import Added
 from bbedge.board.design import BoardDesign
+from bbedge.board.events import NewEdge
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.evaluate.limits import Reached
-from bbedge.evaluate.problem import Problem, ProblemCount
+from bbedge.evaluate.engine import RequestWaits, StillSilent
+from bbedge.evaluate.failures import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.usage import PassSaving, Spent, Usage
+from bbedge.evaluate.usage import PassSaving, Reached, Spent, Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
 """Why a study stopped: the question is answered, the budget is spent, the user asked for it, a limit on cost, tokens
@@ -26,18 +27,6 @@ class CheckBegun:
 
     models: tuple[str, ...]
     """The models; judges are not listed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StillSilent:
-    """A model has not answered the short question yet."""
-
-    model: str
-    """The model."""
-    endpoint: str | None
-    """The address that was asked, without credentials."""
-    seconds: float
-    """For how long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +67,6 @@ class RequestsRepeated:
 
     requests: int
     """How many at most: some may not have reached the server. For a command, items."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestWaits:
-    """The engine waits before it sends a failed request again."""
-
-    model: str
-    """The model."""
-    seconds: float
-    """How long it waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,43 +118,33 @@ class ReplicateBegun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleDone:
-    """A sample was run and scored, and is on the disk."""
+class _OfSample:
+    """What happened to one sample of a model."""
 
     replicate: int
-    """The replicate."""
     model: str
-    """The model."""
     sample: str
-    """The sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleDone(_OfSample):
+    """A sample was run and scored, and is on the disk."""
+
     usage: Usage
     """What it cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleFailed:
+class SampleFailed(_OfSample):
     """A sample failed; it will be tried again."""
 
-    replicate: int
-    """The replicate."""
-    model: str
-    """The model."""
-    sample: str
-    """The sample."""
     error: str
     """What went wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleMissing:
+class SampleMissing(_OfSample):
     """A sample failed for good, and its scores count as missing, as the study says."""
-
-    replicate: int
-    """The replicate."""
-    model: str
-    """The model."""
-    sample: str
-    """The sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,43 +160,53 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """A replicate is on the board and the evidence was read."""
+class _Look:
+    """What is known when the evidence was read."""
+
+    answer: Answer
+    """How the question stands."""
+    leaderboard: Leaderboard
+    """All that stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LookAtRun(_Look):
+    """A look after a replicate or a part of one."""
 
     replicate: int
     """The replicate, pilots counted."""
-    leaderboard: Leaderboard
-    """All that stands."""
-    answer: Answer
-    """How the question stands."""
-    new_edges: tuple[tuple[str, str], ...]
-    """Directions of the headline that are certified for the first time."""
-    new_view_edges: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """The same of every other view that has any."""
+    added: Added
+    """What it has changed on the board."""
+
+    @property
+    def new_edges(self) -> tuple[tuple[str, str], ...]:
+        """Directions of the headline that are certified for the first time."""
+        return _named(self.added.edges)
+
+    @property
+    def new_view_edges(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """The same of every other view that has any."""
+        return {name: _named(edges) for name, edges in self.added.views.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked(_LookAtRun):
+    """A replicate is on the board and the evidence was read."""
+
     spent: Spent
     """What was used so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartLooked:
+class PartLooked(_LookAtRun):
     """The first pass has come to a checkpoint: this part of it is on the board, and the evidence was read."""
 
-    replicate: int
-    """The replicate that is run, pilots counted."""
     checkpoint: Checkpoint
     """The checkpoint."""
     checkpoints: int
     """Checkpoints of the pass."""
     models: tuple[str, ...]
     """The models that were run up to it."""
-    leaderboard: Leaderboard
-    """All that stands."""
-    answer: Answer
-    """How the question stands."""
-    new_edges: tuple[tuple[str, str], ...]
-    """Directions of the headline that are certified for the first time."""
-    new_view_edges: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """The same of every other view that has any."""
 
     @property
     def certified_pairs(self) -> int:
@@ -254,15 +233,11 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(_Look):
     """The study stopped."""
 
     reason: Reason
     """Why."""
-    answer: Answer
-    """How the question stands."""
-    leaderboard: Leaderboard
-    """All that stands."""
     spent: Spent
     """What was used, beside the full budget."""
     retired: tuple[str, ...]
@@ -301,14 +276,119 @@ Event = (
 Watcher = Callable[[Event], None]
 
 
-class NewEdges(TypedDict):
-    """What :class:`Looked` and :class:`PartLooked` say of comparisons that are certified since the last look."""
+def plain(event: Event) -> dict[str, Any]:
+    """The event as plain values, for JSON lines."""
+    name = "".join(f"-{c.lower()}" if c.isupper() else c for c in type(event).__name__).strip("-")
+    values: dict[str, Any] = {"event": name}
+    if isinstance(event, Looked | PartLooked | Ended):
+        return values | _look(event)
+    if isinstance(event, SampleDone):
+        usage = event.usage
+        return values | {
+            "replicate": event.replicate,
+            "model": event.model,
+            "sample": event.sample,
+            "calls": usage.calls,
+            "tokens": usage.total_tokens,
+            "seconds": round(usage.seconds, 3),
+        }
+    if isinstance(event, ErrorSeen):
+        return values | _problem(event.problem) | {"count": event.count}
+    if isinstance(event, LimitReached):
+        return values | asdict(event.reached) | {"replicate": event.replicate}
+    if isinstance(event, CheckEnded):
+        return values | {
+            "answered": list(event.answered),
+            "failed": list(event.failed),
+            "calls": event.usage.calls,
+            "tokens": event.usage.total_tokens,
+        }
+    return values | asdict(event)
 
-    new_edges: tuple[tuple[str, str], ...]
-    new_view_edges: dict[str, tuple[tuple[str, str], ...]]
+
+def _look(event: Looked | PartLooked | Ended) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "replicate": event.leaderboard.replicates,
+        "answered": event.answer.answered,
+        "answer": event.answer.text,
+        "open": [list(pair) for pair in event.answer.open_pairs],
+        "ranks": _ranks(event.leaderboard),
+    }
+    if not isinstance(event, PartLooked):
+        values["spent"] = _spent(event.spent)
+    if event.leaderboard.views:
+        values["views"] = {str(view.name): {"ranks": _ranks(view)} for view in event.leaderboard.views}
+    if isinstance(event, Ended):
+        return values | _end(event)
+    values |= {"replicate": event.replicate, "new_edges": [list(edge) for edge in event.new_edges]}
+    for name, view in values.get("views", {}).items():
+        view["new_edges"] = [list(edge) for edge in event.new_view_edges.get(name, ())]
+    if isinstance(event, PartLooked):
+        values |= {
+            "checkpoint": event.checkpoint.number,
+            "checkpoints": event.checkpoints,
+            "fraction": event.checkpoint.fraction,
+            "blocks": event.checkpoint.blocks,
+            "models": list(event.models),
+            "certified_pairs": event.certified_pairs,
+        }
+    return values
 
 
-def new_edges(added: Added) -> NewEdges:
-    """The comparisons that a replicate, or a part of one, has certified."""
-    views = {name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in added.views.items()}
-    return NewEdges(new_edges=tuple((edge.winner, edge.loser) for edge in added.edges), new_view_edges=views)
+def _end(event: Ended) -> dict[str, Any]:
+    values: dict[str, Any] = {"reason": event.reason, "retired": list(event.retired)}
+    if event.problems:
+        values["errors"] = [_problem(each.first) | {"count": each.count} for each in event.problems]
+    if event.reached is not None:
+        values["limit"] = asdict(event.reached)
+    early = event.leaderboard.early
+    if early is not None:
+        saved = {} if event.first_pass is None else _saving(event.first_pass)
+        values["first_pass"] = {"complete": early.is_complete, "fraction": early.progress} | saved
+    return values
+
+
+def _saving(saving: PassSaving) -> dict[str, Any]:
+    return {
+        "item_runs": saving.items,
+        "full_item_runs": saving.full_items,
+        "queries": saving.used.calls,
+        "full_queries": saving.full.calls,
+        "tokens": saving.used.total_tokens,
+        "full_tokens": saving.full.total_tokens,
+        "cost": saving.cost,
+        "full_cost": saving.full_cost,
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return asdict(problem) | {"output": list(problem.output)}
+
+
+def _ranks(leaderboard: Leaderboard) -> dict[str, list[int]]:
+    return dict(zip(leaderboard.design.models, map(list, leaderboard.graph.rank_intervals), strict=True))
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    return {
+        "replicates": spent.replicates,
+        "budget": spent.budget,
+        "unknown_replicates": spent.unknown,
+        "samples": spent.samples,
+        "full_samples": spent.full_samples,
+        "queries": spent.used.calls,
+        "useful_queries": spent.useful,
+        "failed_queries": spent.failed,
+        "lost_queries": spent.lost,
+        "check_queries": spent.checks,
+        "pilot_queries": spent.pilot,
+        "full_queries": spent.full.calls,
+        "tokens": spent.used.total_tokens,
+        "full_tokens": spent.full.total_tokens,
+        "cost": spent.cost,
+        "full_cost": spent.full_cost,
+    }
+
+
+def _named(edges: Sequence[NewEdge]) -> tuple[tuple[str, str], ...]:
+    return tuple((edge.winner, edge.loser) for edge in edges)

@@ -16,22 +16,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from bbedge.chain import append, damaged, read_chain
+from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Failed, Judged, Sent
-from bbedge.evaluate.journal_lines import (
-    WRONG,
+from bbedge.evaluate.journal_file import (
     Finished,
-    belongs,
+    append_line,
     done_from,
+    each_line,
     finished_from,
     finished_line,
+    is_line_of_study,
     judged_from,
     judgement_line,
+    opened_at,
     text,
     whole,
+    write_judgements,
 )
-from bbedge.evaluate.judgements import write_judgements
 from bbedge.evaluate.usage import Usage
 from bbedge.files import LockedError, lock
 from bbedge.text import shown_path
@@ -101,33 +103,33 @@ class Journal:
             found.append(int(name[1]))
         return tuple(sorted(found))
 
-    def page(self, replicate: int) -> Page:
+    def page(self, replicate: int) -> ReplicateFile:
         """The file of a replicate in progress."""
         path = self._folder / f"replicate-{replicate:05d}.jsonl"
-        return Page(path, study=self._study, replicate=replicate)
+        return ReplicateFile(path, study=self._study, replicate=replicate)
 
     def finished(self) -> list[Finished]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
             path = self._folder / _USAGE
             chain = read_chain(path, remedy=_RESTORE)
-            self._finished = []
-            for place, line in enumerate(chain.lines, start=1):
-                try:
-                    if belongs(line, self._study):
-                        self._finished.append(finished_from(line))
-                except WRONG as error:
-                    raise damaged(path, place, _RESTORE) from error
+            found = each_line(chain, path, self._finished_from, remedy=_RESTORE)
+            self._finished = [each for each in found if each is not None]
         return self._finished
+
+    def _finished_from(self, line: Mapping[str, Any]) -> Finished | None:
+        return finished_from(line) if is_line_of_study(line, self._study) else None
 
     def of_other_orders(self) -> set[int]:
         """Replicates that the same study has run for another board, which drew another order of the first pass."""
         any_order = {key: value for key, value in self._study.items() if key != "order"}
         lines = read_chain(self._folder / _USAGE, remedy=_RESTORE).lines
-        others = (line for line in lines if belongs(line, any_order) and not belongs(line, self._study))
+        others = (
+            line for line in lines if is_line_of_study(line, any_order) and not is_line_of_study(line, self._study)
+        )
         return {whole(line["replicate"]) for line in others}
 
-    def finish(self, page: Page, *, traces: Mapping[str, str]) -> None:
+    def finish(self, page: ReplicateFile, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
 
         Judgements stay as a table, because the board has only their means.
@@ -144,15 +146,12 @@ class Journal:
                 shares=page.shares(len(self._blocks)),
                 traces=traces,
             )
-            path = self._folder / _USAGE
-            chain = read_chain(path, remedy=_RESTORE)
-            with _opened(path, chain.end) as file:
-                append(file, chain.head, self._study | finished_line(record), durable=True)
+            append_line(self._folder / _USAGE, self._study | finished_line(record), remedy=_RESTORE)
             done.append(record)
         page.remove()
 
 
-class Page:
+class ReplicateFile:
     """The file of one replicate in progress."""
 
     def __init__(self, path: Path, *, study: Mapping[str, str], replicate: int) -> None:
@@ -167,20 +166,15 @@ class Page:
         self._sent: Counter[tuple[str, str]] = Counter()
         chain = read_chain(path, remedy=_RUN_AGAIN)
         self._head = chain.head
-        for place, line in enumerate(chain.lines, start=1):
-            if place == 1:
-                if not belongs(line, study) or line.get("replicate") != replicate:
-                    raise EvaluationError(
-                        f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
-                    )
-                continue
-            try:
-                self._take(line)
-            except WRONG as error:
-                raise damaged(path, place, _RUN_AGAIN) from error
-        self._file = _opened(path, chain.end)
+        ours = {**study, "replicate": replicate}
+        if chain.lines and not is_line_of_study(chain.lines[0], ours):
+            raise EvaluationError(
+                f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
+            )
+        each_line(chain, path, self._take, remedy=_RUN_AGAIN, first=2)
+        self._file = opened_at(path, chain.end)
         if not chain.lines:
-            self._write({**study, "replicate": replicate})
+            self._write(ours)
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
@@ -199,12 +193,12 @@ class Page:
                 "unseeded": list(what.unseeded),
                 "usage": what.usage.content,
             }
-            if what.judgements:
-                line |= {"judgements": {item: list(given) for item, given in what.judgements.items()}}
-            if what.judged_answers:
-                line |= {"judged": list(what.judged_answers)}
-            if what.served:
-                line |= {"served": list(what.served)}
+            rare = {
+                "judgements": {item: list(given) for item, given in what.judgements.items()},
+                "judged": list(what.judged_answers),
+                "served": list(what.served),
+            }
+            line |= {key: value for key, value in rare.items() if value}
         self._take(line)
         self._write(line, durable=not isinstance(what, Sent))
 
@@ -224,6 +218,10 @@ class Page:
         for (model, _), done in self.done.items():
             total[model] = total.get(model, Usage()) + done.usage
         return total
+
+    def total(self) -> Usage:
+        """What all models have used so far."""
+        return sum(self.usage().values(), Usage())
 
     @property
     def wasted(self) -> dict[str, Usage]:
@@ -295,14 +293,3 @@ class Page:
 
     def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
         self._head = append(self._file, self._head, line, durable=durable)
-
-
-def _opened(path: Path, end: int) -> IO[bytes]:
-    """The file for appending, without the line that was being written at a crash."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
-        file.truncate(end)
-    except OSError as error:
-        raise EvaluationError(f"{shown_path(path)}: cannot be written ({error.strerror})") from error
-    return file

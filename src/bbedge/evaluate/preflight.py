@@ -1,26 +1,37 @@
-"""Before the first sample every model is asked one short question, so that what is wrong shows at once.
+"""Before a study begins: a short question to every model, and what the study will cost, from a pilot.
 
-A wrong address, key or model name would otherwise show only after all retries of the first samples, and a wrong model
-name only when it is frozen with the design. The answers are not scored.
+The question shows at once what is wrong. A wrong address, key or model name would otherwise show only after all retries
+of the first samples, and a wrong model name only when it is frozen with the design. The answers are not scored.
+
+The pilot is no part of the study. It has seeds of its own, its answers go into a folder of their own, no score of it is
+shown, and no board is made or opened: what it found out cannot become evidence or choose a model.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from statistics import stdev
+from typing import Any
 
 from bbedge.credentials import redacted, secret_values, without_credentials
-from bbedge.errors import ReportedError
-from bbedge.evaluate.engine import Answered, Checking, Engine, Seeds, Silent
-from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, StillSilent, Watcher
-from bbedge.evaluate.extras import add_extra
-from bbedge.evaluate.problem import Problem, Problems, advice, described
-from bbedge.evaluate.spec import EvaluationSpec, StudyModel
-from bbedge.evaluate.usage import Usage
+from bbedge.errors import EvaluationError, ReportedError
+from bbedge.evaluate.completion import Completion
+from bbedge.evaluate.engine import Answered, Benchmark, Checking, Engine, Job, RequestSeeds, Sample, StillSilent
+from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, LimitReached, PilotBegun, Watcher
+from bbedge.evaluate.failures import Problem, Problems, advice, described
+from bbedge.evaluate.journal import Journal, ReplicateFile
+from bbedge.evaluate.journal_file import add_extra, extra_usage
+from bbedge.evaluate.specification import EvaluationSpec, StudyModel
+from bbedge.evaluate.usage import Price, Reached, Usage
 from bbedge.text import counted, shown_path
 
 _MOST = 5
+_PLACE = 0  # the number of a replicate that no study has
+_SURE = 2.0  # standard errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +54,7 @@ def preflight(
     """
     if not study.running.preflight or not isinstance(engine, Checking):
         return Checked()
-    seeds = Seeds.of("preflight", study.protocol_hash)
+    seeds = RequestSeeds.of("preflight", study.protocol_hash)
     heard = _Heard(problems, watch)
     watch(CheckBegun(models=tuple(model.name for model in models)))
     engine.check(models, lambda name: seeds.seed(model=name, sample="", replicate=0), heard)
@@ -92,13 +103,196 @@ class _Heard:
         self.answered: dict[str, Answered] = {}
         self.failed: list[Problem] = []
 
-    def __call__(self, what: Answered | Silent | Problem) -> None:
+    def __call__(self, what: Answered | StillSilent | Problem) -> None:
         if isinstance(what, Answered):
             self.answered[what.model] = what
-        elif isinstance(what, Silent):
+        elif isinstance(what, StillSilent):
             place = None if what.endpoint is None else redacted(without_credentials(what.endpoint), self._secrets)
-            self._watch(StillSilent(model=what.model, endpoint=place, seconds=what.seconds))
+            self._watch(replace(what, endpoint=place))
         else:
             cleaned = what.cleaned(self._secrets)
             self.failed.append(cleaned)
             self._watch(ErrorSeen(problem=cleaned, count=self._problems.add(cleaned)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What some part of a study will use, projected from the pilot."""
+
+    requests: int
+    """Requests; for a command, items. Without a pilot the least number: one for every sample."""
+    tokens: int | None
+    """Tokens, in and out; ``None`` if they are not known."""
+    tokens_error: int | None
+    """Two standard errors of the tokens; ``None`` if they are not known."""
+    cost: float | None
+    """Money; ``None`` without a pilot, or without all prices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostForecast:
+    """What a study will cost."""
+
+    models: Mapping[str, Estimate]
+    """One pass of each model."""
+    one_pass: Estimate
+    """One pass of all models."""
+    whole: Estimate
+    """The whole budget, if no question is answered early and no model is dropped."""
+    budget: int
+    """Passes in the budget."""
+    samples: int
+    """Samples in a pass of one model; for a command, items."""
+    pilot: int
+    """Samples of the pilot for each model; 0 if there was none."""
+    spent: Usage
+    """What this dry run has used, the short questions included."""
+    reached: Reached | None = None
+    """The limit that has ended the pilot early, if one has."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "models": {name: asdict(estimate) for name, estimate in self.models.items()},
+            "one_pass": asdict(self.one_pass),
+            "whole_budget": asdict(self.whole),
+            "budget": self.budget,
+            "samples": self.samples,
+            "pilot": self.pilot,
+            "spent": {"requests": self.spent.calls, "tokens": self.spent.total_tokens},
+        }
+
+
+def dry_run(
+    study: EvaluationSpec,
+    engine: Engine,
+    *,
+    pilot: int,
+    watch: Watcher | None = None,
+    interrupted: Callable[[], bool] = lambda: False,
+    sleep: Callable[[float], None] = time.sleep,
+) -> CostForecast:
+    """Project what a study will cost from ``pilot`` samples of every model; from none, the least number of requests.
+
+    Samples of an earlier pilot of the same study are used again.
+    """
+    benchmark, watch = engine.benchmark(), watch or (lambda event: None)
+    chosen = _chosen(study, benchmark, pilot) if pilot else []
+    units = len(benchmark.items) if study.engine != "inspect" else len(benchmark.samples)
+    if not chosen:
+        return _forecast(study, units, {}, Usage())
+    root = _root(study, benchmark, chosen)
+    # The journal of the study is only locked: two commands must not run its programs at the same time.
+    with Journal(study.folder, root=""), Journal(study.folder / f"pilot-{root[:12]}", root=root) as journal:
+        problems, page = Problems(), journal.page(_PLACE)
+        before, checked, reached = page.total(), Usage(), None
+        try:
+            checked = preflight(study, engine, study.models, problems, watch).usage
+            size = len(chosen) if study.engine == "inspect" else len(chosen[0].items)
+            watch(PilotBegun(models=study.names, samples=size))
+            reached = Completion(
+                study=replace(study, on_error="wait"),
+                engine=engine,
+                seeds=RequestSeeds.of("pilot", root),
+                place=_PLACE,
+                page=page,
+                watch=watch,
+                problems=problems,
+                interrupted=interrupted,
+                sleep=sleep,
+                reached=lambda page: _reached(study, checked + page.total() - before),
+            ).run([Job(model=model, sample=sample) for sample in chosen for model in study.models])
+        finally:
+            used = page.total() - before
+            page.close()
+            add_extra(study.folder, "check", checked)
+            add_extra(study.folder, "pilot", used)
+    if reached is not None:
+        watch(LimitReached(reached=reached, replicate=_PLACE))
+    return replace(_forecast(study, units, _by_model(study, page, chosen), checked + used), reached=reached)
+
+
+def _root(study: EvaluationSpec, benchmark: Benchmark, chosen: list[Sample]) -> str:
+    """What distinguishes a pilot from others; of the same samples it is the same, whatever the number of them."""
+    items = chosen[0].items if study.engine != "inspect" else ()
+    return RequestSeeds.of("pilot", study.protocol_hash, benchmark.fingerprint, *items).root
+
+
+def _reached(study: EvaluationSpec, used: Usage) -> Reached | None:
+    """The limit that is reached by what this dry run and earlier ones have used."""
+    if not study.limits.exist:
+        return None
+    used += extra_usage(study.folder, "check", "pilot")
+    return study.limits.reached(used, hours=0.0, prices=study.prices)
+
+
+def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sample]:
+    """The samples of the pilot, at random; of a command, whose sample is the whole benchmark, a part of its items."""
+    order = RequestSeeds.of("pilot", benchmark.fingerprint)
+    if study.engine == "inspect":
+        names = order.shuffled([sample.name for sample in benchmark.samples], model="", replicate=_PLACE)
+        samples = {sample.name: sample for sample in benchmark.samples}
+        return [samples[name] for name in names[:pilot]]
+    (whole,) = benchmark.samples
+    if not whole.is_divisible:
+        return []  # it runs all items, whatever it is asked for
+    keep = set(order.shuffled(whole.items, model="", replicate=_PLACE)[:pilot])
+    return [whole.part([item for item in whole.items if item in keep], name=whole.name)]
+
+
+def _by_model(study: EvaluationSpec, page: ReplicateFile, chosen: list[Sample]) -> dict[str, list[Usage]]:
+    """What each sample of the pilot has used, by model; of a command, what each item has used on average."""
+    found: dict[str, list[Usage]] = {}
+    for sample in chosen:
+        for model in study.names:
+            done = page.done.get((model, sample.name))
+            if done is not None:
+                several = len(sample.items) if study.engine != "inspect" else 1
+                found.setdefault(model, []).extend([done.usage.scaled(1 / several)] * several)
+    if found.keys() != set(study.names):
+        raise EvaluationError("the pilot ended before every model had a sample; raise the limit that ended it")
+    return found
+
+
+def _forecast(study: EvaluationSpec, units: int, pilot: Mapping[str, list[Usage]], spent: Usage) -> CostForecast:
+    uses = {model: sum(each, Usage()).scaled(units / len(each)) for model, each in pilot.items()}
+    errors = {model: _error(each, units) for model, each in pilot.items()}
+    none = Estimate(requests=units, tokens=None, tokens_error=None, cost=None)
+    total = sum(uses.values(), Usage())
+    return CostForecast(
+        models={name: _estimate(uses[name], errors[name], study.prices) if pilot else none for name in study.names},
+        one_pass=_estimate(total, _combined(errors), study.prices)
+        if pilot
+        else replace(none, requests=units * len(study.names)),
+        whole=_estimate(total.scaled(study.budget), _combined(errors, study.budget), study.prices)
+        if pilot
+        else replace(none, requests=units * len(study.names) * study.budget),
+        budget=study.budget,
+        samples=units,
+        pilot=min((len(each) for each in pilot.values()), default=0),
+        spent=spent,
+    )
+
+
+def _estimate(usage: Usage, error: float | None, prices: Mapping[str, Price]) -> Estimate:
+    known = bool(usage.tokens)
+    return Estimate(
+        requests=usage.calls,
+        tokens=usage.total_tokens if known else None,
+        tokens_error=round(error) if known and error is not None else None,
+        cost=usage.cost(prices),
+    )
+
+
+def _error(each: list[Usage], units: int) -> float | None:
+    """Two standard errors of the tokens of one pass."""
+    if len(each) < 2:
+        return None
+    return _SURE * units * stdev(usage.total_tokens for usage in each) / math.sqrt(len(each))
+
+
+def _combined(errors: Mapping[str, float | None], factor: int = 1) -> float | None:
+    """An upper bound of the error of a sum: all models and passes have the same items, so that errors do not cancel."""
+    found = [error for error in errors.values() if error is not None]
+    return factor * sum(found) if len(found) == len(errors) else None

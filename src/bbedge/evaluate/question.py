@@ -175,8 +175,11 @@ class Question:
         if graph.above[b, a]:
             return Answer(answered=True, text=f"no: {worse} > {better}", open_pairs=())
         at_most = -float(leaderboard.lower_bounds[b, a])
-        if _has_evidence(leaderboard) and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
-            text = f"no: by its margin, {better} is ahead of {worse} by at most {_round_up(at_most):g}"
+        inside_first = leaderboard.early is not None and bool(leaderboard.early.looks)
+        has_looked = leaderboard.replicates > 0 or inside_first
+        if has_looked and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
+            rounded_up = math.ceil(at_most * 1e4) / 1e4
+            text = f"no: by its margin, {better} is ahead of {worse} by at most {rounded_up:g}"
             return Answer(answered=True, text=text, open_pairs=())
         return _answer(leaderboard, np.array([(a, b)]), f"{better} ? {worse} is open", answered=False)
 
@@ -271,15 +274,6 @@ def _splits(text: str) -> list[tuple[str, str, float | None]]:
 
 def _chosen(names: Sequence[str], mask: NDArray[np.bool_]) -> frozenset[str]:
     return frozenset(names[i] for i in np.flatnonzero(mask).tolist())
-
-
-def _has_evidence(leaderboard: Leaderboard) -> bool:
-    """Whether there was a look, after a replicate or inside the first one."""
-    return leaderboard.replicates > 0 or (leaderboard.early is not None and bool(leaderboard.early.looks))
-
-
-def _round_up(value: float) -> float:
-    return math.ceil(value * 1e4) / 1e4
 
 
 def _answer(

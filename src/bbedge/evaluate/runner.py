@@ -16,7 +16,7 @@ from bbedge.board.scores import stored_scores
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
-from bbedge.evaluate.collected import collected_scores, collected_traces, seen_on
+from bbedge.evaluate import handover
 from bbedge.evaluate.completion import Completion, jobs_of
 from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
@@ -30,29 +30,24 @@ from bbedge.evaluate.events import (
     Reason,
     ReplicateBegun,
     Watcher,
-    new_edges,
 )
-from bbedge.evaluate.extras import add_extra, extra_usage
-from bbedge.evaluate.first_pass import FirstPass, Part
-from bbedge.evaluate.frozen import check_page, check_usage, journal_of, lacks_parts, note_once, open_board, seeds_of
-from bbedge.evaluate.gate_parts import first_run_of
-from bbedge.evaluate.journal import Journal, Page
-from bbedge.evaluate.limits import Reached
-from bbedge.evaluate.noticed import (
-    LOST_PARTS,
-    is_fresh,
-    repeated,
-    repeated_answers,
-    set_back,
-    unseeded,
-)
+from bbedge.evaluate.failures import Problems
+from bbedge.evaluate.journal import Journal, ReplicateFile
+from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.preflight import Checked, preflight
-from bbedge.evaluate.problem import Problems
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.servers import Names, addresses_of, check_served, checked_reason, served_on
-from bbedge.evaluate.spec import EvaluationSpec
-from bbedge.evaluate.spending import first_pass_saving, spent_so_far
-from bbedge.evaluate.usage import Spent, Usage
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.evaluate.study_board import (
+    FirstRunSchedule,
+    RunSegment,
+    first_run_of,
+    journal_of,
+    note_once,
+    open_board,
+    seeds_of,
+)
+from bbedge.evaluate.usage import Reached, Spent, Usage
 
 
 def evaluate(
@@ -104,7 +99,7 @@ def evaluate(
                 clock=clock,
                 began=began,
                 problems=problems,
-                first=FirstPass(benchmark, board),
+                first=FirstRunSchedule(benchmark, board),
                 checked=checked[0].usage if checked else None,
                 server_changed=reason,
             )
@@ -129,7 +124,7 @@ class _Runner:
     clock: Callable[[], float]
     began: float
     problems: Problems
-    first: FirstPass
+    first: FirstRunSchedule
     checked: Usage | None
     """What the short questions of this call have cost; ``None`` until they are asked."""
     server_changed: str | None
@@ -137,7 +132,7 @@ class _Runner:
     """The leaderboard of the ledger's last event: on a large benchmark it is not cheap to make."""
     _answered: tuple[str, Answer] | None = None
     """The answer, likewise."""
-    _page: Page | None = None
+    _page: ReplicateFile | None = None
     """The file of the replicate that is run."""
 
     def run(self, at_most: int | None) -> Ended:
@@ -145,11 +140,11 @@ class _Runner:
         self._keep_check()
         for place in [each for each in self.journal.pages() if each < self._place]:  # what a crash has left
             page = self.journal.page(place)
-            self.journal.finish(page, traces=collected_traces(page, self.first.samples_of(place)))
-        check_usage(self.journal, replicates=self._place - 1)
-        if lacks_parts(self.journal, self.first, board.state):
-            self._note("journal", LOST_PARTS)
-        for text in set_back(self.journal, self._place):
+            self.journal.finish(page, traces=handover.answer_hashes(page, self.first.samples_of(place)))
+        handover.check_usage(self.journal, replicates=self._place - 1)
+        if handover.lacks_parts(self.journal, self.first, board.state):
+            self._note("journal", handover.LOST_PARTS)
+        for text in handover.lost_replicate_notes(self.journal, self._place):
             self._note("journal", text)
         for caveat in self.engine.caveats():
             self._note("independence", caveat)
@@ -226,14 +221,14 @@ class _Runner:
         if gone:
             self.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
 
-    def _opened(self) -> Page:
+    def _opened(self) -> ReplicateFile:
         """The file of the replicate that is run; it stays open until the replicate is complete or the call ends."""
         if self._page is not None:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
         self._page = page = self.journal.page(place)
         samples = self.first.samples_of(place)
-        check_page(page, samples, self.study.names)
+        handover.check_page(page, samples, self.study.names)
         self.watch(
             ReplicateBegun(
                 replicate=place,
@@ -272,7 +267,7 @@ class _Runner:
         if reached is not None:
             return reached
         self._check_served(served_on(page), page)
-        for text in unseeded(page):
+        for text in handover.unseeded_notes(page):
             self._note("independence", text)
         if part is None or part.checkpoint is None:
             self._complete(page)
@@ -280,14 +275,14 @@ class _Runner:
             self._look_inside(page, part, part.checkpoint)
         return None
 
-    def _look_inside(self, page: Page, part: Part, checkpoint: Checkpoint) -> None:
+    def _look_inside(self, page: ReplicateFile, part: RunSegment, checkpoint: Checkpoint) -> None:
         """Put a part of the first pass on the board and look."""
         board, running = self.board, tuple(self.board.state.active)
-        scores = collected_scores(page, self.study, board.state, part.samples, board.next_items)
+        scores = handover.journal_scores(page, self.study, board.state, part.samples, board.next_items)
         try:
             added = board.add_part(scores, copies="allow" if self.study.running.copies == "allow" else None)
         except CopiedReplicateError as error:
-            raise repeated(page.replicate, error) from error
+            raise handover.copied_replicate_error(page.replicate, error) from error
         self.watch(
             PartLooked(
                 replicate=page.replicate,
@@ -296,14 +291,14 @@ class _Runner:
                 models=running,
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
-                **new_edges(added),
+                added=added,
             )
         )
 
-    def _complete(self, page: Page) -> None:
+    def _complete(self, page: ReplicateFile) -> None:
         """Put a complete replicate on the board and look."""
         place = page.replicate
-        traces = collected_traces(page, self.first.samples_of(place))
+        traces = handover.answer_hashes(page, self.first.samples_of(place))
         added = self._add(page, traces)
         self.journal.finish(page, traces=traces)
         self._page = None
@@ -313,18 +308,18 @@ class _Runner:
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
                 spent=self._spent(),
-                **new_edges(added),
+                added=added,
             )
         )
 
-    def _reached(self, page: Page | None = None) -> Reached | None:
+    def _reached(self, page: ReplicateFile | None = None) -> Reached | None:
         """The limit that is reached by all that was used, with the page of the replicate in progress."""
         limits = self.study.limits
         if not limits.exist:
             return None
         used = sum((each.total for each in self.journal.finished()), Usage())
-        used += sum(((page.usage() if page is not None else {}).values()), Usage())
-        used += extra_usage(self.journal.folder, "check") + extra_usage(self.journal.folder, "pilot")
+        used += Usage() if page is None else page.total()
+        used += extra_usage(self.journal.folder, "check", "pilot")
         return limits.reached(used, hours=(self.clock() - self.began) / 3600, prices=self.study.prices)
 
     def _check_models(self) -> None:
@@ -337,7 +332,7 @@ class _Runner:
             self._keep_check()
             self._check_served(checked.served)
 
-    def _check_served(self, served: Names, page: Page | None = None) -> None:
+    def _check_served(self, served: Names, page: ReplicateFile | None = None) -> None:
         """Refuse answers of another model than the one that was served so far."""
         for text in check_served(self.study, self.board, served, self.server_changed, page):
             self.watch(Noted(text=text))
@@ -346,18 +341,18 @@ class _Runner:
         if self.checked is not None:
             add_extra(self.journal.folder, "check", self.checked)
 
-    def _add(self, page: Page, traces: Mapping[str, str]) -> Added:
+    def _add(self, page: ReplicateFile, traces: Mapping[str, str]) -> Added:
         """Put the replicate on the board; before that, note what the reader of the board should know."""
         state, place = self.board.state, page.replicate
-        for text in repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
+        for text in handover.repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
             self._note("independence", text)
-        fresh = self.study.running.copies == "allow" or is_fresh(self.journal, page, traces)
-        samples, seen = self.first.samples_of(place), seen_on(self.board)
-        scores = collected_scores(page, self.study, state, samples, state.epoch.items, seen)
+        fresh = self.study.running.copies == "allow" or handover.is_fresh(self.journal, page, traces)
+        samples, seen = self.first.samples_of(place), handover.stored_first_run(self.board)
+        scores = handover.journal_scores(page, self.study, state, samples, state.epoch.items, seen)
         try:
             return self.board.add(scores, copies="allow" if fresh else None)
         except CopiedReplicateError as error:
-            raise repeated(place, error) from error
+            raise handover.copied_replicate_error(place, error) from error
 
     def _note(self, about: str, text: str) -> None:
         if note_once(self.board, about, text):
@@ -366,7 +361,7 @@ class _Runner:
     def _spent(self) -> Spent:
         first, done = self.first.place, self._place - 1
         samples = () if first is None else self.first.samples_of(first)
-        return spent_so_far(
+        return handover.spent_so_far(
             self.study, self.benchmark, self.journal, replicates=done, first=first, first_samples=samples
         )
 
@@ -374,9 +369,11 @@ class _Runner:
         self.close()
         # What a limit or the user has cut off is not saved.
         over = reason == "answered" or self.board.state.epoch.replicates > 0
-        is_known = all(note.text != LOST_PARTS for note in self.board.noted)
+        is_known = all(note.text != handover.LOST_PARTS for note in self.board.noted)
         first = self.first.place if over and is_known else None
-        saved = None if first is None else first_pass_saving(self.study, self.benchmark, self.journal, first=first)
+        saved = (
+            None if first is None else handover.first_pass_saving(self.study, self.benchmark, self.journal, first=first)
+        )
         ended = Ended(
             reason=reason,
             answer=self._answer(),

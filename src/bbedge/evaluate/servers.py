@@ -16,8 +16,8 @@ from bbedge.board.board import Board
 from bbedge.credentials import public_address, redacted, secret_values
 from bbedge.errors import Argument, Blank, DesignError, DomainError
 from bbedge.evaluate.engine import Engine, Located
-from bbedge.evaluate.journal import Page
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.journal import ReplicateFile
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.text import quoted, shown, shown_path
 
 _ABOUT = "server"
@@ -101,7 +101,7 @@ def check_addresses(study: EvaluationSpec, board: Board, found: Mapping[str, str
 
 
 def check_served(
-    study: EvaluationSpec, board: Board, found: Names, reason: str | None, page: Page | None = None
+    study: EvaluationSpec, board: Board, found: Names, reason: str | None, page: ReplicateFile | None = None
 ) -> list[str]:
     """Refuse servers that call their model otherwise than before, or record it with the reason; notes that were made.
 
@@ -133,7 +133,7 @@ def check_served(
     return [_noted(board, text, Servers(addresses=was.addresses, served=merged), reason=reason if changed else None)]
 
 
-def served_on(page: Page) -> dict[str, tuple[str, ...]]:
+def served_on(page: ReplicateFile) -> dict[str, tuple[str, ...]]:
     """What the answers of a replicate state, by model."""
     found: dict[str, dict[str, None]] = {}
     for (model, _), done in page.done.items():

@@ -1,12 +1,30 @@
-"""What runs cost, and what stopping early saved."""
+"""What runs cost, what may be spent, and what stopping early saved.
+
+**Guarantee:** a limit on money, tokens or time stops a study by what was spent, never by a score, and what an
+incomplete replicate holds is not looked at. Certificates keep their level, and a study that goes on later ends as if it
+had not been stopped. Limits are no part of the design.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from bbedge.evaluate.spec import Price
+from bbedge.errors import EvaluationError
+from bbedge.text import listed
+
+LimitName = Literal["max_cost", "max_tokens", "max_hours"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a model costs, in the study's currency for a million tokens."""
+
+    input: float
+    """A million tokens of prompt."""
+    output: float
+    """A million tokens of answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,30 +180,25 @@ def spent(
     an attempt that failed once does not fail in every replicate.
     """
     by_model: dict[str, list[tuple[Usage, float]]] = {}
-    used, lost, wasted, count = Usage(), 0, 0, 0
-    for replicate in finished:
-        count += 1
-        used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
+    on_board = list(finished)
+    every = [*on_board, *unfinished]
+    for replicate in on_board if inside is None else [*on_board, inside]:
         for model, usage in replicate.useful.items():
             by_model.setdefault(model, []).append((usage, replicate.shares.get(model, 1.0)))
-    for replicate in unfinished:
-        used, lost, wasted = used + replicate.total, lost + replicate.lost, wasted + replicate.wasted_calls
-    if inside is not None:
-        for model, usage in inside.useful.items():
-            by_model.setdefault(model, []).append((usage, inside.shares.get(model, 1.0)))
     full = Usage()
     if all(model in by_model for model in models):
         full = sum((_projected(each, budget) for each in by_model.values()), Usage())
-    useful = used.calls - wasted
+    run = sum((each.total for each in every), Usage())
+    lost, wasted = sum(each.lost for each in every), sum(each.wasted_calls for each in every)
     checks, pilot = checks or Usage(), pilot or Usage()
-    used = used + checks + pilot
+    used = run + checks + pilot
     return Spent(
         replicates=replicates,
         budget=budget,
         samples=samples,
         full_samples=full_samples,
         used=used,
-        useful=useful,
+        useful=run.calls - wasted,
         failed=wasted - lost,
         lost=lost,
         checks=checks.calls,
@@ -193,7 +206,7 @@ def spent(
         full=full,
         cost=used.cost(prices),
         full_cost=full.cost(prices),
-        unknown=replicates - count,
+        unknown=replicates - len(on_board),
     )
 
 
@@ -238,3 +251,50 @@ def pass_saving(
         cost=used.cost(prices),
         full_cost=full.cost(prices),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A limit that was reached."""
+
+    limit: LimitName
+    """Which one."""
+    allowed: float
+    """What the study allows."""
+    used: float
+    """What was used when it was noticed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingLimits:
+    """The most that may be spent; ``None`` is no limit."""
+
+    max_cost: float | None = None
+    """Money, in the currency of the prices, by all calls of the command together."""
+    max_tokens: int | None = None
+    """Tokens, in and out, by all calls of the command together."""
+    max_hours: float | None = None
+    """Hours that one call of the command may take."""
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is any limit."""
+        return any(limit is not None for limit in (self.max_cost, self.max_tokens, self.max_hours))
+
+    def reached(self, used: Usage, *, hours: float, prices: Mapping[str, Price]) -> Reached | None:
+        """The first limit that is reached, if there is one."""
+        if self.max_cost is not None:
+            unknown = sorted(set(used.tokens) - set(prices))
+            if unknown:
+                raise EvaluationError(
+                    f"max_cost cannot be checked, because {listed(unknown)} answered and has no price; add it under "
+                    "[prices], or leave out max_cost. Finished samples are kept: run the same command again to continue"
+                )
+            cost = used.cost(prices) or 0.0
+            if cost >= self.max_cost:
+                return Reached(limit="max_cost", allowed=self.max_cost, used=cost)
+        if self.max_tokens is not None and used.total_tokens >= self.max_tokens:
+            return Reached(limit="max_tokens", allowed=self.max_tokens, used=used.total_tokens)
+        if self.max_hours is not None and hours >= self.max_hours:
+            return Reached(limit="max_hours", allowed=self.max_hours, used=hours)
+        return None

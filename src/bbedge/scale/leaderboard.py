@@ -1,4 +1,7 @@
-"""The tiled leaderboard: takes in panels one by one, tile by tile, and concludes from what the tiles hold."""
+"""The tiled leaderboard: takes in panels one by one, tile by tile, and concludes from what the tiles hold.
+
+Its graph is kept as rows of bits: 50,000 models take 312 MB.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
@@ -13,15 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.backends import Backend, Crew
-from bbedge.core.closure import empty, packed
+from bbedge.core.closure import Bits, Mask, close, empty, packed, unpacked
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold_of
 from bbedge.errors import DataError, DesignError, DomainError
-from bbedge.scale.bits import PackedGraph
-from bbedge.scale.run import Journal, Run, TiledLook, locked, remove_unfinished
-from bbedge.scale.strips import Panel, PanelLike, add_strip, strip_means
-from bbedge.scale.work import Tile, TileTask, add_replicate, certify, load_mixture, one_thread, read_first, read_tile
+from bbedge.scale.folder import TiledLook, TiledProgress, TiledRun, locked, remove_unfinished
+from bbedge.scale.tiles import (
+    Panel,
+    PanelLike,
+    Tile,
+    TileTask,
+    add_replicate,
+    add_strip,
+    certify,
+    load_mixture,
+    one_thread,
+    read_first,
+    read_tile,
+    strip_means,
+)
 from bbedge.text import shown_path
+
+_ROWS = 256  # that are worked on at a time, so that temporaries stay small; a multiple of 64
 
 
 class TiledLeaderboard:
@@ -46,18 +63,18 @@ class TiledLeaderboard:
     (3, ((1, 1), (2, 2), (3, 3)))
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: TiledRun) -> None:
         self._run = run
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], design: Design, *, tile: int = 2000) -> TiledLeaderboard:
         """Begin a run in a folder of its own, with tiles of ``tile`` x ``tile`` models."""
-        return cls(Run.create(Path(folder).absolute(), design, tile))
+        return cls(TiledRun.create(Path(folder).absolute(), design, tile))
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], design: Design | None = None) -> TiledLeaderboard:
         """Open a run; with a design, only if the run has exactly this one."""
-        run = Run.open(Path(folder).absolute())
+        run = TiledRun.open(Path(folder).absolute())
         if design is not None and design != run.design:
             raise DesignError(
                 f"{shown_path(run.folder)}: the run there has another design; open it without one to see which"
@@ -118,7 +135,7 @@ class TiledLeaderboard:
                 for strip in range(run.n_strips):
                     add_strip(run, strip, scores, number)
                 look = self._look(crew, number, digest, progress)
-            run.write(Journal(looks=(*journal.looks, look)))
+            run.write(TiledProgress(looks=(*journal.looks, look)))
         return look
 
     def _look(self, crew: Crew, number: int, digest: str, progress: Callable[[int, int], None]) -> TiledLook:
@@ -235,7 +252,7 @@ class TiledLeaderboard:
         return self.graph().rank_intervals
 
 
-def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook | None:
+def _already(journal: TiledProgress, digest: str, replicate: int | None) -> TiledLook | None:
     """The look of a replicate that was added already, or nothing; what cannot be the next replicate is refused."""
     done = len(journal.looks)
     if replicate is not None and not 1 <= replicate <= done + 1:
@@ -256,3 +273,75 @@ def _already(journal: Journal, digest: str, replicate: int | None) -> TiledLook 
             f"pass replicate={done + 1}"
         )
     return None
+
+
+class PackedGraph:
+    """A certified graph over models 0 to L - 1, a bit per direction; concludes what :class:`bbedge.Graph` does.
+
+    **Guarantee:** on the event that no edge is false, which has probability at least ``1 - alpha``, the rank
+    intervals are true.
+
+    >>> PackedGraph.of(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).rank_intervals
+    ((1, 1), (2, 2), (3, 3))
+    """
+
+    def __init__(self, bits: Bits, n_models: int) -> None:
+        self._bits = bits
+        self._n = n_models
+
+    @classmethod
+    def of(cls, edges: Mask) -> PackedGraph:
+        """Pack a models x models matrix of edges, row above column."""
+        return cls(packed(edges), len(edges))
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return self._n
+
+    @property
+    def bits(self) -> Bits:
+        """The edges: row ``a`` holds a bit for every ``b`` that a is above, lowest bit first."""
+        return self._bits
+
+    def edges(self) -> Mask:
+        """The edges as a models x models matrix; eight times the memory."""
+        return unpacked(self._bits, self._n)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(np.bitwise_count(self._bits).sum(dtype=np.int64))
+
+    @cached_property
+    def reach(self) -> Bits:
+        """The transitive closure, packed: a path of edges leads from row to column."""
+        return close(self._bits.copy())
+
+    @property
+    def has_contradictions(self) -> bool:
+        """Whether some models are above each other: proof that an edge is false or an assumption broken."""
+        models = np.arange(self._n, dtype=np.uint64)
+        return bool(((self.reach[models, models >> 6] >> (models & 63)) & 1).any())
+
+    @cached_property
+    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
+        """For each model ``[1 + models certified above it, L - models certified below it]``."""
+        best, worst = np.ones(self._n, dtype=np.int64), np.full(self._n, self._n)
+        for rows, above in self._above():
+            best += above.sum(axis=0)
+            worst[rows] -= above.sum(axis=1)
+        return tuple(zip(best.tolist(), worst.tolist(), strict=True))
+
+    @cached_property
+    def n_resolved(self) -> int:
+        """Number of pairs that the order decides."""
+        return sum(int(np.count_nonzero(above)) for _, above in self._above())
+
+    def _above(self) -> Iterator[tuple[slice, Mask]]:
+        """The strict order, some rows at a time: a reaches b and b does not reach a."""
+        for start in range(0, self._n, _ROWS):
+            rows = slice(start, min(start + _ROWS, self._n))
+            words = np.ascontiguousarray(self.reach[:, start // 64 : -(-rows.stop // 64)])
+            back = unpacked(words, rows.stop - start)
+            yield rows, unpacked(self.reach[rows], self._n) & ~back.T

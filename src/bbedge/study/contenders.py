@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from bbedge.baselines import METHODS, NotApplicable
-from bbedge.baselines.bb_edge import VARIANTS, edges_at_looks
-from bbedge.baselines.means import holm, running
+from bbedge.baselines.e_values import VARIANTS, edges_at_looks
+from bbedge.baselines.means import holm, running_means
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -133,7 +133,7 @@ def covariance(h: Array, k: Array, rho: float) -> Array:
 
 def z_test_edges(benchmark: SyntheticBenchmark, design: Design, panels: Array) -> NDArray[np.bool_]:
     """Holm's z-test with known variances at every look, as if each look were the only one."""
-    statistics = running(panels)
+    statistics = running_means(panels)
     deviation = np.sqrt(difference_variances(benchmark))
     np.fill_diagonal(deviation, 1.0)
     z = (statistics.mean - design.tau) * np.sqrt(statistics.count) / deviation

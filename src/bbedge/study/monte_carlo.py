@@ -24,7 +24,7 @@ from bbedge.core.archive import write_archive
 from bbedge.errors import Argument, DataError, DomainError
 from bbedge.files import replacing
 from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.study import Contest, Record, Seeds, Setting, Study
+from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study
 from bbedge.text import shown_path
 
 CHUNK = 10
@@ -40,7 +40,7 @@ ChunkSums = dict[tuple[str, str], Sums]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class RepetitionChunk:
     """Some repetitions of one setting."""
 
     study: str
@@ -84,7 +84,7 @@ def run_study(
             f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another ", Argument("keep")
         ) from error
     chunks = [
-        Chunk(
+        RepetitionChunk(
             study=study.name,
             setting=setting,
             place=place,
@@ -113,7 +113,7 @@ def run_study(
     return summarised(study, _added(chunks, folder))
 
 
-def run_chunk(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
+def run_chunk(chunk: RepetitionChunk) -> tuple[RepetitionChunk, ChunkSums]:
     """Run one chunk, on one thread: more would compete with the other workers and could change a last bit."""
     from threadpoolctl import threadpool_limits
 
@@ -121,9 +121,9 @@ def run_chunk(chunk: Chunk) -> tuple[Chunk, ChunkSums]:
         return chunk, _summed([chunk.setting.repeat(seeds) for seeds in _seeds(chunk)])
 
 
-def _work_together(chunks: Sequence[Chunk], device: str) -> Iterator[tuple[Chunk, ChunkSums]]:
+def _work_together(chunks: Sequence[RepetitionChunk], device: str) -> Iterator[tuple[RepetitionChunk, ChunkSums]]:
     """Run chunks on a device, as many repetitions of a setting at a time as its memory should hold."""
-    groups: list[list[Chunk]] = []
+    groups: list[list[RepetitionChunk]] = []
     for place in sorted({chunk.place for chunk in chunks}):
         own = [chunk for chunk in chunks if chunk.place == place]
         groups += [own[start : start + TOGETHER] for start in range(0, len(own), TOGETHER)]
@@ -137,7 +137,7 @@ def _work_together(chunks: Sequence[Chunk], device: str) -> Iterator[tuple[Chunk
             yield chunk, _summed(list(islice(records, chunk.count)))
 
 
-Job = tuple[Contest, Sequence[Seeds]]
+Job = tuple[Contest, Sequence[RepetitionSeeds]]
 """Repetitions of a setting."""
 
 
@@ -166,9 +166,11 @@ def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Re
             following += 1
 
 
-def _seeds(chunk: Chunk) -> list[Seeds]:
+def _seeds(chunk: RepetitionChunk) -> list[RepetitionSeeds]:
     place = f"{chunk.study}/{chunk.setting.name}"
-    return [Seeds(seed=chunk.seed, place=place, repetition=chunk.first + number) for number in range(chunk.count)]
+    return [
+        RepetitionSeeds(seed=chunk.seed, place=place, repetition=chunk.first + number) for number in range(chunk.count)
+    ]
 
 
 def _summed(records: Sequence[Record]) -> ChunkSums:
@@ -193,7 +195,7 @@ def fingerprint(study: Study) -> str:
     return digest.hexdigest()[:12]
 
 
-def _file(chunk: Chunk) -> str:
+def _file(chunk: RepetitionChunk) -> str:
     return f"{chunk.place:02d}-{chunk.first:06d}-{chunk.count:02d}.npz"
 
 
@@ -224,7 +226,7 @@ def _is_whole(file: Path) -> bool:
         return False
 
 
-def _added(chunks: Sequence[Chunk], folder: Path) -> dict[tuple[str, str, str], Sums]:
+def _added(chunks: Sequence[RepetitionChunk], folder: Path) -> dict[tuple[str, str, str], Sums]:
     added: dict[tuple[str, str, str], Sums] = {}
     for chunk in sorted(chunks, key=lambda each: (each.place, each.first)):
         for (method, metric), sums in _load(folder / _file(chunk)).items():

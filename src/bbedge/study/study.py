@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.baselines import NotApplicable
-from bbedge.baselines.bb_edge import edges_at_looks
+from bbedge.baselines.e_values import edges_at_looks
 from bbedge.core.arrays import space_on
 from bbedge.core.design import Design
 from bbedge.study.contenders import LIMIT, PILOT, claims, gives_ranks, pilot_edges, variant_design
@@ -33,7 +33,7 @@ Record = Mapping[tuple[str, str], Array]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seeds:
+class RepetitionSeeds:
     """Random numbers of one repetition: each purpose has its own stream, whatever else is drawn."""
 
     seed: int
@@ -55,16 +55,13 @@ class Setting(Protocol):
     @property
     def name(self) -> str:
         """What the setting is called, in tables and above panels."""
-        ...
 
     @property
     def looks(self) -> int:
         """Replicates in one repetition."""
-        ...
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Draw, run and measure once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +96,11 @@ class Contest:
             own = tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items))
         return self.benchmark.design(blocks=own, alpha=self.alpha, tau=self.tau, method="bb-edge")
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Run every contender on one set of panels."""
         return self._record(self.design(), self._panels(seeds), seeds, {}, {})
 
-    def draw_together(self, many: Sequence[Seeds], panels: Array) -> None:
+    def draw_together(self, many: Sequence[RepetitionSeeds], panels: Array) -> None:
         """Draw the panels of :meth:`repeat` for each, into replicates x repetitions x models x items."""
 
         def draw(place: int) -> None:
@@ -130,7 +127,7 @@ class Contest:
         return {name: edges_at_looks(own, placed, device=device) for name, own in designs.items() if own is not None}
 
     def records_together(
-        self, many: Sequence[Seeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
+        self, many: Sequence[RepetitionSeeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
     ) -> Iterator[Record]:
         """The same as :meth:`repeat` for each, with what is known of the edges."""
         design = self.design()
@@ -144,14 +141,14 @@ class Contest:
             done = {name: {m: values[:, place] for m, values in each.items()} for name, each in measured.items()}
             yield self._record(design, panels[:, place], seeds, known, done)
 
-    def _panels(self, seeds: Seeds) -> Array:
+    def _panels(self, seeds: RepetitionSeeds) -> Array:
         return self.benchmark.panels(seeds.rng("panels"), self.drawn_shape[0])
 
     def _record(
         self,
         design: Design,
         panels: Array,
-        seeds: Seeds,
+        seeds: RepetitionSeeds,
         known: Mapping[str, NDArray[np.bool_]],
         measured: Mapping[str, Mapping[str, Array]],
     ) -> Record:

@@ -11,7 +11,7 @@ import pytest
 from scipy import special, stats
 
 from bbedge.baselines import METHODS, method
-from bbedge.baselines.bb_edge import VARIANTS
+from bbedge.baselines.e_values import VARIANTS
 from bbedge.baselines.means import holm
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
@@ -211,7 +211,7 @@ def test_serpant_and_serpant_r(tau):
 
 
 def test_serpant_with_many_items_uses_a_tail_that_joins_the_exact_one():
-    from bbedge.baselines.preferences import log_evidence
+    from bbedge.baselines.e_values import log_evidence
 
     for n in (290, 300, 301, 310, 900):
         k = np.arange(n // 3, n - n // 5)
@@ -227,7 +227,7 @@ def test_serpant_with_many_items_uses_a_tail_that_joins_the_exact_one():
 
 @pytest.mark.parametrize("mu0", [0.5, 0.515])
 def test_serpant_has_no_evidence_for_a_model_that_loses(mu0):
-    from bbedge.baselines.preferences import log_evidence
+    from bbedge.baselines.e_values import log_evidence
 
     for n in (301, 1000, 20000):
         k = np.arange(0, int(n * mu0), max(1, n // 500))
@@ -243,7 +243,7 @@ def test_serpant_has_no_evidence_for_a_model_that_loses(mu0):
 def test_serpant_breaks_ties_by_fair_complementary_coins():
     x = np.ones((1, 2, 4000))
     d = Design.make(["a", "b"], [f"q{i}" for i in range(4000)])
-    from bbedge.baselines.preferences import _wins
+    from bbedge.baselines.e_values import _wins
 
     wins = _wins(d, x, np.random.default_rng(0))
     assert abs(wins[-1, 0] - 2000) < 200
@@ -252,7 +252,7 @@ def test_serpant_breaks_ties_by_fair_complementary_coins():
 
 @pytest.mark.parametrize("mu0", [0.5, 0.515])
 def test_fewest_wins_is_where_the_evidence_first_reaches_the_threshold(mu0):
-    from bbedge.baselines.preferences import fewest_wins, log_evidence
+    from bbedge.baselines.e_values import fewest_wins, log_evidence
 
     found = fewest_wins(400, mu0, 6.7)
     for n in (1, 2, 9, 10, 57, 299, 300, 301, 400):
@@ -261,7 +261,7 @@ def test_fewest_wins_is_where_the_evidence_first_reaches_the_threshold(mu0):
 
 
 def test_serpant_skips_only_items_at_which_nothing_could_be_certified():
-    from bbedge.baselines.preferences import _wins, log_evidence
+    from bbedge.baselines.e_values import _wins, log_evidence
     from bbedge.study.synthetic import SyntheticBenchmark
 
     benchmark = SyntheticBenchmark(heterogeneity=0.2, n_items=40, means=(0.3, 0.3, 0.5, 0.6))

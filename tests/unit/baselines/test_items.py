@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from bbedge.baselines import METHODS
-from bbedge.baselines.items import item_differences
+from bbedge.baselines.means import item_differences
 from bbedge.core.design import Design
 from bbedge.errors import DesignError
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bbedge.baselines.bb_edge import edges_at_looks
+from bbedge.baselines.e_values import edges_at_looks
 from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence

@@ -6,7 +6,7 @@ import pytest
 from bbedge.core.blocks import BlockLayout
 from bbedge.core.order import run_order
 from bbedge.core.scores import Scores
-from bbedge.diagnostics.checks import (
+from bbedge.diagnostics.assumptions import (
     ALARM_LEVEL,
     DEPENDENCE_LEVEL,
     POSITION_LEVEL,

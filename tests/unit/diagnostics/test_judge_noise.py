@@ -5,8 +5,7 @@ import pytest
 
 from bbedge.core.judged import JudgedScores
 from bbedge.core.scores import Scores
-from bbedge.diagnostics.judge_findings import judge_finding
-from bbedge.diagnostics.judge_noise import MOST_JUDGEMENTS, judge_noise
+from bbedge.diagnostics.judge_noise import MOST_JUDGEMENTS, judge_finding, judge_noise
 from bbedge.errors import DomainError
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from bbedge.cli.evaluate_forecast import forecast_lines
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.dry_run import dry_run
 from bbedge.evaluate.engine import Answered, Done
 from bbedge.evaluate.engines.command import CommandEngine
 from bbedge.evaluate.events import CheckBegun, PilotBegun, SampleDone
-from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.failures import Problem
+from bbedge.evaluate.preflight import dry_run
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study

@@ -23,11 +23,9 @@ from bbedge.core.order import run_order
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Benchmark, Done, Sample
-from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone
-from bbedge.evaluate.first_pass import frozen_design
-from bbedge.evaluate.gate_parts import first_run_of
-from bbedge.evaluate.plain_events import plain
+from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone, plain
 from bbedge.evaluate.runner import evaluate
+from bbedge.evaluate.study_board import first_run_of, frozen_design
 from bbedge.gate import Claim, Policy, gate
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study

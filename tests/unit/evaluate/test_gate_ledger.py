@@ -10,9 +10,8 @@ from bbedge.board import Board
 from bbedge.board.scores import stored_scores
 from bbedge.errors import DataError
 from bbedge.evaluate.events import Looked, PartLooked
-from bbedge.evaluate.frozen import open_board
-from bbedge.evaluate.gate_parts import first_run_of, reserved_study
 from bbedge.evaluate.runner import evaluate
+from bbedge.evaluate.study_board import first_run_of, open_board, reserved_study
 from bbedge.gate import Claim, Policy
 from bbedge.gate import ledger as ledgers
 from bbedge.gate.ledger import read_ledger, record

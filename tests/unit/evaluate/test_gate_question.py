@@ -11,8 +11,7 @@ from bbedge.board import Board
 from bbedge.board.scores import stored_scores
 from bbedge.board.verify import verify
 from bbedge.errors import BbedgeError, BoardError, DesignError
-from bbedge.evaluate.events import Dropped, Looked
-from bbedge.evaluate.plain_events import plain
+from bbedge.evaluate.events import Dropped, Looked, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.gate import Claim, Policy, gate
 from bbedge.study.synthetic import SyntheticBenchmark

@@ -9,13 +9,13 @@ import pytest
 pytest.importorskip("inspect_ai")
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Answered, Silent
+from bbedge.evaluate.engine import Answered, RequestWaits, StillSilent
 from bbedge.evaluate.engines import inspect_models
 from bbedge.evaluate.engines.inspect import InspectEngine
-from bbedge.evaluate.events import ErrorSeen, RequestWaits, SampleDone, SampleFailed, SampleMissing, Waiting
-from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.events import ErrorSeen, SampleDone, SampleFailed, SampleMissing, Waiting
+from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from servers.faulty_openai import Faulty, unused_port
 
 pytestmark = [
@@ -113,7 +113,7 @@ def test_silence_is_mentioned_before_it_is_an_error(server, tmp_path, monkeypatc
     monkeypatch.setattr(inspect_models, "_PATIENCE", 0.05)
     reports = checked(study_of(tmp_path, server.url("hang"), server.url("fine"), run={"timeout": 1}))
     about = [report for report in reports if report.model == "m1"]
-    assert [type(report) for report in about] == [Silent, Problem]
+    assert [type(report) for report in about] == [StillSilent, Problem]
     assert about[0].endpoint == server.url("hang")
     assert about[1].kind == "timeout"
     assert "timeout '1' exceeded" in about[1].message
@@ -125,11 +125,11 @@ def test_a_slow_server_is_mentioned_and_has_answered(server, tmp_path, monkeypat
 
     def report(what):
         seen.append(what)
-        if isinstance(what, Silent) and what.model == "m1":
+        if isinstance(what, StillSilent) and what.model == "m1":
             server.release()
 
     InspectEngine(study).check(study.models, len, report)
-    assert [type(what) for what in seen if what.model == "m1"] == [Silent, Answered]
+    assert [type(what) for what in seen if what.model == "m1"] == [StillSilent, Answered]
 
 
 def test_base_url_alone_is_enough(server, tmp_path):

@@ -13,7 +13,7 @@ from bbedge.errors import EvaluationError
 from bbedge.evaluate.engines.command import CommandEngine
 from bbedge.evaluate.engines.inspect import _sample
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 HARNESS = """\
 import random, sys

@@ -4,7 +4,7 @@ import pytest
 
 from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Judged, Judging, Sent
+from bbedge.evaluate.engine import Done, Failed, Judged, JudgementKey, Sent
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.usage import Usage
 
@@ -90,7 +90,7 @@ def judged(number=1, answer="x", **usage):
     return Judged(
         model="a",
         sample="s1",
-        judging=Judging(scorer="judge", number=number),
+        judging=JudgementKey(scorer="judge", number=number),
         answer=answer,
         score={"value": {"s1": 0.1 + 0.2}, "answer": None, "metadata": {"deep": [1, True, None]}},
         replies=("because",),

@@ -14,7 +14,7 @@ from bbedge.evaluate.engine import Done, Sample
 from bbedge.evaluate.engines.inspect_judging import _recordable, combined, judging_scorers
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.journal import Journal
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 
 def scores_of(*values):

@@ -8,14 +8,13 @@ from bbedge.board import Board
 from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import limit_text, line
 from bbedge.errors import EvaluationError, FormatError
+from bbedge.evaluate.completion import batches
 from bbedge.evaluate.engine import Job, Sample
-from bbedge.evaluate.events import LimitReached, SampleDone
-from bbedge.evaluate.extras import add_extra
-from bbedge.evaluate.limits import Limits, Reached, batches
-from bbedge.evaluate.plain_events import plain
+from bbedge.evaluate.events import LimitReached, SampleDone, plain
+from bbedge.evaluate.journal_file import add_extra
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec, Price, StudyModel
-from bbedge.evaluate.usage import Usage
+from bbedge.evaluate.specification import EvaluationSpec, StudyModel
+from bbedge.evaluate.usage import Price, Reached, SpendingLimits, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -117,7 +116,7 @@ def test_questions_before_the_start_and_pilots_count_against_a_limit(tmp_path):
 
 
 def test_a_price_that_is_not_known_is_not_a_price_of_nothing():
-    limits = Limits(max_cost=1.0)
+    limits = SpendingLimits(max_cost=1.0)
     with pytest.raises(EvaluationError, match="'judge' answered and has no price"):
         limits.reached(Usage(tokens={"judge": (1, 1)}), hours=0.0, prices={"m": Price(input=1, output=1)})
     assert limits.reached(Usage(), hours=0.0, prices={}) is None

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.dry_run import dry_run
 from bbedge.evaluate.engine import Done, Failed, Job
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import ErrorSeen
+from bbedge.evaluate.preflight import dry_run
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
 API = {"model": "local-chat-completions"}

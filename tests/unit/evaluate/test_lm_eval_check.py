@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Answered, Silent
-from bbedge.evaluate.engines import engine_for, lm_eval_check
-from bbedge.evaluate.engines.lm_eval_check import Asked, side_by_side
-from bbedge.evaluate.engines.lm_eval_failure import facts
-from bbedge.evaluate.engines.lm_eval_problem import problem_of
+from bbedge.evaluate.engine import Answered, StillSilent
+from bbedge.evaluate.engines import engine_for, lm_eval_process
+from bbedge.evaluate.engines.lm_eval_process import QuestionBegun, ask_in_threads, problem_of
+from bbedge.evaluate.engines.lm_eval_requests import facts
 from bbedge.evaluate.events import CheckEnded, ErrorSeen
-from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from servers.faulty_openai import Faulty, unused_port
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
@@ -139,11 +138,11 @@ def test_a_study_with_a_wrong_port_stops_before_anything_is_frozen_and_can_be_co
 
 
 def test_silence_is_mentioned_before_it_is_an_error(tmp_path, server, monkeypatch):
-    monkeypatch.setattr(lm_eval_check, "_PATIENCE", 0.05)
+    monkeypatch.setattr(lm_eval_process, "_PATIENCE", 0.05)
     spec, seen = study(tmp_path, [api("m1", server.url("hang")), api("m2", server.url("fine"))], run={"timeout": 1}), []
     engine_for(spec).check(spec.models, len, seen.append)
     about = [each for each in seen if each.model == "m1"]
-    assert [type(each) for each in about] == [Silent, Problem]
+    assert [type(each) for each in about] == [StillSilent, Problem]
     assert (about[0].endpoint, about[1].kind) == (server.url("hang"), "timeout")
 
 
@@ -165,7 +164,7 @@ def test_an_error_in_a_report_ends_what_is_asked(tmp_path):
     stop = threading.Event()
 
     def question(tell):
-        tell(Asked(model="m", endpoint=None))
+        tell(QuestionBegun(model="m", endpoint=None))
         tell(Problem(kind="other", model="m", message="as told"))
         assert stop.wait(30)
 
@@ -173,7 +172,7 @@ def test_an_error_in_a_report_ends_what_is_asked(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        side_by_side([question], report, workers=1, stop=stop)
+        ask_in_threads([question], report, workers=1, stop=stop)
     assert stop.is_set()
 
 

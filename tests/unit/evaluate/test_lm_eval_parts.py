@@ -14,7 +14,7 @@ from bbedge.evaluate.engine import Done, Job
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import PartLooked
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
 API = {"model": "local-chat-completions"}
@@ -115,7 +115,7 @@ def test_a_study_looks_inside_its_first_pass(tmp_path):
 
 def test_a_version_that_cannot_choose_documents_runs_complete_passes_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_LM_EVAL_IS_OLD", "1")
-    monkeypatch.setattr("bbedge.evaluate.first_pass.LEAST_BLOCKS", 12)
+    monkeypatch.setattr("bbedge.evaluate.study_board.LEAST_BLOCKS", 12)
     spec = study(tmp_path)
     ended = evaluate(spec, engine_for(spec), at_most=1)
     assert ended.leaderboard.replicates == 1

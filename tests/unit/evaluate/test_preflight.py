@@ -5,22 +5,11 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Answered, Backoff, Failed, Silent, Trouble
-from bbedge.evaluate.events import (
-    Begun,
-    CheckBegun,
-    CheckEnded,
-    Ended,
-    ErrorSeen,
-    RequestWaits,
-    SampleFailed,
-    StillSilent,
-    Waiting,
-)
-from bbedge.evaluate.extras import extra_usage
-from bbedge.evaluate.plain_events import plain
+from bbedge.evaluate.engine import Answered, Failed, RequestWaits, StillSilent, Trouble
+from bbedge.evaluate.events import Begun, CheckBegun, CheckEnded, Ended, ErrorSeen, SampleFailed, Waiting, plain
+from bbedge.evaluate.failures import Problem
+from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.preflight import preflight_unwatched
-from bbedge.evaluate.problem import Problem
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -148,7 +137,7 @@ def test_if_no_model_answers_only_a_server_that_says_so_is_waited_for(tmp_path, 
 def test_silence_is_mentioned(tmp_path):
     class Slow(Asked):
         def check(self, models, seeds, report):
-            report(Silent(model=FIRST, endpoint="http://u:pass123@h:9/v1", seconds=10.0))
+            report(StillSilent(model=FIRST, endpoint="http://u:pass123@h:9/v1", seconds=10.0))
             super().check(models, seeds, report)
 
     _, seen = run(fake_study(tmp_path, FAR), Slow(FAR))
@@ -172,7 +161,7 @@ class Failing(FakeEngine):
                             model=what.model, sample=what.sample, problem=wrong("server", what.model, status=status)
                         )
                     )
-                    report(Backoff(model=what.model, seconds=3.0))
+                    report(RequestWaits(model=what.model, seconds=3.0))
             report(what)
 
         super().run(replicate, jobs, seeds, with_trouble)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bbedge.evaluate.problem import Problem, Problems, counted_lines, described, kind_of_status
+from bbedge.evaluate.failures import Problem, Problems, counted_lines, described, kind_of_status
 
 
 def problem(**given):

@@ -11,9 +11,9 @@ import pytest
 
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engines import engine_for
-from bbedge.evaluate.engines.redaction import redact_files
+from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.readers.logs.files import zip_library
 from servers.faulty_openai import Faulty
 

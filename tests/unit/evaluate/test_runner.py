@@ -11,10 +11,9 @@ from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Sent
-from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting
-from bbedge.evaluate.plain_events import plain
+from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

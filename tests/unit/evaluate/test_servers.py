@@ -14,7 +14,7 @@ from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import Noted
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.servers import recorded_servers
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 
 WHOLE = """
 question = "top-2"

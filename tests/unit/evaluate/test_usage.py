@@ -1,7 +1,6 @@
 import pytest
 
-from bbedge.evaluate.spec import Price
-from bbedge.evaluate.usage import Replicate, Usage, spent
+from bbedge.evaluate.usage import Price, Replicate, Usage, spent
 
 PRICES = {"m": Price(input=2.0, output=10.0)}
 

@@ -12,9 +12,8 @@ from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import line
 from bbedge.errors import BbedgeError, BoardError, DesignError, EvaluationError, FormatError
 from bbedge.evaluate.engine import Done
-from bbedge.evaluate.events import Looked, SampleMissing
+from bbedge.evaluate.events import Looked, SampleMissing, plain
 from bbedge.evaluate.journal import Journal
-from bbedge.evaluate.plain_events import plain
 from bbedge.evaluate.question import parse_question
 from bbedge.evaluate.runner import evaluate
 from bbedge.study.synthetic import SyntheticBenchmark

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbedge.evaluate.tasks.answers import final_number, last_number, same_number
+from bbedge.evaluate.tasks.scoring_rules import final_number, last_number, same_number
 
 
 @pytest.mark.parametrize(

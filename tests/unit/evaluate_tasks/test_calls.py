@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbedge.evaluate.tasks.calls import Call, Expected, UnreadableError, call_matches, calls_match, parse_calls
+from bbedge.evaluate.tasks.function_calls import Call, Expected, UnreadableError, call_matches, calls_match, parse_calls
 
 texts = st.text(alphabet="aB7 .-_'\"\\\n\u00e9{}[]", max_size=8)
 values = st.recursive(

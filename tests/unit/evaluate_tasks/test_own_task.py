@@ -38,7 +38,7 @@ def test_the_page_names_every_benchmark_and_every_argument():
 def test_scoring_rules_and_names_are_there_without_inspect():
     code = (
         "import sys; import bbedge.evaluate.tasks as tasks\n"
-        "from bbedge.evaluate.tasks import answers, calls, judging, sources\n"
+        "from bbedge.evaluate.tasks import function_calls, question_files, scoring_rules\n"
         "assert not any(name.partition('.')[0] == 'inspect_ai' for name in sys.modules)\n"
         "sys.modules['inspect_ai'] = None\n"
         "try: tasks.benchmark('gsm8k')\n"

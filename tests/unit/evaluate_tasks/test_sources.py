@@ -8,7 +8,7 @@ import pytest
 
 from bbedge.errors import BbedgeError, DomainError, FormatError
 from bbedge.evaluate.tasks import BENCHMARKS, benchmark
-from bbedge.evaluate.tasks.sources import beside, read_rows
+from bbedge.evaluate.tasks.question_files import beside, read_rows
 
 ROWS = [{"question": "One\u2028line?", "n": 1}, {"question": "Two?", "n": 2}]
 

@@ -11,7 +11,7 @@ import pytest
 
 from bbedge.board import BoardDesign
 from bbedge.errors import BbedgeError, FormatError
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.readers import Choices, read_items, read_scores
 from bbedge.readers.survey import survey
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run

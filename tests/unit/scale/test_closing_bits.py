@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.core.closure import closure, unpacked
-from bbedge.scale.bits import PackedGraph
+from bbedge.scale.leaderboard import PackedGraph
 
 
 @given(st.integers(1, 45), st.sampled_from([0.01, 0.05, 0.2, 0.9]), st.booleans(), st.integers(0, 2**32))

@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.core.leaderboard import Certifier
 from bbedge.scale import TiledLeaderboard
-from bbedge.scale.run import Run
+from bbedge.scale.folder import TiledRun
 from unit.scale.runs import a_design, assembled, contents, panels, uneven
 
 KINDS = ("bernstein", "hoeffding", "sharp", "betting")
@@ -142,7 +142,7 @@ def test_a_task_holds_a_tile_and_never_the_matrix(tmp_path, monkeypatch):
     """Nothing of the size of the pair matrix is made on the way of a panel."""
     n_models = 4000
     board = TiledLeaderboard.create(tmp_path / "run", a_design(n_models, 20, evidence="bernstein"), tile=100)
-    monkeypatch.setattr(Run, "tiles", lambda self: [(0, 0), (0, 1), (39, 3)])
+    monkeypatch.setattr(TiledRun, "tiles", lambda self: [(0, 0), (0, 1), (39, 3)])
     first, second = panels(board.design, 2)
     board.update(first)
     tracemalloc.start()

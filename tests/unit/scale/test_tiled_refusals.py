@@ -9,7 +9,7 @@ import pytest
 
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.scale import TiledLeaderboard
-from bbedge.scale.run import locked
+from bbedge.scale.folder import locked
 from unit.scale.runs import a_design, contents, panels
 
 DESIGN = a_design(6, 10)

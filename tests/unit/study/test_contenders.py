@@ -4,7 +4,7 @@ from scipy import stats
 
 from bbedge.errors import DomainError
 from bbedge.study.contenders import covariance, difference_variances, z_test_edges
-from bbedge.study.study import Contest, Seeds
+from bbedge.study.study import Contest, RepetitionSeeds
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 
 
@@ -57,7 +57,7 @@ def test_a_contender_that_is_not_applicable_has_no_numbers():
 
     def measured(looks: int) -> set[str]:
         contest = Contest(name="few", benchmark=benchmark, contenders=("EMR", "t-Holm", "BB-EDGE"), looks=looks)
-        return {name for name, _ in contest.repeat(Seeds(seed=1, place="few", repetition=0))}
+        return {name for name, _ in contest.repeat(RepetitionSeeds(seed=1, place="few", repetition=0))}
 
     assert measured(1) == {"EMR", "BB-EDGE"}
     assert measured(2) == {"EMR", "t-Holm", "BB-EDGE"}

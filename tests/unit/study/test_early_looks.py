@@ -9,17 +9,17 @@ from bbedge.study.experiments.early_looks import (
     EARLY,
     IN_FILE_ORDER,
     SHUFFLED,
-    FirstPass,
+    FirstRunExperiment,
     Listed,
     by_category,
     chances,
     sequential_bets,
 )
-from bbedge.study.study import Seeds
+from bbedge.study.study import RepetitionSeeds
 
 
 def seeds(repetition=0):
-    return Seeds(seed=1, place="early-looks/x", repetition=repetition)
+    return RepetitionSeeds(seed=1, place="early-looks/x", repetition=repetition)
 
 
 def test_chances_rank_the_models_and_the_two_categories_are_equal():
@@ -31,7 +31,7 @@ def test_chances_rank_the_models_and_the_two_categories_are_equal():
 
 @pytest.mark.parametrize("question", ["top-k", "all-pairs", "gate"])
 def test_a_run_is_repeatable_and_never_costs_more_than_its_budget(question):
-    setting = FirstPass(name="x", n_models=2, n_items=60, question=question, spread=6.0, looks=2)
+    setting = FirstRunExperiment(name="x", n_models=2, n_items=60, question=question, spread=6.0, looks=2)
     record, again = setting.repeat(seeds()), setting.repeat(seeds())
     assert {method for method, _ in record} == {EARLY, COMPLETE}
     assert all(np.array_equal(values, again[key]) for key, values in record.items())
@@ -41,7 +41,7 @@ def test_a_run_is_repeatable_and_never_costs_more_than_its_budget(question):
 
 
 def test_a_clear_answer_comes_inside_the_first_pass_and_saves_queries():
-    setting = FirstPass(name="x", n_models=3, n_items=400, spread=8.0, looks=2)
+    setting = FirstRunExperiment(name="x", n_models=3, n_items=400, spread=8.0, looks=2)
     record = setting.repeat(seeds())
     assert record[EARLY, "answered"][0] == record[COMPLETE, "answered"][0] == 1.0
     assert record[COMPLETE, "queries"] == 1.0
@@ -49,7 +49,7 @@ def test_a_clear_answer_comes_inside_the_first_pass_and_saves_queries():
 
 
 def test_dropped_models_are_not_counted():
-    setting = FirstPass(name="x", n_models=6, n_items=200, spread=8.0, looks=3)
+    setting = FirstRunExperiment(name="x", n_models=6, n_items=200, spread=8.0, looks=3)
     record = setting.repeat(seeds())
     if not record[COMPLETE, "answered"][0]:
         assert record[COMPLETE, "queries"] < 3.0
@@ -72,7 +72,7 @@ def test_the_rival_finds_a_difference_and_keeps_quiet_without_one():
 
 def test_the_study_covers_what_it_says():
     settings = STUDIES["early-looks"].settings
-    runs = [setting for setting in settings if isinstance(setting, FirstPass)]
+    runs = [setting for setting in settings if isinstance(setting, FirstRunExperiment)]
     assert {run.n_items for run in runs} == {200, 1300, 12_000}
     assert {run.question for run in runs} == {"top-k", "all-pairs", "gate"}
     assert max(run.n_models for run in runs) == 50

@@ -18,7 +18,7 @@ from bbedge.study.experiments.gates import (
     threshold_of_last,
     verdict_measures,
 )
-from bbedge.study.study import Seeds
+from bbedge.study.study import RepetitionSeeds
 
 
 def panels(new, old, *, runs=5, items=40, seed=1):
@@ -113,7 +113,7 @@ def test_a_verdict_that_stands_changes_only_by_a_contradiction():
 
 def test_a_pipeline_has_every_gate_and_is_repeatable():
     setting = Pipelines(name="x", difference=-0.02, n_items=50, looks=3)
-    seeds = Seeds(seed=1, place="gates/x", repetition=0)
+    seeds = RepetitionSeeds(seed=1, place="gates/x", repetition=0)
     record, again = setting.repeat(seeds), setting.repeat(seeds)
     assert {method for method, _ in record} >= {OURS, *RIVALS}
     assert all(values.shape == (3,) for values in record.values())

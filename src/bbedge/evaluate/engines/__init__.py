@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bbedge.errors import EvaluationError
+
 if TYPE_CHECKING:
     from bbedge.evaluate.engine import Engine
-    from bbedge.evaluate.spec import EvaluationSpec
+    from bbedge.evaluate.specification import EvaluationSpec
 
 
 def engine_for(study: EvaluationSpec) -> Engine:
@@ -19,6 +21,12 @@ def engine_for(study: EvaluationSpec) -> Engine:
         from bbedge.evaluate.engines.lm_eval import LmEvalEngine
 
         return LmEvalEngine(study)
-    from bbedge.evaluate.engines.inspect import InspectEngine
-
+    try:
+        from bbedge.evaluate.engines.inspect import InspectEngine
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "inspect_ai":
+            raise
+        raise EvaluationError(
+            'the inspect engine needs Inspect AI: pip install inspect_ai openai; or use engine = "command"'
+        ) from error
     return InspectEngine(study)

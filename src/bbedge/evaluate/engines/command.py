@@ -1,36 +1,57 @@
-"""Any program as the engine: one call per model and replicate, which writes the scores of its items to a file."""
+"""Any program as the engine: one call per model and replicate, which writes the scores of its items to a file.
+
+Calls are made a few at a time, each in a folder that no other call has. lm-evaluation-harness is called like that, too.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import queue
+import re
 import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, Sample, Seeds
-from bbedge.evaluate.engines.calls import Calls, checked_scores
-from bbedge.evaluate.engines.output import last_lines
+from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, RequestSeeds, Sample, Sent, Trouble
 from bbedge.evaluate.engines.process import (
     Stopped,
     TimeUp,
     call,
+    end_leftovers,
     hashes,
     program_file,
     program_files,
+    redact_files,
     stamps,
+    unfinished_attempts,
     why_not_startable,
 )
-from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
-from bbedge.evaluate.spec import EvaluationSpec
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
 from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
+_LOOK = 0.2  # seconds after which an interrupt is noticed
+Tell = Callable[[Trouble], None]
+Told = TypeVar("Told")
+Result = TypeVar("Result")
+_LINES = 12
+_WIDTH = 200
+_BYTES = 16_384
+# Colours, cursor movements and titles: a program meant them for a terminal of its own.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
 class CommandEngine:
@@ -105,7 +126,9 @@ class CommandEngine:
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Call the program for every job, a few at a time."""
         self._check_programs()
-        self._calls.run(jobs, lambda job, _: self._call(replicate, job, seeds(job, 0)), report)
+        self._calls.run(
+            replicate, jobs, lambda folder, job, _: self._call(folder, replicate, job, seeds(job, 0)), report
+        )
 
     def _check_programs(self) -> None:
         """Refuse to go on with a program that was changed while the study ran."""
@@ -121,11 +144,7 @@ class CommandEngine:
             )
         self._stamps = stamps(self._files)
 
-    def _call(self, replicate: int, job: Job, seed: int) -> Done | Failed:
-        with self._calls.folder_of(replicate, job.model.name) as folder:
-            return self._call_in(folder, replicate, job, seed)
-
-    def _call_in(self, folder: Path, replicate: int, job: Job, seed: int) -> Done | Failed:
+    def _call(self, folder: Path, replicate: int, job: Job, seed: int) -> Done | Failed:
         model = job.model
         out, log = folder / self._study.out, folder / "log.txt"
         try:
@@ -176,7 +195,7 @@ class CommandEngine:
         by_block: dict[str, list[str]] = {}
         for item, block in zip(job.sample.items, job.sample.blocks, strict=True):
             by_block.setdefault(block, []).append(item)
-        order = Seeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
+        order = RequestSeeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
         return [item for block in order for item in by_block[block]]
 
     def _execute(self, words: Sequence[str], folder: Path, log: Path) -> str | None:
@@ -224,3 +243,123 @@ def _filled(word: str, filled: dict[str, str]) -> str:
                 if word.startswith(name, place):
                     return word[:place] + value + _filled(word[place + len(name) :], filled)
     return word
+
+
+def work_in_threads(
+    calls: Iterator[Callable[[Callable[[Told], None]], Result]],
+    report: Callable[[Told | Result], None],
+    *,
+    workers: int,
+    stop: threading.Event,
+    look: Callable[[], None] = lambda: None,
+) -> None:
+    """Make calls, a few at a time, and report from this thread what they tell before their end and what they return.
+
+    A call is taken when a worker is free. An interrupt, or an error, sets ``stop``. ``look`` is called now and then.
+    """
+    told: queue.SimpleQueue[Told] = queue.SimpleQueue()
+    stop.clear()
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        waiting: set[Future[Result]] = set()
+        try:
+            while True:
+                waiting |= {pool.submit(call, told.put) for call in islice(calls, workers - len(waiting))}
+                if not waiting:
+                    return
+                # Polars has system calls restarted after a signal: a wait without an end would not notice one.
+                done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                while not told.empty():
+                    report(told.get())
+                for future in done:
+                    report(future.result())
+                look()
+        except BaseException:
+            stop.set()
+            raise
+
+
+class Calls:
+    """The calls that the engine of a study makes."""
+
+    def __init__(self, study: EvaluationSpec) -> None:
+        self._study = study
+        self._cleaned = False
+        self.stop = threading.Event()
+        """Set when the programs that are running must end."""
+
+    def run(
+        self, replicate: int, jobs: Sequence[Job], call: Callable[[Path, Job, Tell], Done | Failed], report: Report
+    ) -> None:
+        """Make every call and report from this thread; an interrupt, or an error, stops those that are running.
+
+        A call has a new folder, and hands requests that fail before its end to its last argument.
+        """
+        if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
+            left_over = unfinished_attempts(self._study.folder)
+            end_leftovers(self._study.folder)
+            for folder in left_over:
+                redact_files(folder)
+            self._cleaned = True
+
+        def begun() -> Iterator[Callable[[Tell], Done | Failed]]:
+            for job in jobs:
+                report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
+                yield partial(self._call_in_folder, replicate, job, call)
+
+        work_in_threads(begun(), report, workers=self._study.running.workers, stop=self.stop)
+
+    def _call_in_folder(
+        self, replicate: int, job: Job, call: Callable[[Path, Job, Tell], Done | Failed], tell: Tell
+    ) -> Done | Failed:
+        """Make a call; when it has ended, logs in its folder lose their credentials."""
+        folder = self._new_folder(replicate, job.model.name)
+        try:
+            return call(folder, job, tell)
+        finally:
+            redact_files(folder)
+
+    def _new_folder(self, replicate: int, model: str) -> Path:
+        """A folder that no call has had: what an earlier one still writes cannot get into it."""
+        number = self._study.names.index(model) + 1
+        parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            used = [int(path.name[8:]) for path in parent.glob("attempt-*[0-9]") if path.name[8:].isdigit()]
+            folder = parent / f"attempt-{max(used, default=0) + 1:05d}"
+            folder.mkdir()
+        except OSError as error:
+            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
+        return folder
+
+
+def checked_scores(
+    scores: Mapping[str, float], sample: Sample, place: Path, *, may_be_missing: bool
+) -> dict[str, float]:
+    """The scores that a call wrote for exactly the items of its sample; those that may be missing are NaN."""
+    missing = [item for item in sample.items if item not in scores]
+    if missing and not may_be_missing:
+        raise EvaluationError(f"{shown_path(place)} lacks {len(missing)} items: {listed(missing)}")
+    extra = sorted(set(scores) - set(sample.items))
+    if extra:
+        raise EvaluationError(f"{shown_path(place)} has {len(extra)} items that are not listed: {listed(extra)}")
+    if all(map(math.isnan, scores.values())):
+        raise EvaluationError(f"{shown_path(place)} has no score at all")
+    return {item: scores.get(item, math.nan) for item in sample.items}
+
+
+def last_lines(log: Path) -> tuple[str, ...]:
+    """The last lines of a log that are not empty; of a progress bar, what it showed last."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _BYTES))
+            text = file.read(_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ()
+    lines = [_last_state(_ESCAPES.sub("", line)) for line in text.split("\n")]
+    return tuple(shown(line, _WIDTH) for line in lines if line.strip())[-_LINES:]
+
+
+def _last_state(line: str) -> str:
+    """What a line shows after its carriage returns."""
+    states = [state for state in line.split("\r") if state.strip()]
+    return states[-1].rstrip().expandtabs(4) if states else ""

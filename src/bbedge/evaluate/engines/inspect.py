@@ -17,20 +17,34 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from inspect_ai import Task, task_with
+from inspect_ai import eval as inspect_eval
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import Sample as InspectSample
+from inspect_ai.model import GenerateConfig, Model
+from inspect_ai.util import registry_create
+from pydantic import ValidationError
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Failed, Job, Report, Sample
-from bbedge.evaluate.engines.redaction import redact_files
-from bbedge.evaluate.spec import EvaluationSpec, StudyModel
+from bbedge.evaluate.engines.inspect_hook import hear_jobs, trouble
+from bbedge.evaluate.engines.inspect_judging import judging_scorers
+from bbedge.evaluate.engines.inspect_models import (
+    ModelProbe,
+    address_variable,
+    ask_all,
+    endpoint_of,
+    listen,
+    made_model,
+)
+from bbedge.evaluate.engines.process import redact_files
+from bbedge.evaluate.specification import EvaluationSpec, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
-
-if TYPE_CHECKING:
-    from inspect_ai import Task
-    from inspect_ai.dataset import Sample as InspectSample
-    from inspect_ai.model import GenerateConfig, Model
 
 _CHECK_TIMEOUT = 60.0  # seconds for the short question, where the study sets no limit
 _OURS = {"seed": "every request has a seed of its own", "cache": "caches are off, or replicates would not be fresh"}
@@ -40,14 +54,7 @@ class InspectEngine:
     """Runs an Inspect task."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        try:
-            import inspect_ai  # noqa: F401 - is it there?
-        except ImportError as error:
-            raise EvaluationError(
-                'the inspect engine needs Inspect AI: pip install inspect_ai openai; or use engine = "command"'
-            ) from error
         self._study = study
-        self._made: Task | None = None
 
     def benchmark(self) -> Benchmark:
         """The samples of the task. The models are made once, to find out now what would stop them later."""
@@ -55,7 +62,7 @@ class InspectEngine:
             self._model(model)
         for role, name in self._study.roles.items():
             self._role(role, name)
-        samples = self._samples(self._task())
+        samples = self._samples(self._task)
         return Benchmark(
             samples=tuple(_sample(name, sample, self._study.design.columns) for name, sample in samples.items()),
             fingerprint=hashlib.sha256(
@@ -65,8 +72,6 @@ class InspectEngine:
 
     def addresses(self) -> Mapping[str, str]:
         """Those of models and roles, as their providers know them, and of models that arguments of the task name."""
-        from bbedge.evaluate.engines.inspect_models import address_variable, endpoint_of
-
         asked = {model.name: (model.model, self._model(model)) for model in self._study.models}
         asked |= {f"role {role}": (name, self._role(role, name)) for role, name in self._study.roles.items()}
         found = {
@@ -82,38 +87,29 @@ class InspectEngine:
 
     def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
         """Ask every model, and every judge, one short question with the settings that it has in the study."""
-        from bbedge.evaluate.engines.inspect_models import Question, ask_all
-
         judges = {name: self._role(role, name) for role, name in self._study.roles.items()}
         asked = {model.name: self._model(model) for model in models} | judges
-        questions = [Question(name=name, model=model, seed=seeds(name)) for name, model in asked.items()]
+        questions = [ModelProbe(name=name, model=model, seed=seeds(name)) for name, model in asked.items()]
         with contextlib.redirect_stdout(io.StringIO()):
             ask_all(questions, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
-        from inspect_ai import eval as inspect_eval
-        from inspect_ai import task_with
-        from inspect_ai._util.error import PrerequisiteError
-
-        from bbedge.evaluate.engines.inspect_hook import listening, trouble
-        from bbedge.evaluate.engines.inspect_models import listen
-
         by_model: dict[str, list[Job]] = {}
         for job in jobs:
             by_model.setdefault(job.model.name, []).append(job)
         log, log_dir = self._study.folder / "inspect.log", self._study.folder / "logs" / f"replicate-{replicate:05d}"
         # What Inspect and the task print goes to a log, so that results and progress stay clean.
         with _redacting(log, log_dir), log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
-            tasks, samples = [], self._samples(self._task())
+            tasks, samples = [], self._samples(self._task)
             for name, its_jobs in by_model.items():
-                task = copy.copy(self._task())
+                task = copy.copy(self._task)
                 chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
                 metadata = {**(task.metadata or {}), "bbedge_model": name}
                 model = listen(self._model(its_jobs[0].model), name, trouble)
                 tasks.append(task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
             roles = {role: listen(self._role(role, name), name, trouble) for role, name in self._study.roles.items()}
-            with listening(jobs, seeds, report, scorer=self._study.scorer) as heard:
+            with hear_jobs(jobs, seeds, report, scorer=self._study.scorer) as heard:
                 try:
                     logs = inspect_eval(
                         tasks,
@@ -143,40 +139,37 @@ class InspectEngine:
                         report(Failed(model=name, sample=job.sample.name, error=log_.error.message))
 
     def _config(self, given: Mapping[str, Any], where: str) -> GenerateConfig:
-        from inspect_ai.model import GenerateConfig
-        from pydantic import ValidationError
-
         for key, why in _OURS.items():
             if key in given:
                 raise EvaluationError(f"{where}: config may not set {key}; {why}")
         running = self._study.running
-        ours: dict[str, Any] = {"max_retries": running.request_retries}
-        if running.connections is not None:
-            ours["max_connections"] = running.connections
-        if running.timeout is not None:
-            ours["attempt_timeout"] = max(1, round(running.timeout))
+        ours = {
+            "max_retries": running.request_retries,
+            "max_connections": running.connections,
+            "attempt_timeout": None if running.timeout is None else max(1, round(running.timeout)),
+        }
         try:
-            return GenerateConfig(**{**ours, **given})
+            return GenerateConfig(**{key: value for key, value in {**ours, **given}.items() if value is not None})
         except ValidationError as error:
             raise EvaluationError(f"{where}: config: {_one_line(error.errors()[0]['msg'])}") from error
 
     def _model(self, model: StudyModel) -> Model:
-        where = f"{shown_path(self._study.path)}: model {quoted(model.name)}"
-        return _made(model.model, where, self._config(model.config, where), model.base_url, model.args)
+        return self._make(f"model {quoted(model.name)}", model)
 
     def _role(self, role: str, name: str) -> Model:
-        where = f"{shown_path(self._study.path)}: role {quoted(role)}"
-        return _made(name, where, self._config({}, where), None, {})
+        return self._make(f"role {quoted(role)}", StudyModel(name=name, model=name))
 
+    def _make(self, what: str, model: StudyModel) -> Model:
+        where = f"{shown_path(self._study.path)}: {what}"
+        config = self._config(model.config, where)
+        try:
+            return made_model(model.model, config, model.base_url, model.args)
+        except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
+            raise EvaluationError(f"{where}: {_one_line(error)}") from error
+
+    @cached_property
     def _task(self) -> Task:
         """The task, made once: a benchmark may come from the network."""
-        if self._made is None:
-            self._made = self._make_task()
-        return self._made
-
-    def _make_task(self) -> Task:
-        from inspect_ai import Task
-
         spec = self._study.task
         where = f"{shown_path(self._study.path)}: [benchmark] task {quoted(spec, None)}"
         file, _, name = spec.rpartition("@")
@@ -196,8 +189,6 @@ class InspectEngine:
         if not isinstance(task, Task):
             raise EvaluationError(f"{where}: is not an Inspect task")
         if task.scorer:
-            from bbedge.evaluate.engines.inspect_judging import judging_scorers
-
             task.scorer = judging_scorers(task.scorer, self._study.judge_repeats)
         return task
 
@@ -265,17 +256,6 @@ def _asked(sample: InspectSample) -> str:
     return json.dumps(values, sort_keys=True, default=repr)
 
 
-def _made(name: str, where: str, config: GenerateConfig, base_url: str | None, args: Mapping[str, Any]) -> Model:
-    from inspect_ai._util.error import PrerequisiteError
-
-    from bbedge.evaluate.engines.inspect_models import made_model
-
-    try:
-        return made_model(name, config, base_url, args)
-    except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
-        raise EvaluationError(f"{where}: {_one_line(error)}") from error
-
-
 def _from_file(file: Path, name: str, where: str) -> Callable[..., object]:
     if not file.is_file():
         raise EvaluationError(f"{where}: there is no such file")
@@ -304,8 +284,6 @@ def _from_file(file: Path, name: str, where: str) -> Callable[..., object]:
 
 def _registered(spec: str, args: Mapping[str, Any]) -> object:
     """An installed task; Inspect leaves out the package's name where it does not see how the package is installed."""
-    from inspect_ai.util import registry_create
-
     try:
         return registry_create("task", spec, **args)
     except LookupError:

@@ -1,7 +1,4 @@
-"""The hook through which Inspect reports what happens, and which gives every request its seed.
-
-Imported only when an evaluation begins.
-"""
+"""The hook through which Inspect reports what happens, and which gives every request its seed."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
@@ -20,21 +17,32 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import GenerateConfig
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import Backoff, CallSeeds, Done, Failed, Job, Judged, Judging, Report, Sent, Trouble
+from bbedge.evaluate.engine import (
+    CallSeeds,
+    Done,
+    Failed,
+    Job,
+    Judged,
+    JudgementKey,
+    Report,
+    RequestWaits,
+    Sent,
+    Trouble,
+)
 from bbedge.evaluate.engines.empty_answer import EmptyAnswer, refuse_empty
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
-from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.usage import Usage
 
 _GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
 
 
 @dataclass(slots=True)
-class Asked:
+class SeededRequests:
     """Requests that have their seed: those of an answer, or of one judgement of it."""
 
-    judging: Judging | None = None
+    judging: JudgementKey | None = None
     seen: list[GenerateConfig] = field(default_factory=list)
 
     @property
@@ -50,7 +58,7 @@ class Attempt:
     job: Job
     known: tuple[Judged, ...]
     """Judgements of earlier attempts."""
-    answer: Asked = field(default_factory=Asked)
+    answer: SeededRequests = field(default_factory=SeededRequests)
     judged: list[Judged] = field(default_factory=list)
     """Judgements of this attempt, made or known, in their order."""
     made: list[Judged] = field(default_factory=list)
@@ -59,33 +67,30 @@ class Attempt:
     _begun: Counter[str] = field(default_factory=Counter)
     """Judgements that have begun, by scorer."""
 
-    def next_judging(self, scorer: str) -> Judging:
+    def next_judging(self, scorer: str) -> JudgementKey:
         """The next judgement of a scorer. A task may also score an answer that is not finished, so they are counted."""
         self._begun[scorer] += 1
-        return Judging(scorer=scorer, number=self._begun[scorer])
+        return JudgementKey(scorer=scorer, number=self._begun[scorer])
 
-    def known_judgement(self, judging: Judging, answer: str) -> Judged | None:
+    def known_judgement(self, judging: JudgementKey, answer: str) -> Judged | None:
         """What an earlier attempt has recorded of this judgement, if its answer was the same."""
         return next((each for each in self.known if (each.judging, each.answer) == (judging, answer)), None)
 
     @contextmanager
-    def asking(self, judging: Judging) -> Iterator[Asked]:
+    def asking(self, judging: JudgementKey) -> Iterator[SeededRequests]:
         """What is asked inside this context belongs to the judgement."""
-        asked = Asked(judging=judging)
+        asked = SeededRequests(judging=judging)
         before = _asked.set(asked)
         try:
             yield asked
         finally:
             _asked.reset(before)
 
-    def hand_in(self, judged: Judged, asked: Asked) -> None:
+    def hand_in(self, judged: Judged, asked: SeededRequests) -> None:
         """Report a judgement that is finished: it is in the journal when this returns."""
         if _heard is not None:
-            try:
+            with _heard.failure_kept():
                 _heard.report(judged)
-            except Exception as error:
-                _heard.failure = _heard.failure or error
-                raise
         self.judged.append(judged)
         self.made.append(judged)
         self._made_seeds |= asked.seeds
@@ -113,16 +118,25 @@ class Heard:
     failure: BaseException | None = None
     """What went wrong here: Inspect does not let a hook stop an evaluation."""
 
+    @contextmanager
+    def failure_kept(self) -> Iterator[None]:
+        """Remember the first exception in this context."""
+        try:
+            yield
+        except Exception as error:
+            self.failure = self.failure or error
+            raise
+
 
 _heard: Heard | None = None
 # Set in the context of the sample's own task, which everything that the sample starts inherits.
 _attempt: ContextVar[Attempt | None] = ContextVar("bbedge_attempt", default=None)
 # Set while a scorer runs, likewise.
-_asked: ContextVar[Asked | None] = ContextVar("bbedge_asked", default=None)
+_asked: ContextVar[SeededRequests | None] = ContextVar("bbedge_asked", default=None)
 
 
 @contextmanager
-def listening(jobs: Sequence[Job], seeds: CallSeeds, report: Report, *, scorer: str | None) -> Iterator[Heard]:
+def hear_jobs(jobs: Sequence[Job], seeds: CallSeeds, report: Report, *, scorer: str | None) -> Iterator[Heard]:
     """Listen to what is evaluated inside this context."""
     global _heard
     named = {(job.model.name, job.sample.name): job for job in jobs}
@@ -145,12 +159,10 @@ def trouble(problem: Problem) -> None:
         _pass_on(Trouble(model=attempt.job.model.name, sample=attempt.job.sample.name, problem=problem))
 
 
-def _pass_on(what: Trouble | Backoff) -> None:
+def _pass_on(what: Trouble | RequestWaits) -> None:
     if _heard is not None:
-        try:
+        with suppress(Exception), _heard.failure_kept():
             _heard.report(what)
-        except Exception as error:
-            _heard.failure = _heard.failure or error
 
 
 @hooks(name="bbedge", description="Seeds every request and keeps every finished sample.")
@@ -193,27 +205,20 @@ class BbedgeHook(Hooks):
             return
         data.config.seed = _heard.seeds(attempt.job, len(asked.seen), asked.judging)
         asked.seen.append(data.config)
-        try:
+        with _heard.failure_kept():
             _heard.report(Sent(model=attempt.job.model.name, sample=attempt.job.sample.name))
-        except Exception as error:
-            _heard.failure = _heard.failure or error
-            raise
 
     async def on_model_retry(self, data: ModelRetry) -> None:
         """Report how long a request waits before it is sent again."""
         attempt = _attempt.get()
         if attempt is not None:
-            _pass_on(Backoff(model=attempt.job.model.name, seconds=data.wait_time))
+            _pass_on(RequestWaits(model=attempt.job.model.name, seconds=data.wait_time))
 
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Hand over the sample."""
-        if _heard is None:
-            return
-        try:
-            _hand_over(_heard, _heard.models.get(data.eval_id, ""), data.sample)
-        except Exception as error:
-            _heard.failure = _heard.failure or error
-            raise
+        if _heard is not None:
+            with _heard.failure_kept():
+                _hand_over(_heard, _heard.models.get(data.eval_id, ""), data.sample)
 
 
 def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:

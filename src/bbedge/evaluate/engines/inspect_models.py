@@ -1,8 +1,7 @@
 """The models of the Inspect engine: made with a key or without, listened to, and asked a short question.
 
 Inspect asks a model's ``should_retry`` about every exception of a request before it waits or gives up. Listening there
-shows a failure with its cause at once, while the sample's own error comes only after all retries. Imported only when
-the engine is used.
+shows a failure with its cause at once, while the sample's own error comes only after all retries.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from inspect_ai._util._async import run_coroutine
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 
-from bbedge.evaluate.engine import Answered, CheckReport, Silent
+from bbedge.evaluate.engine import Answered, CheckReport, StillSilent
 from bbedge.evaluate.engines.empty_answer import refuse_empty
-from bbedge.evaluate.problem import Problem, ProblemKind, kind_of_status
+from bbedge.evaluate.failures import Problem, ProblemKind, kind_of_status
 from bbedge.evaluate.usage import Usage
 
 NO_KEY = "no-key"
@@ -47,18 +46,15 @@ def made_model(name: str, config: GenerateConfig, base_url: str | None, args: Ma
         try:
             return get_model(name, config=config, base_url=base_url, memoize=False, **args)
         except PrerequisiteError as error:
-            address = base_url or _address_of_service(name)
+            # The address of an openai-api/service/model has no default.
+            service = os.environ.get(address_variable(name)) if name.startswith("openai-api/") else None
+            address = base_url or service
             if address is None or _is_provider(address) or "api_key" in args:
                 raise
             try:
                 return get_model(name, config=config, base_url=base_url, api_key=NO_KEY, memoize=False, **args)
             except (PrerequisiteError, ValueError, TypeError):
                 raise error from None  # it is not the key that is missing, and the first message says what is
-
-
-def _address_of_service(name: str) -> str | None:
-    """The address of an ``openai-api/service/model``, which has no default, from the environment."""
-    return os.environ.get(address_variable(name)) if name.startswith("openai-api/") else None
 
 
 def address_variable(name: str) -> str:
@@ -162,7 +158,7 @@ def _kind(names: set[str], causes: list[BaseException], status: int | None) -> P
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ModelProbe:
     """A model to be asked, and with which seed."""
 
     name: str
@@ -173,26 +169,26 @@ class Question:
     """The seed of the request."""
 
 
-def ask_all(questions: list[Question], *, timeout: float, report: CheckReport) -> None:
+def ask_all(questions: list[ModelProbe], *, timeout: float, report: CheckReport) -> None:
     """Ask every model the short question, all at once, and report each as soon as it has answered or failed."""
     run_coroutine(_ask_all(questions, max(1, round(timeout)), report))
 
 
-async def _ask_all(questions: list[Question], timeout: int, report: CheckReport) -> None:
+async def _ask_all(questions: list[ModelProbe], timeout: int, report: CheckReport) -> None:
     tasks = {asyncio.ensure_future(_ask(question, timeout, report)): question for question in questions}
     began = asyncio.get_running_loop().time()
     done, waiting = await asyncio.wait(tasks, timeout=_PATIENCE)
     for task in waiting:
         silent = tasks[task]
         seconds = asyncio.get_running_loop().time() - began
-        report(Silent(model=silent.name, endpoint=endpoint_of(silent.model), seconds=seconds))
+        report(StillSilent(model=silent.name, endpoint=endpoint_of(silent.model), seconds=seconds))
     if waiting:
         done |= (await asyncio.wait(waiting))[0]
     for task in done:
         task.result()  # raises what went wrong in a report
 
 
-async def _ask(question: Question, timeout: int, report: CheckReport) -> None:
+async def _ask(question: ModelProbe, timeout: int, report: CheckReport) -> None:
     model, problems = question.model, list[Problem]()
     listen(model, question.name, problems.append)
     config = GenerateConfig(seed=question.seed, max_retries=0, attempt_timeout=timeout)

@@ -21,10 +21,10 @@ from typing import Any
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Done, Failed, Job, Report, Sample, Trouble
-from bbedge.evaluate.engines.calls import Calls, checked_scores
-from bbedge.evaluate.engines.lm_eval_check import Asked, Tell, side_by_side, understood
-from bbedge.evaluate.engines.lm_eval_documents import (
-    Document,
+from bbedge.evaluate.engines.command import Calls, checked_scores, last_lines
+from bbedge.evaluate.engines.lm_eval_files import (
+    LmEvalSettings,
+    ToolDocument,
     answers,
     chosen,
     documents_of,
@@ -32,14 +32,21 @@ from bbedge.evaluate.engines.lm_eval_documents import (
     renamed,
     sample_files,
 )
-from bbedge.evaluate.engines.lm_eval_problem import problem_of
-from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
-from bbedge.evaluate.engines.lm_eval_tool import QUESTION, Tool, python_of, report_of
-from bbedge.evaluate.engines.output import last_lines
-from bbedge.evaluate.engines.redaction import redact_files
-from bbedge.evaluate.problem import Problem
+from bbedge.evaluate.engines.lm_eval_process import (
+    REQUESTS,
+    QuestionBegun,
+    Tell,
+    Tool,
+    ask_in_threads,
+    parse_report,
+    problem_of,
+    python_of,
+    report_of,
+)
+from bbedge.evaluate.engines.process import redact_files
+from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
-from bbedge.evaluate.spec import EvaluationSpec, StudyModel
+from bbedge.evaluate.specification import EvaluationSpec, StudyModel
 from bbedge.evaluate.usage import Usage
 from bbedge.readers import Choices, read_scores
 from bbedge.text import quoted, shown, shown_path
@@ -73,7 +80,7 @@ class LmEvalEngine:
         python = python_of(self._settings.python, self._home, shown_path(study.path))
         self._tool = Tool(python, self._home, self._calls.stop)
         self._types: dict[str, ModelType] = {}
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[str, ToolDocument] = {}
         self._whole: Sample | None = None
         for model in study.models:
             _check_model(model, f"{shown_path(study.path)}: model {quoted(model.name)}")
@@ -149,7 +156,7 @@ class LmEvalEngine:
         questions = [partial(self._try, model, seeds(model.name)) for model in models if model not in asked]
         if asked:
             questions.insert(0, partial(self._ask, asked, seeds))
-        side_by_side(questions, report, workers=self._study.running.workers, stop=self._calls.stop)
+        ask_in_threads(questions, report, workers=self._study.running.workers, stop=self._calls.stop)
 
     def _ask(self, models: Sequence[StudyModel], seeds: Callable[[str], int], tell: Tell) -> None:
         """Ask the question itself."""
@@ -170,12 +177,12 @@ class LmEvalEngine:
             )
 
         def heard(line: Mapping[str, Any]) -> None:
-            what = understood(line, priced=priced[line["name"]])
-            if not isinstance(what, Asked):
+            what = parse_report(line, priced=priced[line["name"]])
+            if not isinstance(what, QuestionBegun):
                 answered.add(what.model)
             tell(what)
 
-        why = self._tool.run(folder, {"questions": questions}, file=QUESTION, heard=heard)
+        why = self._tool.run(folder, {"questions": questions}, file=REQUESTS, heard=heard)
         for model in models:
             if model.name not in answered:
                 tell(self._problem(model, why or "lm_eval has not asked the model", folder))
@@ -185,7 +192,7 @@ class LmEvalEngine:
     def _try(self, model: StudyModel, seed: int, tell: Tell) -> None:
         """Run one document: a model that runs inside the tool has no server that could be asked."""
         folder, began = self._temporary("check"), time.monotonic()
-        tell(Asked(model=model.name, endpoint=model.base_url))
+        tell(QuestionBegun(model=model.name, endpoint=model.base_url))
         whole = self._whole
         items = whole.items[:1] if whole is not None and whole.is_divisible else ()
         settings = self._settings if items else replace(self._settings, limit=1)
@@ -209,7 +216,12 @@ class LmEvalEngine:
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Run the tool for every job, a few at a time."""
-        self._calls.run(jobs, lambda job, tell: self._call(replicate, job, seeds(self._seeded(job), 0), tell), report)
+        self._calls.run(
+            replicate,
+            jobs,
+            lambda folder, job, tell: self._call(folder, job, seeds(self._seeded(job), 0), tell),
+            report,
+        )
 
     def _seeded(self, job: Job) -> Job:
         """The job whose seed a run has.
@@ -221,11 +233,7 @@ class LmEvalEngine:
             return job
         return replace(job, sample=self._whole)
 
-    def _call(self, replicate: int, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
-        with self._calls.folder_of(replicate, job.model.name) as folder:
-            return self._call_in(folder, job, seed, tell)
-
-    def _call_in(self, folder: Path, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
+    def _call(self, folder: Path, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
         model, sample = job.model, job.sample
         began, is_whole = time.monotonic(), self._whole is None or len(sample.items) == len(self._whole.items)
         order = self._order(model, seed, folder / "out", () if is_whole else sample.items, self._settings)

@@ -24,7 +24,7 @@ from typing import Any
 _BITS = 31
 
 # Beside this file, also where it is copied to.
-failure = importlib.import_module(f"{__package__}.lm_eval_failure" if __package__ else "lm_eval_failure")
+requests = importlib.import_module(f"{__package__}.lm_eval_requests" if __package__ else "lm_eval_requests")
 
 
 def main(order_file: str) -> None:
@@ -44,7 +44,7 @@ def main(order_file: str) -> None:
     except Exception as error:
         # In a log the last error is often another one: requests that were cancelled because of this one.
         report["error"] = f"{type(error).__name__}: {error}"
-        report["heard"] = failure.was_heard(error)
+        report["heard"] = getattr(error, "was_heard", False)
         report["installed"] = not (isinstance(error, ModuleNotFoundError) and error.name == "lm_eval")
         raise
     finally:
@@ -96,7 +96,7 @@ def prepared(order: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
         arguments = {**order["requests"], **arguments}
         seed_requests(kind, order["seed"], report)
         watch_answers(kind, report)
-        failure.watch_requests(kind, Path(order["heard"]))
+        requests.watch_requests(kind, Path(order["heard"]))
     return arguments
 
 
@@ -179,12 +179,12 @@ def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
     """Add the tokens of one answer, and what it calls the model; refuse one that says nothing."""
     if answer.get("error") and not answer.get("choices"):
         raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")
-    failure.empty_answer.refuse_empty(answer)
+    requests.empty_answer.refuse_empty(answer)
     if isinstance(answer.get("model"), str) and answer["model"] not in report["served"]:
         report["served"].append(answer["model"])
-    used = answer.get("usage") or {}
-    for place, keys in enumerate((("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))):
-        report["tokens"][place] += next((used[key] for key in keys if isinstance(used.get(key), int)), 0)
+    report["tokens"] = [
+        total + more for total, more in zip(report["tokens"], requests.stated_tokens(answer), strict=True)
+    ]
 
 
 if __name__ == "__main__":

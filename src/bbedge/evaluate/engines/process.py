@@ -1,9 +1,13 @@
-"""Programs: the files that a command consists of, with their hashes, and one call in a process group of its own.
+"""Programs: their files, with hashes, calls in process groups of their own, and logs without credentials.
 
 A program that changes measures something else, so its hash is frozen. A call ends completely: the program and all that
 it has started. A runner that is killed cannot end its calls; it has recorded the process group of each, and the next
 runner ends what is left. A number is not enough for that, because the system gives it to another process later: the
 start time of the process, which the system counts from its boot, distinguishes them.
+
+A server may repeat the key that it was sent, and a program may print its environment. Inspect, lm-evaluation-harness
+and programs write their logs themselves, so the files are read when a run has ended, and those that hold a credential
+are replaced. Files that a killed run has left are read when the same replicate is run again.
 """
 
 from __future__ import annotations
@@ -17,11 +21,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from bbedge.credentials import redacted, redacted_record, secret_values
 from bbedge.errors import EvaluationError
+from bbedge.files import replacing
+from bbedge.readers.logs.files import zip_library
 from bbedge.text import shown_path
 
 _RECORD = "process.json"
@@ -30,6 +37,7 @@ _GRACE = 5.0  # seconds between asking a group to end and ending it
 _SLOWEST = 0.05  # seconds between two looks at a process
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys" / "kernel" / "random" / "boot_id"
+Clean = Callable[[str], str]
 
 
 def program_files(command: Sequence[str], home: Path) -> dict[str, Path]:
@@ -219,19 +227,23 @@ def _identity(pid: int) -> dict[str, object]:
     return {"pid": pid, "start": _start(pid), "boot": _boot()}
 
 
-def _boot() -> str | None:
+def _read(path: Path) -> bytes | None:
+    """What the system says in a file, if it has one and may be asked."""
     try:
-        return _BOOT.read_text(encoding="ascii").strip()
+        return path.read_bytes()
     except OSError:
         return None
+
+
+def _boot() -> str | None:
+    found = _read(_BOOT)
+    return None if found is None else found.decode("ascii").strip()
 
 
 def _fields(pid: int) -> list[str] | None:
     """The fields of ``/proc/PID/stat`` from the third on; the second, a name in brackets, may hold anything."""
-    try:
-        return (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
+    found = _read(_PROC / str(pid) / "stat")
+    return None if found is None else found.decode("utf-8", "replace").rpartition(")")[2].split()
 
 
 def _start(pid: int) -> int | None:
@@ -258,8 +270,67 @@ def _end_group(group: int, start: int, mark: str) -> bool:
 
 
 def _has_mark(pid: int, mark: str) -> bool:
-    try:
-        environment = (_PROC / str(pid) / "environ").read_bytes()
-    except OSError:
-        return False
+    environment = _read(_PROC / str(pid) / "environ") or b""
     return f"{_MARK}={mark}".encode() in environment.split(b"\0")
+
+
+def redact_files(place: Path) -> None:
+    """Remove credentials from a file, or from all files in a folder that are logs by the ending of their name."""
+    known = secret_values(os.environ)
+    for path in [place] if place.is_file() else sorted(place.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        if path.suffix == ".eval":
+            _redact_archive(path, known)
+        elif path.suffix in (".json", ".jsonl"):
+            _redact_text(path, lambda text: _redacted_json(text, known), whole=path.suffix == ".json")
+        elif path.suffix in (".txt", ".log"):
+            _redact_text(path, lambda text: redacted(text, known))
+
+
+def _redacted_json(text: str, known: Sequence[str]) -> str:
+    """A document without credentials; exactly as it was if it has none."""
+    try:
+        document = json.loads(text)
+        clean = redacted_record(document, known)
+    except (ValueError, RecursionError):
+        return redacted(text, known)
+    ending = text[len(text.rstrip()) :]
+    return text if clean == document else json.dumps(clean) + ending
+
+
+def _redact_text(path: Path, clean: Clean, *, whole: bool = False) -> None:
+    """Replace a file of text if a line of it, or the whole of it, is not clean."""
+    if all(clean(piece) == piece for piece in _pieces(path, whole=whole)):
+        return
+    with replacing(path) as file:
+        for piece in _pieces(path, whole=whole):
+            file.write(clean(piece).encode("utf-8", "surrogateescape"))
+
+
+def _pieces(path: Path, *, whole: bool) -> Iterator[str]:
+    with path.open("rb") as file:
+        for piece in [file.read()] if whole else file:
+            yield piece.decode("utf-8", "surrogateescape")
+
+
+def _redact_archive(path: Path, known: Sequence[str]) -> None:
+    """Replace a log of Inspect, a zip archive of JSON documents, if one of them is not clean.
+
+    A file that cannot be read is left unchanged.
+    """
+    zipfile, broken = zip_library()
+    with contextlib.suppress(*broken), zipfile.ZipFile(path) as old:
+        members = [old.getinfo(name) for name in dict.fromkeys(old.namelist())]
+
+        def clean(name: str) -> str:
+            text: str = old.read(name).decode("utf-8", "surrogateescape")
+            return _redacted_json(text, known) if name.endswith(".json") else redacted(text, known)
+
+        if all(clean(each.filename).encode("utf-8", "surrogateescape") == old.read(each) for each in members):
+            return
+        with replacing(path) as file, zipfile.ZipFile(file, "w") as new:
+            for each in members:
+                info = zipfile.ZipInfo(each.filename, each.date_time)
+                data = clean(each.filename).encode("utf-8", "surrogateescape")
+                new.writestr(info, data, compress_type=each.compress_type)

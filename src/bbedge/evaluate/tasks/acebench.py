@@ -19,9 +19,17 @@ from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.calls import Call, Expected, Strings, UnreadableError, Value, calls_match, parse_calls
+from bbedge.evaluate.tasks.function_calls import (
+    Call,
+    Expected,
+    Strings,
+    UnreadableError,
+    Value,
+    calls_match,
+    parse_calls,
+)
 from bbedge.evaluate.tasks.items import item_mean
-from bbedge.evaluate.tasks.sources import Row, beside, read_rows, refuse_repeats
+from bbedge.evaluate.tasks.question_files import QuestionRow, beside, read_rows, refuse_repeats
 from bbedge.text import quoted
 
 USUAL_SOURCE = "https://raw.githubusercontent.com/ACEBench/ACEBench/main/data_all/data_en"
@@ -87,7 +95,7 @@ def step_by_step() -> Solver:
 
 @scorer(metrics=[item_mean()])
 def right_calls(strings: Strings = "contain") -> Scorer:
-    """1 for every step whose calls are the right ones by the rule in :mod:`.calls`, else 0."""
+    """1 for every step whose calls are the right ones by the rule in :mod:`.function_calls`, else 0."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answers: Sequence[str] = state.store.get("answers", [])
@@ -124,9 +132,9 @@ def _expected(alternative: Mapping[str, Mapping[str, object]]) -> list[Expected]
     ]
 
 
-def _dialogues(questions: Sequence[Row], answers: Sequence[Row]) -> list[Sample]:
+def _dialogues(questions: Sequence[QuestionRow], answers: Sequence[QuestionRow]) -> list[Sample]:
     right = {row.text("id"): row for row in answers}
-    steps: dict[str, dict[int, Row]] = {}
+    steps: dict[str, dict[int, QuestionRow]] = {}
     for row in questions:
         name = row.text("id")
         found = _STEP.fullmatch(name)
@@ -151,7 +159,7 @@ def _dialogues(questions: Sequence[Row], answers: Sequence[Row]) -> list[Sample]
     return [_sample(name, [dialogue[step] for step in sorted(dialogue)], right) for name, dialogue in steps.items()]
 
 
-def _sample(name: str, rows: Sequence[Row], right: Mapping[str, Row]) -> Sample:
+def _sample(name: str, rows: Sequence[QuestionRow], right: Mapping[str, QuestionRow]) -> Sample:
     functions, today = rows[0].mappings("function"), rows[0].fields.get("time")
     if any(row.mappings("function") != functions or row.fields.get("time") != today for row in rows):
         raise FormatError(f"{rows[0].place}: the steps of {quoted(name)} differ in their functions or their date")
@@ -167,7 +175,7 @@ def _sample(name: str, rows: Sequence[Row], right: Mapping[str, Row]) -> Sample:
     )
 
 
-def _alternatives(row: Row, functions: Sequence[Mapping[str, object]]) -> list[dict[str, dict[str, object]]]:
+def _alternatives(row: QuestionRow, functions: Sequence[Mapping[str, object]]) -> list[dict[str, dict[str, object]]]:
     """The alternatives that are right for a step: calls, each with what its function requires."""
     known = {str(function.get("name")): function for function in functions}
     alternatives = []

@@ -11,8 +11,8 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import TaskState, generate
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.answers import final_number, last_number, same_number
-from bbedge.evaluate.tasks.sources import Row, read_rows, refuse_repeats
+from bbedge.evaluate.tasks.question_files import QuestionRow, read_rows, refuse_repeats
+from bbedge.evaluate.tasks.scoring_rules import final_number, last_number, same_number
 
 USUAL_SOURCE = "https://raw.githubusercontent.com/openai/grade-school-math/master/grade_school_math/data/test.jsonl"
 _MARK = "####"
@@ -68,7 +68,7 @@ def gsm8k(data: str = USUAL_SOURCE, examples: str = "", shots: int = 5) -> Task:
 
 @scorer(metrics=[mean()])
 def final_number_match() -> Scorer:
-    """1 if the answer's final number is the right one, else 0; the rule is documented in :mod:`.answers`."""
+    """1 if the answer's final number is the right one, else 0; the rule is documented in :mod:`.scoring_rules`."""
 
     async def score(state: TaskState, target: Target) -> Score:
         number = final_number(state.output.completion)
@@ -88,7 +88,7 @@ def _solved(examples: str, shots: int) -> Sequence[tuple[str, str]]:
     return pairs[:shots]
 
 
-def _sample(row: Row, solved: Sequence[tuple[str, str]]) -> Sample:
+def _sample(row: QuestionRow, solved: Sequence[tuple[str, str]]) -> Sample:
     question, answer = row.text("question"), row.text("answer")
     _, mark, right = answer.rpartition(_MARK)
     if not mark or last_number(right) is None:

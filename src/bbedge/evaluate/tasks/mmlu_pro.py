@@ -17,7 +17,7 @@ from inspect_ai.scorer import choice
 from inspect_ai.solver import Generate, Solver, TaskState, multiple_choice, solver
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.sources import Row, read_rows, refuse_repeats
+from bbedge.evaluate.tasks.question_files import QuestionRow, read_rows, refuse_repeats
 from bbedge.text import quoted
 
 USUAL_SOURCE = "https://huggingface.co/datasets/TIGER-Lab/MMLU-Pro/resolve/main/data/test-00000-of-00001.parquet"
@@ -76,7 +76,7 @@ def worked_examples() -> Solver:
     return solve
 
 
-def _sample(row: Row, solved: Mapping[str, Sequence[str]]) -> Sample:
+def _sample(row: QuestionRow, solved: Mapping[str, Sequence[str]]) -> Sample:
     question, category = row.text("question"), row.text("category")
     options, letter = _options(row)
     if solved and category not in solved:
@@ -90,14 +90,14 @@ def _sample(row: Row, solved: Mapping[str, Sequence[str]]) -> Sample:
     )
 
 
-def _id(row: Row, question: str, options: Sequence[str]) -> str:
+def _id(row: QuestionRow, question: str, options: Sequence[str]) -> str:
     if "question_id" in row.fields:
         return f"mmlu_pro_{row.whole('question_id')}"
     # Some questions differ in their options only.
     return f"mmlu_pro_{hashlib.sha256(repr((question, options)).encode()).hexdigest()[:12]}"
 
 
-def _options(row: Row) -> tuple[tuple[str, ...], str]:
+def _options(row: QuestionRow) -> tuple[tuple[str, ...], str]:
     options, letter, index = row.texts("options"), row.text("answer"), row.whole("answer_index")
     if not 2 <= len(options) <= len(_LETTERS):
         raise FormatError(f"{row.place}: {len(options)} options; MMLU-Pro has 2 to {len(_LETTERS)}")

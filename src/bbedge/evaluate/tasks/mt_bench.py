@@ -12,8 +12,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.evaluate.tasks.items import item_mean
-from bbedge.evaluate.tasks.judging import OURS, RATINGS, rating, read_judging
-from bbedge.evaluate.tasks.sources import Row, read_rows, refuse_repeats
+from bbedge.evaluate.tasks.question_files import QuestionRow, read_rows, refuse_repeats
+from bbedge.evaluate.tasks.scoring_rules import OURS, RATINGS, rating, read_judging
 
 _FASTCHAT = "https://raw.githubusercontent.com/lm-sys/FastChat/main/fastchat/llm_judge/data/mt_bench"
 USUAL_SOURCE = f"{_FASTCHAT}/question.jsonl"
@@ -114,7 +114,7 @@ def _texts(state: TaskState) -> dict[str, str]:
     return texts | {f"ref_answer_{turn}": text for turn, text in enumerate(references, start=1)}
 
 
-def _sample(row: Row, references: Mapping[int, tuple[str, ...]]) -> Sample:
+def _sample(row: QuestionRow, references: Mapping[int, tuple[str, ...]]) -> Sample:
     number, turns = row.whole("question_id"), row.texts("turns")
     if len(turns) != len(ITEMS):
         raise FormatError(f"{row.place}: {len(turns)} turns; every question of MT-Bench has {len(ITEMS)}")
@@ -133,7 +133,7 @@ def _sample(row: Row, references: Mapping[int, tuple[str, ...]]) -> Sample:
 def _references(where: str) -> dict[int, tuple[str, ...]]:
     found: dict[int, tuple[str, ...]] = {}
     for row in read_rows(where).rows:
-        choice = Row(place=row.place, fields=row.mappings("choices")[0])
+        choice = QuestionRow(place=row.place, fields=row.mappings("choices")[0])
         turns = choice.texts("turns")
         if len(turns) != len(ITEMS):
             raise FormatError(

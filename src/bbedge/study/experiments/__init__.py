@@ -1,26 +1,26 @@
 """The experiments, those of one kind in one module; :data:`STUDIES` lists them."""
 
 from bbedge.errors import DomainError
-from bbedge.study.experiments import ablations, comparison, early_looks, evidence, gates, growth, same_model, top_k
+from bbedge.study.experiments import comparison, early_looks, gates, same_model, variants
 from bbedge.study.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
         comparison.POWER,
-        top_k.STUDY,
+        variants.TOP_4,
         comparison.RANK_INTERVALS,
-        growth.STUDY,
-        ablations.MANY_MODELS,
-        ablations.FEW_ITEMS,
-        ablations.MANY_ITEMS,
-        ablations.SMALL_MARGIN,
-        ablations.LARGE_MARGIN,
-        ablations.MORE_RIVALS,
-        ablations.UNEVEN_BLOCKS,
-        evidence.ONE_BLOCK,
+        comparison.GROWING_BENCHMARK,
+        variants.MANY_MODELS,
+        variants.FEW_ITEMS,
+        variants.MANY_ITEMS,
+        variants.SMALL_MARGIN,
+        variants.LARGE_MARGIN,
+        variants.MORE_RIVALS,
+        variants.UNEVEN_BLOCKS,
+        variants.ONE_BLOCK,
         same_model.STUDY,
-        evidence.EVIDENCE,
+        variants.EVIDENCE,
         gates.STUDY,
         early_looks.STUDY,
     )

@@ -13,7 +13,7 @@ from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.study.study import Column, Record, Seeds, Study
+from bbedge.study.study import Column, Record, RepetitionSeeds, Study
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -35,36 +35,36 @@ def chances(n_models: int, n_items: int, spread: float) -> Array:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QuestionState:
     """Whether a question is answered, and which models it still needs: from what stands."""
 
     is_answered: bool
     needed: Mask
 
 
-def ask_top(certifier: Certifier, k: int) -> Asked:
+def ask_top(certifier: Certifier, k: int) -> QuestionState:
     """The set of the ``k`` best models."""
     graph = Graph(certifier.edges())
     ranks = graph.ranks
     needed: Mask = (ranks.n_better < k) & (ranks.n_worse < graph.n_models - k)
-    return Asked(is_answered=graph.top_k(k) is not None, needed=needed)
+    return QuestionState(is_answered=graph.top_k(k) is not None, needed=needed)
 
 
-def ask_all(certifier: Certifier) -> Asked:
+def ask_all(certifier: Certifier) -> QuestionState:
     """The order of all models."""
     settled = Graph(certifier.edges()).ranks.settled
-    return Asked(is_answered=bool(settled.all()), needed=~settled)
+    return QuestionState(is_answered=bool(settled.all()), needed=~settled)
 
 
-def ask_gate(certifier: Certifier, margin: float) -> Asked:
+def ask_gate(certifier: Certifier, margin: float) -> QuestionState:
     """Whether the first of two models is worse than the second by more than a margin: decided by its bounds."""
     bounds = certifier.evidence.lower_bounds()
     decided = bool(bounds[0, 1] > -margin or bounds[1, 0] > margin)
-    return Asked(is_answered=decided, needed=np.ones(2, dtype=np.bool_))
+    return QuestionState(is_answered=decided, needed=np.ones(2, dtype=np.bool_))
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstPass:
+class FirstRunExperiment:
     """A study that asks one question and drops the models that it no longer needs."""
 
     name: str
@@ -104,13 +104,13 @@ class FirstPass:
             checkpoints=checkpoints,
         )
 
-    def ask(self, certifier: Certifier) -> Asked:
+    def ask(self, certifier: Certifier) -> QuestionState:
         """How the question stands."""
         if self.question == "gate":
             return ask_gate(certifier, self.margin)
         return ask_all(certifier) if self.question == "all-pairs" else ask_top(certifier, self.k)
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Ask once with checkpoints and once without, of the same runs."""
         rng = seeds.rng("panels")
         # The order of names is that of one seed, so every repetition deals the items out to the names at random.
@@ -187,7 +187,7 @@ class Listed:
     looks: int = 2
     """Passes."""
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Some passes, with looks inside the first one, or after every item."""
         both, rng = by_category(self.n_items), seeds.rng("panels")
         panels = (rng.random((self.looks, *both.shape)) < both).astype(np.float64)
@@ -244,10 +244,12 @@ STUDY = Study(
     "first half of the file and the other on the second. A rival bets on each item in turn and stops when its "
     "evidence reaches 2 / alpha, in the order of the file or in a random order.",
     settings=(
-        FirstPass(name="200 items, 2 models over 2 logits, best", n_models=2, n_items=200),
-        FirstPass(name="200 items, 10 models over 6 logits, best", n_models=10, n_items=200, spread=6.0, looks=6),
-        FirstPass(name="1,300 items, 2 models over 1 logit, best", n_models=2, n_items=1300, spread=1.0),
-        FirstPass(
+        FirstRunExperiment(name="200 items, 2 models over 2 logits, best", n_models=2, n_items=200),
+        FirstRunExperiment(
+            name="200 items, 10 models over 6 logits, best", n_models=10, n_items=200, spread=6.0, looks=6
+        ),
+        FirstRunExperiment(name="1,300 items, 2 models over 1 logit, best", n_models=2, n_items=1300, spread=1.0),
+        FirstRunExperiment(
             name="1,300 items, gate of 2 equal models",
             n_models=2,
             n_items=1300,
@@ -255,15 +257,15 @@ STUDY = Study(
             spread=0.0,
             looks=6,
         ),
-        FirstPass(name="1,300 items, 10 models over 6 logits, best", n_models=10, n_items=1300, spread=6.0),
-        FirstPass(
+        FirstRunExperiment(name="1,300 items, 10 models over 6 logits, best", n_models=10, n_items=1300, spread=6.0),
+        FirstRunExperiment(
             name="1,300 items, 10 models over 6 logits, all pairs",
             n_models=10,
             n_items=1300,
             question="all-pairs",
             spread=6.0,
         ),
-        FirstPass(
+        FirstRunExperiment(
             name="12,000 items, gate of 2 equal models",
             n_models=2,
             n_items=12_000,
@@ -271,7 +273,7 @@ STUDY = Study(
             spread=0.0,
             looks=3,
         ),
-        FirstPass(
+        FirstRunExperiment(
             name="12,000 items, 50 models over 6 logits, Top-5", n_models=50, n_items=12_000, k=5, spread=6.0, looks=3
         ),
         Listed(name="two equal models, 1,000 items listed by category", n_items=1000),

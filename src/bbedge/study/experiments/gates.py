@@ -11,7 +11,7 @@ from scipy.special import bdtr, betaincinv, stdtrit
 
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
-from bbedge.study.study import Column, Record, Seeds, Study
+from bbedge.study.study import Column, Record, RepetitionSeeds, Study
 
 Array = NDArray[np.float64]
 Verdicts = NDArray[np.int64]
@@ -141,7 +141,7 @@ class Pipelines:
         both = chances(self.n_items, self.difference)
         return (rng.random((self.looks, *both.shape)) < both).astype(np.float64)
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Run one pipeline."""
         panels = self.panels(seeds.rng("panels"))
         ours = looks_of_gate(panels, self.margin, self.alpha)

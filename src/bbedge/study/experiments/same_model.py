@@ -13,14 +13,14 @@ from bbedge.baselines import METHODS
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.study.study import Column, Record, Seeds, Study
+from bbedge.study.study import Column, Record, RepetitionSeeds, Study
 from bbedge.study.synthetic import SyntheticBenchmark
 
 _CONTENDERS = ("EMR", "t-Holm", "SERPANT", "SERPANT-R", "BFH-e-Holm", "BB-EDGE", "BB-EDGE-X")
 
 
 def _false_so_far(
-    panels: NDArray[np.float64], items: tuple[str, ...], blocks: tuple[str, ...], seeds: Seeds
+    panels: NDArray[np.float64], items: tuple[str, ...], blocks: tuple[str, ...], seeds: RepetitionSeeds
 ) -> dict[str, NDArray[np.float64]]:
     """Whether each contender has certified one half above the other yet; replicates x 2 halves x items."""
     design = Design.make(["first half", "second half"], items, blocks=blocks, method="bb-edge")
@@ -43,7 +43,7 @@ class SyntheticSelf:
     looks: int = 10
     """Replicates in each half."""
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Draw, split, compare."""
         own = self.benchmark.panels(seeds.rng("panels"), 2 * self.looks)[:, 0]
         halves = np.stack([own[: self.looks], own[self.looks :]], axis=1)
@@ -67,7 +67,7 @@ class RealSelf:
         """Replicates in each half."""
         return len(self.scores.values) // 2
 
-    def repeat(self, seeds: Seeds) -> Record:
+    def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Split the runs of every model at random."""
         order = seeds.rng("split").permutation(len(self.scores.values))
         half = self.looks

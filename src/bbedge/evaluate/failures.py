@@ -108,19 +108,18 @@ class Problems:
     """All failures of a call, counted by kind."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str, str | None, int | None], Problem] = {}
-        self._count: dict[tuple[str, str, str | None, int | None], int] = {}
+        self._counts: dict[tuple[str, str, str | None, int | None], ProblemCount] = {}
 
     def add(self, problem: Problem) -> int:
         """Count a failure; how many of its kind there are now."""
-        self._first.setdefault(problem.key, problem)
-        self._count[problem.key] = self._count.get(problem.key, 0) + 1
-        return self._count[problem.key]
+        known = self._counts.get(problem.key, ProblemCount(first=problem, count=0))
+        self._counts[problem.key] = replace(known, count=known.count + 1)
+        return known.count + 1
 
     @property
     def counts(self) -> tuple[ProblemCount, ...]:
         """Every kind with its number, in the order of the first ones."""
-        return tuple(ProblemCount(first=first, count=self._count[key]) for key, first in self._first.items())
+        return tuple(self._counts.values())
 
 
 _WORDS: dict[ProblemKind, str] = {

@@ -1,15 +1,19 @@
-"""What a study says about lm-evaluation-harness, as frozen values, and the words of its command line."""
+"""What lm-evaluation-harness is called with, and what a run of it wrote about its documents."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.evaluate.table import Table
+from bbedge.evaluate.study_file import StudyTable
+from bbedge.readers.logs.lm_eval import LmEval
+from bbedge.readers.logs.lm_eval_results import results_of
 from bbedge.text import quoted
 
 FEWSHOT_SEED = 1234
@@ -27,6 +31,12 @@ _OURS = {
 }
 _FLAGS = ("trust_remote_code", "confirm_run_unsafe_code")
 _VALUES = ("system_instruction", "batch_size", "max_batch_size", "device")
+# Of a task's configuration, what decides questions and scores.
+_OF_TASK = (
+    *("task", "dataset_path", "dataset_name", "test_split", "validation_split", "fewshot_split", "output_type"),
+    *("doc_to_text", "doc_to_target", "doc_to_choice", "process_results", "description", "num_fewshot", "repeats"),
+    *("metric_list", "filter_list", "generation_kwargs", "target_delimiter", "fewshot_delimiter"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +65,13 @@ class LmEvalSettings:
     """Other settings of the tool, by the name of its option."""
 
     @classmethod
-    def of(cls, table: Table) -> LmEvalSettings:
+    def of(cls, table: StudyTable) -> LmEvalSettings:
         """Take the settings out of ``[benchmark]``."""
         given = table.mapping("args")
         for key, why in _OURS.items():
             if key in given:
                 raise FormatError(f"{table.at('args')}: {key} may not be set; {why}")
-        _check_args(Table(given, f"{table.at('args')}"))
+        _check_args(StudyTable(given, f"{table.at('args')}"))
         return cls(
             tasks=table.texts("task"),
             include_path=table.text("include_path", "") or None,
@@ -94,25 +104,18 @@ class LmEvalSettings:
         """The words of the command line that list and run have in common."""
         words = ["--tasks", ",".join(self.tasks), "--output_path", str(out), "--log_samples"]
         words += ["--seed", f"{_TASK_SEEDS},{seed},{self.fewshot_seed}"]
-        if self.include_path is not None:
-            words += ["--include_path", str(home / self.include_path)]
-        if self.num_fewshot is not None:
-            words += ["--num_fewshot", str(self.num_fewshot)]
-        if self.limit is not None:
-            words += ["--limit", str(self.limit)]
-        for flag in _FLAGS:
-            if self.args.get(flag):
-                words.append(f"--{flag}")
+        folder = None if self.include_path is None else home / self.include_path
+        options = {"include_path": folder, "num_fewshot": self.num_fewshot, "limit": self.limit}
+        for name, value in options.items():
+            words += [] if value is None else [f"--{name}", str(value)]
+        words += [f"--{flag}" for flag in _FLAGS if self.args.get(flag)]
         if "metadata" in self.args:
             words += ["--metadata", json.dumps(self.args["metadata"])]
         return words
 
     def prompt_words(self, model: str) -> list[str]:
         """The words about prompts and batches, which depend on the type of the model."""
-        words = []
-        for name in _VALUES:
-            if name in self.args:
-                words += [f"--{name}", str(self.args[name])]
+        words = [word for name in _VALUES if name in self.args for word in (f"--{name}", str(self.args[name]))]
         template = self.args.get("apply_chat_template", model.endswith("chat-completions"))
         if template:
             words += ["--apply_chat_template", *([template] if isinstance(template, str) else [])]
@@ -125,17 +128,16 @@ class LmEvalSettings:
         return {**self.args.get("gen_kwargs", {}), **config}
 
 
-def _check_args(args: Table) -> None:
+def _check_args(args: StudyTable) -> None:
     """Refuse settings of the tool that are not known, or of another type."""
     for flag in (*_FLAGS, "fewshot_as_multiturn"):
         args.boolean(flag)
     template = args.take("apply_chat_template")
     if not isinstance(template, bool | str | None):
         raise FormatError(f"{args.at('apply_chat_template')}: give true, false or the name of a template")
-    if args.has("system_instruction"):
-        args.text("system_instruction")
-    if args.has("device"):
-        args.text("device")
+    for name in ("system_instruction", "device"):
+        if args.has(name):
+            args.text(name)
     for name in ("batch_size", "max_batch_size"):
         size = args.take(name)
         if not isinstance(size, int | str | None) or isinstance(size, bool):
@@ -144,3 +146,83 @@ def _check_args(args: Table) -> None:
         if "seed" in args.mapping(name):
             raise FormatError(f"{args.at(name)}: seed may not be set; every run has a seed of its own")
     args.finish()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDocument:
+    """A document as the tool knows it."""
+
+    task: str
+    """Its task."""
+    number: int
+    """Its number in the task, from 0."""
+    content: str
+    """A hash of its content: a number alone could come to mean another document."""
+
+
+def documents_of(out: Path) -> dict[str, ToolDocument]:
+    """The documents of a run, by the names that the reader gives to items."""
+    found = {}
+    for file in sample_files(out):
+        task = results_of(str(file)).task
+        for sample, row in zip(LmEval().open(str(file)).samples(), _rows(file), strict=True):
+            found[sample.item] = ToolDocument(task=task, number=int(row["doc_id"]), content=str(sample.content))
+    return found
+
+
+def renamed(
+    scores: Mapping[str, float], found: Mapping[str, ToolDocument], listed: Mapping[str, ToolDocument]
+) -> dict[str, float]:
+    """Scores of a run by the names that its documents were listed under.
+
+    The second of two equal documents is named as such only where both are there, so that it has another name in a part.
+    """
+    names = {document: item for item, document in listed.items()}
+    return {names.get(found[item], item) if item in found else item: score for item, score in scores.items()}
+
+
+def chosen(items: Iterable[str], listed: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
+    """The numbers of the documents of these items, by task."""
+    numbers: dict[str, list[int]] = {}
+    for document in (listed[item] for item in items):
+        numbers.setdefault(document.task, []).append(document.number)
+    return {task: sorted(each) for task, each in numbers.items()}
+
+
+def sample_files(out: Path) -> list[Path]:
+    """The files of samples that a run wrote."""
+    return sorted(out.rglob("samples_*.json*"), key=lambda each: each.name.rpartition("_")[0])
+
+
+def answers(out: Path) -> tuple[str, int]:
+    """A hash of all answers of a run, and their length in characters."""
+    digest, length = hashlib.sha256(), 0
+    for file in sample_files(out):
+        for row in _rows(file):
+            text = json.dumps(row.get("resps"))
+            digest.update(json.dumps([row.get("doc_id"), row.get("filter"), text]).encode())
+            length += len(text)
+    return digest.hexdigest()[:32], length
+
+
+def fingerprint(out: Path) -> str:
+    """A hash of what is asked and how it is scored: prompts, targets, and the configuration of the tasks."""
+    asked = []
+    for file in sample_files(out):
+        task = file.name.rpartition("_")[0]
+        keys = ("doc_hash", "prompt_hash", "target_hash", "filter")
+        asked += [[task, *(row.get(key) for key in keys)] for row in _rows(file)]
+    configs: dict[str, Any] = {}
+    for file in out.rglob("results_*.json"):
+        results = json.loads(file.read_text(encoding="utf-8"))
+        configs["version"] = results.get("lm_eval_version")
+        for task, config in results.get("configs", {}).items():
+            configs[task] = {key: config.get(key) for key in _OF_TASK}
+    # Where a function is not written as its source, its address in memory is in the text.
+    text = re.sub(r"0x[0-9a-f]+", "", json.dumps([sorted(asked, key=str), configs], sort_keys=True))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    # Not splitlines: the tool does not escape the other characters that end a line for it.
+    return (json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip())

@@ -1,11 +1,14 @@
-"""What is done for one tile: a replicate is added, the evidence is read, and directions are certified.
+"""Panels, a strip of models at a time, and what is done for one tile.
 
-Tasks share nothing but the folder. Files are written in an order
+A strip is checked, turned into block means and residuals, and laid out for the tiles. To a tile a replicate is added,
+the evidence is read, and directions are certified. Tasks share nothing but the folder. Files are written in an order
 that makes every step repeatable: what is derived from the state first, the state that says so last.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,10 +20,128 @@ from numpy.typing import NDArray
 from bbedge.core.arrays import numpy_space
 from bbedge.core.eholm import weakness
 from bbedge.core.mixture import Mixture
+from bbedge.core.panel import check_panel
 from bbedge.core.penalties import Columns, Pairs
-from bbedge.core.predictions import Places
-from bbedge.scale.run import Run, loaded, run_of, save_arrays
-from bbedge.scale.strips import read_strip
+from bbedge.core.predictions import Places, RunningMean
+from bbedge.core.stakes import CENTRED_MAX
+from bbedge.errors import DataError
+from bbedge.scale.folder import TiledRun, loaded, map_array, run_of, save_array, save_arrays
+
+PanelLike = object
+"""A models x items array or what NumPy makes one of, or the path of a ``.npy`` file with it."""
+
+
+class Panel:
+    """A panel of which one strip is held at a time, if it is a file."""
+
+    def __init__(self, run: TiledRun, panel: PanelLike) -> None:
+        self._run = run
+        if isinstance(panel, str | os.PathLike):
+            self._scores = map_array(Path(panel))
+        else:
+            try:
+                self._scores = np.asarray(panel)
+            except ValueError as error:
+                raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
+        shape = (len(run.design.models), len(run.design.items))
+        if self._scores.shape != shape:
+            raise DataError(
+                f"panel of shape {self._scores.shape}; expected {shape[0]} models x {shape[1]} items, "
+                "every score present"
+            )
+
+    def strip(self, number: int) -> NDArray[np.float64]:
+        """The scores of a strip of models, checked."""
+        design, rows = self._run.design, self._run.strip(number)
+        scores: NDArray[np.float64]
+        scores, _ = check_panel(self._scores[rows], space=numpy_space(), models=design.models[rows], items=design.items)
+        return scores
+
+    def digest(self) -> str:
+        """SHA-256 of the scores, in hexadecimal, once all are checked."""
+        digest = hashlib.sha256()
+        for number in range(self._run.n_strips):
+            digest.update(self.strip(number).data)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """A strip of one replicate, as tiles need it; the large arrays are mapped into memory."""
+
+    residuals: NDArray[np.float64]
+    """Block means less their predictions: models x blocks."""
+    means: NDArray[np.float64] | None
+    """Block means, if some stakes are centred at the null value."""
+    totals: NDArray[np.float64]
+    """Mean score of each model in this replicate."""
+    shift: float
+    """What is added to every pair's prediction."""
+
+
+def needs_scores(run: TiledRun) -> bool:
+    """Whether some stakes are centred at the null value, and so need the block means themselves."""
+    stakes = run.design.stakes
+    return any(value > CENTRED_MAX and weight > 0 for value, weight in zip(stakes.values, stakes.weights, strict=True))
+
+
+def add_strip(run: TiledRun, number: int, panel: Panel, replicate: int) -> None:
+    """Lay out a strip of a replicate and learn from it; a strip that has it already is left as it is."""
+    design, space = run.design, numpy_space()
+    rows, file = run.strip(number), run.strip_file(number, "npz")
+    n_models, n_blocks = rows.stop - rows.start, design.layout.count
+    predictor = RunningMean(space, (n_models, n_blocks), tau=design.tau)
+    totals = np.zeros(n_models)
+    if replicate > 1 or file.exists():
+        with loaded(file) as arrays:
+            count = run.count_of(arrays, file)
+            if count == replicate:
+                return
+            if count != replicate - 1:
+                raise run.out_of_step(file, count, replicate)
+            predictor.restore({"sums": arrays["sums"], "count": arrays["count"]})
+            totals = arrays["totals"]
+    scores = panel.strip(number)
+    latest = scores.mean(axis=-1)
+    means = design.layout.means(scores, space)
+    # First what is made from the sums, then the new sums: a kill in between repeats the first and changes nothing.
+    save_array(run.strip_file(number, "residuals.npy"), predictor.residuals(means, slice(0, n_blocks)))
+    if needs_scores(run):
+        save_array(run.strip_file(number, "means.npy"), means)
+    shift = predictor.shift
+    predictor.update(means)
+    save_arrays(
+        file,
+        run.stamp(replicate)
+        | {
+            "sums": predictor.state()["sums"],
+            "totals": totals + latest,
+            "latest": latest,
+            "shift": np.array([shift]),
+        },
+    )
+
+
+def read_strip(run: TiledRun, number: int, replicate: int) -> Strip:
+    """A strip as :func:`add_strip` laid it out."""
+    with run.at(run.strip_file(number, "npz"), replicate) as arrays:
+        latest, shift = arrays["latest"], float(arrays["shift"][0])
+    return Strip(
+        residuals=map_array(run.strip_file(number, "residuals.npy")),
+        means=map_array(run.strip_file(number, "means.npy")) if needs_scores(run) else None,
+        totals=latest,
+        shift=shift,
+    )
+
+
+def strip_means(run: TiledRun, number: int, replicates: int) -> NDArray[np.float64]:
+    """Mean score of every model of a strip over all replicates; NaN before the first."""
+    rows = run.strip(number)
+    if not replicates:
+        return np.full(rows.stop - rows.start, np.nan)
+    with run.at(run.strip_file(number, "npz"), replicates) as arrays:
+        totals: NDArray[np.float64] = arrays["totals"]
+    return totals / replicates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +224,7 @@ def certify(task: TileTask) -> tuple[int, int]:
     return int(np.count_nonzero(edges)), int(np.count_nonzero(first))
 
 
-def read_tile(run: Run, row: int, col: int, replicate: int) -> Tile:
+def read_tile(run: TiledRun, row: int, col: int, replicate: int) -> Tile:
     """A tile after a replicate that all tiles have."""
     tested, rows, cols = run.tested(row, col), run.strip(row), run.strip(col)
     if not tested.any() or not replicate:
@@ -114,13 +235,13 @@ def read_tile(run: Run, row: int, col: int, replicate: int) -> Tile:
     return Tile(rows=rows, cols=cols, log_e=log_e, first_certified=first)
 
 
-def read_first(run: Run, row: int, col: int, replicate: int) -> NDArray[np.int32]:
+def read_first(run: TiledRun, row: int, col: int, replicate: int) -> NDArray[np.int32]:
     """When each direction of a tile was first certified."""
     first: NDArray[np.int32] = _read(run, run.tile_file(row, col, "certified"), "first", replicate)
     return first
 
 
-def load_mixture(run: Run, row: int, col: int, *, fresh: bool) -> tuple[Mixture, int]:
+def load_mixture(run: TiledRun, row: int, col: int, *, fresh: bool) -> tuple[Mixture, int]:
     """The evidence of a tile and how many replicates it has; nothing yet, if it is fresh and has no file."""
     rows, cols = run.strip(row), run.strip(col)
     n_rows, n_cols = rows.stop - rows.start, cols.stop - cols.start
@@ -136,13 +257,13 @@ def load_mixture(run: Run, row: int, col: int, *, fresh: bool) -> tuple[Mixture,
     return mixture, count
 
 
-def _read(run: Run, file: Path, name: str, replicate: int) -> np.ndarray:
+def _read(run: TiledRun, file: Path, name: str, replicate: int) -> np.ndarray:
     with run.at(file, replicate) as arrays:
         array: np.ndarray = arrays[name]
     return array
 
 
-def _add(run: Run, mixture: Mixture, task: TileTask) -> None:
+def _add(run: TiledRun, mixture: Mixture, task: TileTask) -> None:
     strips = [read_strip(run, number, task.replicate) for number in dict.fromkeys((task.row, task.col))]
     mixture.add(
         _columns([strip.means for strip in strips if strip.means is not None]),

@@ -13,12 +13,11 @@ from typing import Any, Literal, cast, get_args
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
-from bbedge.evaluate.engines.lm_eval_settings import LmEvalSettings
+from bbedge.evaluate.engines.lm_eval_files import LmEvalSettings
 from bbedge.evaluate.engines.process import hashes, program_files
-from bbedge.evaluate.limits import Limits
 from bbedge.evaluate.question import Drop, Question, gate_question, parse_question
-from bbedge.evaluate.running import Running, read_limits, read_running
-from bbedge.evaluate.table import Table
+from bbedge.evaluate.study_file import Execution, StudyTable, read_limits, read_running
+from bbedge.evaluate.usage import Price, SpendingLimits
 from bbedge.gate.policy import Policy
 from bbedge.text import listed, quoted, shown, shown_path
 
@@ -53,16 +52,6 @@ class StudyModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What a model costs, in the study's currency for a million tokens."""
-
-    input: float
-    """A million tokens of prompt."""
-    output: float
-    """A million tokens of answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSpec:
     """Everything that defines an evaluation. Make one with :meth:`read`."""
 
@@ -78,7 +67,7 @@ class EvaluationSpec:
     """The most replicates that are run."""
     design: BoardDesign
     """The design of a new board; a board that exists keeps its own (:meth:`changes_of`). Where the study does not state
-    checkpoints, the benchmark decides whether a new board has any (:mod:`bbedge.evaluate.first_pass`)."""
+    checkpoints, the benchmark decides whether a new board has any (:mod:`bbedge.evaluate.study_board`)."""
     models: tuple[StudyModel, ...]
     """The models."""
     engine: EngineName
@@ -115,9 +104,9 @@ class EvaluationSpec:
     """Prices by engine model string."""
     currency: str = "$"
     """What prices are in."""
-    running: Running = field(default_factory=Running)
+    running: Execution = field(default_factory=Execution)
     """How the work is done."""
-    limits: Limits = field(default_factory=Limits)
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
     """What may be spent."""
     left_out: tuple[str, ...] = ()
     """The keys of the design that a board decides if the study does not state them."""
@@ -141,7 +130,7 @@ class EvaluationSpec:
     def from_values(cls, values: Mapping[str, Any], *, path: Path) -> EvaluationSpec:
         """A study from plain values; relative paths start at the folder of ``path``."""
         _refuse_credentials(values, source=shown_path(path))
-        top, home = Table(values, shown_path(path)), path.resolve().parent
+        top, home = StudyTable(values, shown_path(path)), path.resolve().parent
         models = _models(top)
         question = parse_question(
             top.text("question", "all-pairs"),
@@ -219,13 +208,10 @@ class EvaluationSpec:
             "out": self.out if self.command else None,
             "seed": self.seed,
             "on_error": self.on_error,
+            **({"programs": dict(self.programs)} if self.command else {}),
+            **({"judge_repeats": self.judge_repeats} if self.judge_repeats > 1 else {}),
+            **({} if self.lm_eval is None else {"lm_eval": self.lm_eval.content}),
         }
-        if self.command:
-            content["programs"] = dict(self.programs)
-        if self.judge_repeats > 1:
-            content["judge_repeats"] = self.judge_repeats
-        if self.lm_eval is not None:
-            content["lm_eval"] = self.lm_eval.content
         plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
         return plain
 
@@ -262,7 +248,7 @@ def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:
         )
 
 
-def _models(top: Table) -> tuple[StudyModel, ...]:
+def _models(top: StudyTable) -> tuple[StudyModel, ...]:
     models = []
     for table in top.tables("models", shorthand="model"):
         model = table.text("model")
@@ -285,7 +271,7 @@ def _models(top: Table) -> tuple[StudyModel, ...]:
     return tuple(models)
 
 
-def _design_values(top: Table, on_error: OnError) -> dict[str, Any]:
+def _design_values(top: StudyTable, on_error: OnError) -> dict[str, Any]:
     """What ``[design]`` says, with the tables about views, which may also stand beside it."""
     given = top.mapping("design")
     for name in ("headline", "views", "checkpoints"):
@@ -335,7 +321,7 @@ def _checkpoints(value: object) -> dict[str, object]:
     return {"checkpoints": table}
 
 
-def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
+def _benchmark(table: StudyTable, home: Path, engine: str) -> dict[str, Any]:
     if engine == "command":
         values: dict[str, Any] = {"items": home / table.text("items")}
     elif engine == "lm_eval":
@@ -353,7 +339,7 @@ def _benchmark(table: Table, home: Path, engine: str) -> dict[str, Any]:
     return values
 
 
-def _command(top: Table, home: Path, engine: str) -> dict[str, Any]:
+def _command(top: StudyTable, home: Path, engine: str) -> dict[str, Any]:
     if engine != "command":
         return {}
     words = top.words("command")
@@ -369,7 +355,7 @@ def _command(top: Table, home: Path, engine: str) -> dict[str, Any]:
     return {"command": words, "out": out, "programs": hashes(program_files(words, home))}
 
 
-def _prices(table: Table) -> dict[str, Any]:
+def _prices(table: StudyTable) -> dict[str, Any]:
     currency = table.text("currency", "$")
     prices = {}
     for model in table.left():

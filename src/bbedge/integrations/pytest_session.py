@@ -1,9 +1,11 @@
-"""What a session with a gate does: policy and baseline are read before the tests, the verdict is given after them."""
+"""A session with a gate: policy and baseline are read before the tests, verdict and stored scores come after."""
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,16 @@ from bbedge.core.copies import always_repeating, fingerprints
 from bbedge.core.scores import Scores
 from bbedge.display.gate import render
 from bbedge.errors import CopiedReplicateError, DataError, DesignError, FormatError
+from bbedge.files import write_whole
 from bbedge.gate import GateReport, Policy, gate
 from bbedge.gate.policy import EVERY
-from bbedge.pytest_plugin.scored import CLAIMS, About, Scored, read_stored, store
+from bbedge.integrations import read_policy
+from bbedge.integrations.pytest_plugin import CLAIMS
 from bbedge.text import counted, listed, quoted, shown_path
 
 _CANDIDATE, _BASELINE = "this session", "baseline"
 _TEST = "test"
+_COLUMNS = ("model", "item", "block", "test", "replicate", "score")
 _REUSED = (
     "Each verdict against these stored runs is valid by itself if the system that it is about was not tuned on them. "
     "The risks of many such verdicts add up, and the sum bounds the risk of any wrong one only while no system depends "
@@ -30,7 +35,64 @@ _REUSED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ScoredItem:
+    """What is known of an item."""
+
+    block: str
+    """Its block."""
+    test: str
+    """The test that scores it, without parameters."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Scored:
+    """The scores of one system: every item in every run."""
+
+    source: str
+    """Where they come from, for messages."""
+    items: dict[str, ScoredItem] = field(default_factory=dict)
+    """The items."""
+    scores: dict[tuple[int, str], float] = field(default_factory=dict)
+    """The score of a run and an item."""
+
+    def add(self, run: int, item: str, about: ScoredItem, score: float) -> None:
+        """Take in a score; a second one is refused, because choosing between them would be a choice by scores."""
+        if self.items.setdefault(item, about) != about:
+            raise DataError(f"{self.source}: item {quoted(item, 120)} is in two blocks")
+        if (run, item) in self.scores:
+            raise DataError(
+                f"{self.source}: item {quoted(item, 120)} has two scores in run {run}; run every test once per run "
+                "(do not rerun tests that scored)"
+            )
+        self.scores[run, item] = score
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return max((run for run, _ in self.scores), default=0)
+
+    def check_complete(self) -> None:
+        """Refuse missing scores: nothing may be read into them."""
+        missing = [
+            f"{item} (run {run})"
+            for run in range(1, self.runs + 1)
+            for item in self.items
+            if (run, item) not in self.scores
+        ]
+        if missing:
+            raise DataError(
+                f"{self.source}: no score of {listed(missing, limit=3)}; every item needs a score in each of "
+                f"{self.runs} runs: give all tests the same number of runs, and let none end before it has scored"
+            )
+
+    def in_order(self) -> Iterable[tuple[int, str, ScoredItem, float]]:
+        """The scores by run and item, in an order that does not depend on which worker was first."""
+        for run, item in sorted(self.scores):
+            yield run, item, self.items[item], self.scores[run, item]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionResult:
     """How a session ended."""
 
     lines: tuple[str, ...]
@@ -52,14 +114,14 @@ class GateSession:
     """The stored scores to compare with."""
     store: Path | None
     """Where to write the scores of this session."""
-    _rows: list[tuple[int, str, About, float]] = field(default_factory=list, init=False)
+    _rows: list[tuple[int, str, ScoredItem, float]] = field(default_factory=list, init=False)
     _scored: Scored = field(default_factory=lambda: Scored(source=_CANDIDATE), init=False)
     _claims: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
 
     @classmethod
     def make(cls, *, policy: Path | None, baseline: Path | None, store: Path | None) -> GateSession:
         """Read the policy and the baseline."""
-        rules = None if policy is None else _read_policy(policy)
+        rules = None if policy is None else _session_policy(policy)
         stored = None if baseline is None else read_stored(baseline)
         if rules is not None and rules.baseline is not None and stored is None and store is None:
             raise DesignError(f"{rules.source} compares with a baseline; name its scores with --gate-baseline FILE")
@@ -71,9 +133,9 @@ class GateSession:
         if values["claim"] is not None:
             self._claims[test] = dict(values["claim"])
         for item, block, score in values["scores"]:
-            self._rows.append((values["run"], item, About(block=block, test=test), score))
+            self._rows.append((values["run"], item, ScoredItem(block=block, test=test), score))
 
-    def finish(self, *, width: int) -> Outcome:
+    def finish(self, *, width: int) -> SessionResult:
         """Decide, then store."""
         for run, item, about, score in self._rows:
             self._scored.add(run, item, about, score)
@@ -92,7 +154,7 @@ class GateSession:
             store(self.store, self._scored)
             runs, items = counted(self._scored.runs, "run"), counted(len(self._scored.items), "item")
             lines.append(f"Stored {runs} of {items} in {shown_path(self.store)}. {_REUSED}")
-        return Outcome(lines=tuple(lines), exit_code=exit_code)
+        return SessionResult(lines=tuple(lines), exit_code=exit_code)
 
     def _report(self) -> tuple[GateReport, tuple[str, ...]]:
         """The report, and the systems that always repeat themselves."""
@@ -144,13 +206,8 @@ class GateSession:
         return replace(scores, columns={_TEST: tuple(each.test for each in about)})
 
 
-def _read_policy(path: Path) -> Policy:
-    name = shown_path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{name}: cannot be read ({error})") from error
-    policy = Policy.from_toml(text, source=name)
+def _session_policy(path: Path) -> Policy:
+    name, policy = shown_path(path), read_policy(path)
     if len(policy.candidates) != 1 or policy.candidates == (EVERY,):
         raise DesignError(f"{name}: a session is one candidate; name one")
     if policy.spending != "each-run":
@@ -188,3 +245,52 @@ def _shown(report: GateReport, width: int) -> list[str]:
     out = io.StringIO()
     Console(file=out, width=width, force_terminal=False, color_system=None).print(render(report))
     return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def store(path: Path, scored: Scored) -> None:
+    """Write scores as a table that every command of bbedge reads, too."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(_COLUMNS)
+    for run, item, about, score in scored.in_order():
+        rows.writerow([_BASELINE, item, about.block, about.test, run, repr(score)])
+    write_whole(path, out.getvalue())
+
+
+def read_stored(path: Path) -> Scored:
+    """Read what :func:`store` wrote."""
+    name = shown_path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(
+            f"there is no baseline {name}; run the tests of the baseline system once with --gate-store {name}"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{name}: cannot be read ({error})") from error
+    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    found = Scored(source=name)
+    try:
+        if tuple(rows.fieldnames or ()) != _COLUMNS:
+            raise FormatError(f"{name}: not a file that --gate-store wrote; expected the columns {', '.join(_COLUMNS)}")
+        for row in rows:
+            run, score = _numbers(row, f"{name}:{rows.line_num}")
+            found.add(run, row["item"], ScoredItem(block=row["block"], test=row["test"]), score)
+    except csv.Error as error:
+        raise FormatError(f"{name}:{rows.line_num}: not valid CSV ({error})") from error
+    if not found.scores:
+        raise FormatError(f"{name}: has no scores; write it again with --gate-store {name}")
+    found.check_complete()
+    return found
+
+
+def _numbers(row: Mapping[str | None, Any], place: str) -> tuple[int, float]:
+    if None in row or None in row.values():
+        raise FormatError(f"{place}: expected {len(_COLUMNS)} values")
+    try:
+        run, score = int(row["replicate"]), float(row["score"])
+    except ValueError:
+        run, score = 0, math.nan
+    if run < 1 or not 0.0 <= score <= 1.0:
+        raise FormatError(f"{place}: expected a replicate of 1 or more and a score from 0 to 1")
+    return run, score

@@ -1,26 +1,29 @@
 """The pytest plugin: tests that score a system several times, and a gate over all of their scores at the end.
 
-Does nothing unless a test uses the ``gate`` fixture or an option asks for it. pytest imports this package at every
+Does nothing unless a test uses the ``gate`` fixture or an option asks for it. pytest imports this module at every
 start, so it imports NumPy and the rest of bbedge only when a session needs them.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Generator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bbedge.errors import BbedgeError
-from bbedge.pytest_plugin.scored import CLAIMS, Recorder
-from bbedge.text import harmless, listed
+from bbedge.errors import BbedgeError, DataError, DomainError
+from bbedge.text import harmless, listed, quoted
 
 if TYPE_CHECKING:
-    from bbedge.pytest_plugin.session import GateSession
+    from bbedge.integrations.pytest_session import GateSession
 
-_RECORDER = pytest.StashKey[Recorder]()
+CLAIMS = ("not_worse_by", "better_by", "at_least")
+"""The claims that a marker may make."""
+_RECORDER = pytest.StashKey["ScoreRecorder"]()
 _PLUGIN = "bbedge_gate_session"
 _SENT = "bbedge_gate"  # the attribute of a report that carries scores from an xdist worker to the controller
 _RUN_ID = "gate-run-{}"
@@ -30,6 +33,46 @@ _MARKER = (
     "gate(runs=1, not_worse_by=None, better_by=None, at_least=None, tier='block'): run the test several times; each "
     "run is a replicate of the scores that it records with the gate fixture, about which the session decides the claim"
 )
+
+
+@dataclass(slots=True, kw_only=True)
+class ScoreRecorder:
+    """What one run of one test records: the ``gate`` fixture."""
+
+    test: str
+    """The test, without parameters."""
+    case: str
+    """The test with its parameters."""
+    run: int
+    """The index of the run, from 1."""
+    claim: dict[str, object] | None
+    """The claim of its marker."""
+    _scores: dict[str, tuple[str, float]] = field(default_factory=dict, init=False)
+
+    def score(self, item: str, value: float, *, block: str | None = None) -> None:
+        """Record the score of an item in this run: a number from 0 to 1, or whether it is right.
+
+        Items with one ``block`` may depend on each other, such as the turns of a dialogue; others must not.
+        """
+        if not isinstance(item, str) or not item:
+            raise DomainError(f"the item {item!r} is not a name")
+        if block is not None and (not isinstance(block, str) or not block):
+            raise DomainError(f"the block {block!r} of item {quoted(item)} is not a name")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not 0.0 <= number <= 1.0:
+            raise DomainError(f"item {quoted(item)}: score {value!r} is not a number from 0 to 1; scale it first")
+        name = f"{self.case}::{item}"
+        if name in self._scores:
+            raise DataError(f"item {quoted(item)} was scored twice in one run; the runs of a test are its repetitions")
+        self._scores[name] = (name if block is None else f"{self.test}::{block}", number)
+
+    def to_values(self) -> dict[str, Any]:
+        """Plain values that travel between processes."""
+        scores = [[item, block, number] for item, (block, number) in self._scores.items()]
+        return {"test": self.test, "run": self.run, "claim": self.claim, "scores": scores}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = {name: _path(config, f"gate_{name}") for name in ("policy", "baseline", "store")}
     session = _Session()
     if any(paths.values()):
-        from bbedge.pytest_plugin.session import GateSession
+        from bbedge.integrations.pytest_session import GateSession
 
         try:
             session.gate = GateSession.make(policy=paths["policy"], baseline=paths["baseline"], store=paths["store"])
@@ -81,12 +124,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def gate(request: pytest.FixtureRequest) -> Recorder:
+def gate(request: pytest.FixtureRequest) -> ScoreRecorder:
     """Records scores of this run of the test: ``gate.score(item, value)``."""
     run = getattr(request, "param", 1)
     marker = request.node.get_closest_marker("gate")
     test = f"{request.node.parent.nodeid}::{request.node.originalname}"
-    recorder = Recorder(test=test, case=_without_run(request.node, test, run), run=run, claim=_claim(marker))
+    recorder = ScoreRecorder(test=test, case=_without_run(request.node, test, run), run=run, claim=_claim(marker))
     request.node.stash[_RECORDER] = recorder
     return recorder
 

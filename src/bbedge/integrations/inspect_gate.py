@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.hooks import EvalSetEnd, Hooks, hooks
 from inspect_ai.util import EarlyStop
 
-from bbedge.errors import BbedgeError, CopiedReplicateError, DataError, DesignError, FormatError
-from bbedge.text import counted, harmless, listed, quoted, shown_path
+from bbedge.errors import BbedgeError, CopiedReplicateError, DataError, DesignError
+from bbedge.integrations import read_policy
+from bbedge.text import counted, harmless, listed, quoted
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -63,26 +64,13 @@ def verdict(policy: str | Path | Policy, logs: str | Path) -> GateReport:
     from bbedge.gate import gate
     from bbedge.readers import read_scores
 
-    rules = _policy(policy)
+    rules = read_policy(policy) if isinstance(policy, str | Path) else policy
     folder = os.fspath(logs).removeprefix(_FILE)
     if "://" in folder:
         raise DataError(f"the logs are at {quoted(folder, None)}; copy them to a folder and use bbedge gate")
     scores = read_scores(folder, item_columns=_columns(rules), least_models=1)
     scores.check_copies("refuse")
     return gate(rules, scores)
-
-
-def _policy(given: str | Path | Policy) -> Policy:
-    from bbedge.gate import Policy
-
-    if isinstance(given, Policy):
-        return given
-    name = shown_path(given)
-    try:
-        text = Path(given).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{name}: cannot be read ({error})") from error
-    return Policy.from_toml(text, source=name)
 
 
 def _columns(policy: Policy) -> tuple[str, ...]:
@@ -135,7 +123,7 @@ class GateStopping:
     def __init__(
         self, policy: str | Path | Policy, baseline: str | Path | None = None, *, scorer: str | None = None
     ) -> None:
-        self._policy = _policy(policy)
+        self._policy = read_policy(policy) if isinstance(policy, str | Path) else policy
         self._scorer = scorer
         self._progress: _Progress | None = None
         if len(self._policy.candidates) != 1 or (self._policy.baseline is None) != (baseline is None):

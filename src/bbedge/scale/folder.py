@@ -115,7 +115,7 @@ class TiledLook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Journal:
+class TiledProgress:
     """The looks so far, and the replicate that was begun."""
 
     looks: tuple[TiledLook, ...] = ()
@@ -125,7 +125,7 @@ class Journal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class TiledRun:
     """What never changes about a tiled run, and where its files are."""
 
     folder: Path
@@ -138,7 +138,7 @@ class Run:
     """SHA-256 of the design and the tile: marks every file as this run's."""
 
     @classmethod
-    def create(cls, folder: Path, design: Design, tile: int) -> Run:
+    def create(cls, folder: Path, design: Design, tile: int) -> TiledRun:
         """Begin a run in a folder that holds none."""
         if tile < 1:
             raise DomainError(f"tiles of {tile} models are not possible; choose at least 1, for instance 2000")
@@ -169,12 +169,12 @@ class Run:
         except OSError as error:
             raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another") from error
         run = cls(folder=folder, design=design, tile=tile, digest=_digest(_content(design, tile)))
-        run.write(Journal())
+        run.write(TiledProgress())
         write_whole(folder / _DESIGN, json.dumps({"digest": run.digest, **_content(design, tile)}))
         return run
 
     @classmethod
-    def open(cls, folder: Path) -> Run:
+    def open(cls, folder: Path) -> TiledRun:
         """The run of a folder."""
         file = folder / _DESIGN
         try:
@@ -249,26 +249,26 @@ class Run:
             "folder from a copy, or make the run again"
         )
 
-    def journal(self) -> Journal:
+    def journal(self) -> TiledProgress:
         """The journal."""
         file = self.folder / _JOURNAL
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            return Journal(looks=tuple(TiledLook(**look) for look in content["looks"]), begun=content["begun"])
+            return TiledProgress(looks=tuple(TiledLook(**look) for look in content["looks"]), begun=content["begun"])
         except OSError as error:
             raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror})") from error
         except (ValueError, KeyError, TypeError) as error:
             raise damaged(file) from error
 
-    def write(self, journal: Journal) -> None:
+    def write(self, journal: TiledProgress) -> None:
         """Replace the journal."""
         write_whole(self.folder / _JOURNAL, json.dumps(asdict(journal)))
 
 
 @lru_cache(maxsize=2)
-def run_of(folder: Path, digest: str) -> Run:
+def run_of(folder: Path, digest: str) -> TiledRun:
     """The run of a task: read once by every worker."""
-    run = Run.open(folder)
+    run = TiledRun.open(folder)
     if run.digest != digest:
         raise DesignError(f"{shown_path(folder)}: holds another run on this machine; all machines must share it")
     return run

@@ -12,10 +12,10 @@ import io
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import polars as pl
 
@@ -27,10 +27,11 @@ _WEB = ("https://", "http://")
 _SECONDS = 60.0
 # The largest published file, MMLU-Pro as JSON lines, has about 15 MB.
 _LARGEST = 256 << 20
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class QuestionRow:
     """One row of a question file, with typed access whose errors name the file and the line."""
 
     place: str
@@ -40,32 +41,29 @@ class Row:
 
     def text(self, key: str) -> str:
         """A field that holds text that is not blank."""
-        value = self.fields.get(key)
-        if not isinstance(value, str) or not value.strip():
-            self._refuse(key, "some text")
-        return value
+        return self._typed(key, str, "some text", lambda value: bool(value.strip()))
 
     def whole(self, key: str) -> int:
         """A field that holds a whole number."""
-        value = self.fields.get(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            self._refuse(key, "a whole number")
-        return value
+        return self._typed(key, int, "a whole number", lambda value: not isinstance(value, bool))
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A field that holds a list of strings."""
-        value = self.fields.get(key)
-        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-            self._refuse(key, "a list of strings")
-        return tuple(value)
+        return tuple(self._typed(key, list, "a list of strings", lambda value: _all_are(str, value)))
 
     def mappings(self, key: str) -> tuple[Mapping[str, object], ...]:
         """A field that holds one object, or a list of them."""
         value = self.fields.get(key)
         entries = value if isinstance(value, list) else [value]
-        if not entries or not all(isinstance(entry, dict) for entry in entries):
+        if not entries or not _all_are(dict, entries):
             self._refuse(key, "an object or a list of objects")
         return tuple(entries)
+
+    def _typed(self, key: str, kind: type[T], wanted: str, allowed: Callable[[T], bool]) -> T:
+        value = self.fields.get(key)
+        if not isinstance(value, kind) or not allowed(value):
+            self._refuse(key, wanted)
+        return value
 
     def _refuse(self, key: str, wanted: str) -> NoReturn:
         given = type(self.fields[key]).__name__ if key in self.fields else "nothing"
@@ -74,25 +72,29 @@ class Row:
         )
 
 
+def _all_are(kind: type, values: Iterable[object]) -> bool:
+    return all(isinstance(value, kind) for value in values)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class QuestionFile:
     """A question file."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[QuestionRow, ...]
     """Its rows, in order."""
     sha256: str
     """Hash of its bytes: a record of which questions were asked."""
 
 
-def read_rows(where: str) -> Rows:
+def read_rows(where: str) -> QuestionFile:
     """Read JSON lines, a JSON list or Parquet from a path or a web address."""
     name = without_credentials(where) if where.startswith(_WEB) else shown_path(where)
     content = _fetched(where, name) if where.startswith(_WEB) else _read(where, name)
     found = _parquet(content, name) if content.startswith(b"PAR1") else _json(content, name)
-    rows = tuple(Row(place=f"{name}:{line}", fields=fields) for line, fields in found)
+    rows = tuple(QuestionRow(place=f"{name}:{line}", fields=fields) for line, fields in found)
     if not rows:
         raise FormatError(f"{name}: no rows; is this the published question file?")
-    return Rows(rows=rows, sha256=hashlib.sha256(content).hexdigest())
+    return QuestionFile(rows=rows, sha256=hashlib.sha256(content).hexdigest())
 
 
 def beside(folder: str, *names: str) -> str:

@@ -1,0 +1,251 @@
+"""From the journal to the board: scores, hashes of answers, notes for its readers, and what was spent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from bbedge.board import Board
+from bbedge.board.replay import stored_parts
+from bbedge.board.seen import seen_scores
+from bbedge.board.state import BoardState
+from bbedge.core.scores import Scores
+from bbedge.errors import CopiedReplicateError, EvaluationError
+from bbedge.evaluate.engine import Benchmark, Sample
+from bbedge.evaluate.journal import Journal, ReplicateFile
+from bbedge.evaluate.journal_file import extra_usage
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.evaluate.study_board import FirstRunSchedule
+from bbedge.evaluate.usage import PassSaving, Replicate, Spent, pass_saving, spent
+from bbedge.text import counted, quoted, shown, shown_path
+
+_MANY = 8  # samples whose answers must repeat before it is worth a note ...
+_LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
+LOST_PARTS: Final = (
+    "The journal has lost samples of the first pass that are on the board. Their scores are those on the board, and "
+    "what they cost is not known."
+)
+"""The note of a study whose journal :func:`lacks_parts`."""
+
+
+def journal_scores(
+    page: ReplicateFile,
+    study: EvaluationSpec,
+    state: BoardState,
+    samples: Sequence[Sample],
+    items: Sequence[str],
+    seen: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+) -> Scores:
+    """The scores of the active models on these items, of which the samples have every one.
+
+    ``seen`` is what the board has of them, by model and item. It stands in for samples that the journal has lost: run
+    again they might score otherwise.
+    """
+    epoch = state.epoch
+    block = dict(zip(epoch.items, epoch.blocks, strict=True))
+    values = np.empty((1, len(state.active), len(items)))
+    for row, model in enumerate(state.active):
+        scores = dict(seen.get(model, {}))
+        for sample in samples:
+            done = page.done.get((model, sample.name))
+            scores |= {} if done is None else done.scores
+        values[0, row] = [scores[item] for item in items]
+    return Scores(
+        models=tuple(state.active),
+        items=tuple(items),
+        blocks=tuple(block[item] for item in items),
+        replicates=(str(page.replicate),),
+        values=values,
+        score_range=study.design.score_range,
+        gaps="worst-case" if study.on_error == "worst-case" else "refuse",
+    )
+
+
+def stored_first_run(board: Board) -> dict[str, dict[str, float]]:
+    """What the board has of a first pass that is not complete, by model and item."""
+    epoch = board.state.epoch
+    if not epoch.is_inside_pass:
+        return {}
+    with board.store.read() as session:
+        seen = seen_scores(stored_parts(session, epoch))
+    items = [epoch.items[place] for place in epoch.seen_places]
+    return {
+        model: dict(zip(items, row.tolist(), strict=False)) for model, row in seen.items()
+    }  # a stopped one has less
+
+
+def answer_hashes(page: ReplicateFile, samples: Sequence[Sample]) -> dict[str, str]:
+    """A hash of all answers of every model that has run all samples and whose answers the engine sees."""
+    traces = {}
+    for model in sorted({model for model, _ in page.done}):
+        found = [page.done.get((model, sample.name)) for sample in samples]
+        parts = [None if done is None else done.trace for done in found]
+        if all(part is not None for part in parts):
+            traces[model] = hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
+    return traces
+
+
+def unseeded_notes(page: ReplicateFile) -> list[str]:
+    """A note for every model that was asked without a seed."""
+    return [
+        f"Requests to {shown(model)} carry no seed, because its provider takes none: that its answers differ "
+        "between replicates as independent ones do rests on the provider."
+        for model in dict.fromkeys(name for done in page.done.values() for name in done.unseeded)
+    ]
+
+
+def lost_replicate_notes(journal: Journal, place: int) -> list[str]:
+    """A note for every replicate from this place on that the journal has and the board lacks.
+
+    Those that were run for a board with another order are lacking, too.
+    """
+    lacking = {each.replicate for each in journal.finished() if each.replicate >= place} | journal.of_other_orders()
+    return [
+        f"The journal has replicate {replicate}, which the board lacks: the board is an older copy or was made anew. "
+        "The replicate is run again, although its scores had been seen."
+        for replicate in sorted(lacking)
+    ]
+
+
+def repeated_answers(journal: Journal, page: ReplicateFile, traces: Mapping[str, str], *, samples: int) -> list[str]:
+    """A note for every model that answered all of so many samples as in an earlier replicate."""
+    earlier, notes = [each for each in journal.finished() if each.replicate < page.replicate], []
+    for model, trace in traces.items():
+        same = [each.replicate for each in earlier if each.traces.get(model) == trace]
+        length = sum(done.length for (name, _), done in page.done.items() if name == model)
+        if same and samples >= _MANY and length >= _LONG * samples:
+            notes.append(
+                f"{shown(model)} answered everything in replicate {page.replicate} word for word as in replicate "
+                f"{same[0]}: it decodes greedily, or its server caches or ignores seeds."
+            )
+    return notes
+
+
+def is_fresh(journal: Journal, page: ReplicateFile, traces: Mapping[str, str]) -> bool:
+    """Whether the answers show that the replicate was run anew, so that equal scores are a coincidence.
+
+    Where the answers of an earlier one are not known, as those of a run in parts or those of a journal that was lost,
+    they show nothing.
+    """
+    earlier = [each for each in journal.finished() if each.replicate < page.replicate]
+    if not traces or len({each.replicate for each in earlier}) < page.replicate - 1:
+        return False
+    return not any(all(each.traces.get(model, trace) == trace for model, trace in traces.items()) for each in earlier)
+
+
+def copied_replicate_error(place: int, error: CopiedReplicateError) -> EvaluationError:
+    """What stops a study whose replicate, or the part of it that was run, has the scores of an earlier one."""
+    return EvaluationError(
+        f"replicate {place} repeats an earlier one. {error.what} Likely causes: greedy decoding, a cache, or a "
+        "server that ignores seeds. Remove the cause before the next study. To count this replicate and all "
+        'like it, set copies = "allow" under [run] and run the same command again; the board states it. Until '
+        "then the replicate stays in the journal"
+    )
+
+
+def spent_so_far(
+    study: EvaluationSpec,
+    benchmark: Benchmark,
+    journal: Journal,
+    *,
+    replicates: int,
+    first: int | None = None,
+    first_samples: Sequence[Sample] = (),
+) -> Spent:
+    """What the journal knows, beside every sample of every model in every replicate of the budget.
+
+    ``first`` is the replicate that is run in parts, if there is one, and ``first_samples`` are its samples.
+    """
+    finished, per_model = journal.finished(), len(benchmark.samples)
+    samples = sum(each.samples for each in finished)
+    unfinished = {}
+    for place in journal.pages():
+        page = journal.page(place)
+        unfinished[place] = _in_progress(page, benchmark)
+        samples += len(page.done)
+        page.close()
+    more = max(0, len(first_samples) - per_model)  # a sample that was run in parts is one for each part
+    return spent(
+        finished,
+        models=study.names,
+        replicates=replicates,
+        samples=samples,
+        full_samples=(per_model * study.budget + more) * len(study.names),
+        budget=study.budget,
+        prices=study.prices,
+        unfinished=unfinished.values(),
+        inside=None if first is None else unfinished.get(first),
+        checks=extra_usage(journal.folder, "check"),
+        pilot=extra_usage(journal.folder, "pilot"),
+    )
+
+
+def first_pass_saving(
+    study: EvaluationSpec, benchmark: Benchmark, journal: Journal, *, first: int
+) -> PassSaving | None:
+    """What looks inside the first pass saved, now that the pass is over; ``None`` if its usage is not known."""
+    found: Replicate | None = next((each for each in journal.finished() if each.replicate == first), None)
+    if found is None and first in journal.pages():
+        page = journal.page(first)
+        found = _in_progress(page, benchmark)
+        page.close()
+    if found is None:
+        return None
+    return pass_saving(found, models=study.names, items=len(benchmark.items), prices=study.prices)
+
+
+def _in_progress(page: ReplicateFile, benchmark: Benchmark) -> Replicate:
+    return Replicate(
+        usage=page.usage(),
+        wasted=page.wasted,
+        lost=sum(page.lost.values()),
+        shares=page.shares(len(benchmark.items)),
+    )
+
+
+def check_usage(journal: Journal, *, replicates: int) -> None:
+    """Refuse a journal that knows some of the board's replicates and lacks others: lines were removed at its end."""
+    known = {each.replicate for each in journal.finished()}
+    missing = [place for place in range(1, replicates + 1) if place not in known]
+    if known and missing:
+        raise EvaluationError(
+            f"{shown_path(journal.folder / 'usage.jsonl')}: replicate {missing[0]} is on the board, but not in this "
+            "file. If lines were removed, restore the file from a copy. If another command has added the replicate to "
+            "the board, make a new board for the study"
+        )
+
+
+def lacks_parts(journal: Journal, first: FirstRunSchedule, state: BoardState) -> bool:
+    """Whether the journal has nothing of a first pass that the board has parts of: it was lost.
+
+    One that has a part of what is on the board, and lacks the rest, is refused: that part may come from elsewhere.
+    """
+    if first.place is None or not state.epoch.is_inside_pass:
+        return False
+    samples = [sample for part in first.parts[: len(state.epoch.parts)] for sample in part.samples]
+    with closing(journal.page(first.place)) as page:
+        there = [(model, sample.name) in page.done for model in state.active for sample in samples]
+        if any(there) and not all(there):
+            raise EvaluationError(
+                f"{shown_path(page.path)}: {counted(there.count(False), 'sample')} of the first pass on the board "
+                f"{'is' if there.count(False) == 1 else 'are'} not in this file. If lines were removed, restore the "
+                "file from a copy, or remove it to continue with the scores on the board. If another command has added "
+                "a part to the board, make a new board for the study"
+            )
+    return not all(there)
+
+
+def check_page(page: ReplicateFile, samples: Sequence[Sample], models: Collection[str]) -> None:
+    """Refuse finished samples that are not among those of the replicate, or are not scored on exactly their items."""
+    items = {sample.name: set(sample.items) for sample in samples}
+    for (model, sample), done in page.done.items():
+        if model not in models or set(done.scores) != items.get(sample):
+            raise EvaluationError(
+                f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
+                "remove the file to run its replicate again"
+            )

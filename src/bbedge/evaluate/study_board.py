@@ -1,0 +1,357 @@
+"""The board of a study: what is frozen before the first request, and whether board and journal still belong to it.
+
+A study may look inside its first pass. The board draws the order of the blocks before the first request, and it is the
+same for all models. A segment is what lies between two checkpoints of that order; the order of a file is never used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bbedge.board import Board, BoardDesign
+from bbedge.board.epoch import Epoch
+from bbedge.board.passes import CheckpointRule
+from bbedge.board.replay import stored_parts
+from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
+from bbedge.core.scores import Scores
+from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
+from bbedge.evaluate.engine import Benchmark, Job, RequestSeeds, Sample
+from bbedge.evaluate.journal import Journal
+from bbedge.evaluate.preflight import Checked
+from bbedge.evaluate.servers import Names, Servers, check_addresses, frozen_servers
+from bbedge.evaluate.specification import EvaluationSpec, hash_of
+from bbedge.gate.content import policy_content, policy_hash
+from bbedge.gate.first_run import FirstRun
+from bbedge.gate.ledger import record_look, reserve
+from bbedge.gate.policy import Policy
+from bbedge.gate.report import GateReport
+from bbedge.text import counted, listed, quoted, shown_path
+
+_REMEDIES = {
+    "command": ", or let the command read the items to run from {items}",
+    "lm_eval": ", or install a newer version of lm_eval, which can be run on chosen documents",
+}
+
+
+def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> RequestSeeds:
+    """The seeds of a study: those of its frozen design, models, benchmark and seed."""
+    items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
+    return RequestSeeds.of(board.design.hash, study.names, items, study.seed)
+
+
+def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
+    """The journal of a study whose board is open; its lines are bound to what the board has frozen.
+
+    The order of the first pass is part of that: answers that were seen in one order must not be used in another, which
+    could be drawn again until it suits them.
+    """
+    (note, *_) = _notes(board)
+    return Journal(
+        study.folder,
+        root=seeds_of(study, benchmark, board).root,
+        protocol=RequestSeeds.of(note["protocol"], note["benchmark"]).root,
+        order=board.state.epoch.order_seed,
+        blocks=dict(zip(benchmark.items, benchmark.blocks, strict=True)),
+    )
+
+
+def _notes(board: Board) -> list[Mapping[str, Any]]:
+    """The protocols that are frozen on the board for its present epoch, with what was frozen beside them."""
+    epoch = board.state.epoch.number
+    return [note.particulars for note in board.noted if note.about == "protocol" and note.epoch == epoch]
+
+
+def open_board(
+    study: EvaluationSpec,
+    benchmark: Benchmark,
+    *,
+    addresses: Mapping[str, str] | None = None,
+    server_changed: str | None = None,
+    before_freezing: Callable[[], Checked] = Checked,
+    noted: Callable[[str], None] = lambda text: None,
+) -> Board:
+    """The study's board, with its design frozen; a board of another study is refused.
+
+    ``addresses`` are those of the servers; others than the recorded ones are refused, unless ``server_changed`` gives a
+    reason. ``before_freezing`` is called if there is no board yet, before one is made, and ``noted`` with what is
+    recorded about servers.
+    """
+    served: Names = {}
+    if "://" not in study.board and not Path(study.board).exists():
+        Path(study.board).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        board = Board.open(study.board)
+    except NoBoardError:
+        served = before_freezing().served
+        board = Board.create(
+            study.board,
+            frozen_design(study, benchmark),
+            models=study.names,
+            items=benchmark.items,
+            blocks=benchmark.blocks,
+            columns=benchmark.columns,
+        )
+    _check_same(study, benchmark, board, frozen_servers(addresses or {}, served))
+    for text in check_addresses(study, board, addresses or {}, server_changed):
+        noted(text)
+    _check_view(study, board)
+    _note_policy(study, board)
+    return board
+
+
+def _note_policy(study: EvaluationSpec, board: Board) -> None:
+    """Record the policy of a gate on the board, once: it must not be chosen by the scores that it is applied to."""
+    policy = study.question.policy
+    if policy is None:
+        return
+    found = policy_hash(policy)
+    if any(note.about == "gate" and note.particulars.get("policy") == found for note in board.noted):
+        return
+    seen, parts = board.state.epoch.replicates, len(board.state.epoch.parts)
+    when = "before the first replicate"
+    if seen or parts:
+        what = counted(seen, "replicate") if seen else f"{counted(parts, 'part')} of the first replicate"
+        when = f"when {what} had been seen"
+    text = f"A gate with the policy {found[:16]} was applied, stated {when}."
+    board.note("gate", text, policy=found, content=policy_content(policy))
+
+
+def _check_view(study: EvaluationSpec, board: Board) -> None:
+    asked, names = study.question.view, [str(view.name) for view in board.leaderboard().views]
+    if asked is not None and asked not in names:
+        there = f"the views are {listed(names)}" if names else "there are no views besides the headline"
+        raise DesignError(f"{shown_path(study.path)}: view: there is no view {quoted(asked)}; {there}")
+
+
+def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, servers: Servers) -> None:
+    another = "make a new board for another study: give it another name, or this one a new file"
+    changed = study.changes_of(board.design)
+    if changed:
+        raise BoardError(
+            f"{board.name}: its frozen design (hash {board.design.hash[:16]}) is not that of the study: "
+            f"{listed(changed)} differ; {another}"
+        )
+    epoch = board.state.epoch
+    if set(epoch.models) != set(study.names):
+        other = sorted(set(epoch.models) ^ set(study.names))
+        raise BoardError(f"{board.name}: its models are not those of the study: {listed(other)} differ; {another}")
+    theirs, ours = (
+        dict(zip(epoch.items, epoch.blocks, strict=True)),
+        dict(zip(benchmark.items, benchmark.blocks, strict=True)),
+    )
+    if theirs != ours:
+        other = sorted(item for item in theirs.keys() | ours.keys() if theirs.get(item) != ours.get(item))
+        raise BoardError(
+            f"{board.name}: its items and blocks are not those of the benchmark: {listed(other)} differ; {another}"
+        )
+    columns = _columns_of(board.design.kept_columns(benchmark.columns), benchmark.items)
+    if columns != _columns_of(epoch.columns, epoch.items):
+        raise BoardError(
+            f"{board.name}: the categories or weights of its items are not those of the benchmark: "
+            f"{listed(board.design.columns)} differ; {another}"
+        )
+    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint}
+    known = _notes(board)
+    if not known:
+        if epoch.replicates or epoch.pilots or epoch.parts:
+            raise BoardError(
+                f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
+            )
+        if board.design.checkpoints is None and asks_for_looks(study, benchmark):
+            whole = f"because the engine {study.engine} runs the whole benchmark in one call here."
+            note_once(board, "checkpoints", f"There are no looks inside the first pass, {whole}", reason="whole-runs")
+        text = f"Run by bbedge evaluate with the {study.engine} engine; protocol {study.protocol_hash[:16]}."
+        if study.on_error == "zero":
+            text += " A sample that goes on failing scores zero, as decided before the first run."
+        elif study.on_error == "worst-case":
+            text += (
+                " The scores of a sample that goes on failing are missing and count against whichever model they could "
+                "help, as decided before the first run."
+            )
+        board.note("protocol", text, content=study.protocol, servers=servers.content, **frozen)
+        return
+    was = known[0]["content"]
+    now = _comparable(study.protocol, was)
+    if known[0]["protocol"] != hash_of(now):
+        keys = [key for key in now if was.get(key) != now[key]]
+        if keys == ["programs"]:
+            keys = [word for word, digest in was["programs"].items() if now["programs"].get(word) != digest]
+        raise DesignError(
+            f"{shown_path(study.path)}: {listed(keys)} changed after the study had begun; what is measured is frozen "
+            f"with the design. Restore it, or {another}"
+        )
+    if known[0]["benchmark"] != benchmark.fingerprint:
+        raise DesignError(
+            f"{shown_path(study.path)}: the benchmark asks other questions than when the study began, under the same "
+            f"item names. Restore it, or {another}"
+        )
+
+
+def note_once(board: Board, about: str, text: str, **particulars: object) -> bool:
+    """Record a note unless it is on the board already; whether it was recorded."""
+    if any(note.text == text for note in board.noted):
+        return False
+    board.note(about, text, **particulars)
+    return True
+
+
+def _columns_of(columns: Mapping[str, Sequence[str]], items: Sequence[str]) -> dict[str, dict[str, str]]:
+    return {name: dict(zip(items, texts, strict=True)) for name, texts in columns.items()}
+
+
+def _comparable(now: Mapping[str, Any], was: Mapping[str, Any]) -> dict[str, Any]:
+    """The protocol as it is now, without files that a word of the command names only since the program wrote them."""
+    if "programs" not in now:
+        return dict(now)
+    known = was.get("programs", {})
+    return {**now, "programs": {word: digest for word, digest in now["programs"].items() if word in known}}
+
+
+def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
+    """Whether a new board of the study has checkpoints, as far as the engine can stop at them."""
+    design = study.design
+    if "checkpoints" not in study.left_out:
+        return design.checkpoints is not None
+    return design.method == "bb-edge-x" and design.family == "all" and len(set(benchmark.blocks)) >= LEAST_BLOCKS
+
+
+def can_stop_inside(benchmark: Benchmark) -> bool:
+    """Whether the engine can run the benchmark block by block: no sample that is run as a whole has several blocks."""
+    return all(sample.is_divisible or len(set(sample.blocks)) == 1 for sample in benchmark.samples)
+
+
+def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
+    """The design that a new board of the study freezes."""
+    design = study.design
+    if not asks_for_looks(study, benchmark):
+        return design
+    if can_stop_inside(benchmark):
+        return design if design.checkpoints is not None else replace(design, checkpoints=CheckpointRule())
+    if design.checkpoints is None:
+        return design
+    raise DesignError(
+        f"{shown_path(study.path)}: checkpoints: the engine {study.engine} runs the whole benchmark in one call here, "
+        "so that there is nothing to look at inside a pass; leave out checkpoints" + _REMEDIES.get(study.engine, "")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSegment:
+    """The first pass from one checkpoint to the next."""
+
+    checkpoint: Checkpoint | None
+    """The checkpoint at its end; ``None`` at the end of the pass."""
+    samples: tuple[Sample, ...]
+    """Its samples, in the order in which they are run."""
+
+    def jobs(self, study: EvaluationSpec, active: Sequence[str]) -> list[Job]:
+        """Every sample of the part for each of the models, in the same order."""
+        models = [model for model in study.models if model.name in active]
+        return [Job(model=model, sample=sample) for model in models for sample in self.samples]
+
+
+class FirstRunSchedule:
+    """The first pass of a study whose board is open; without checkpoints it has no parts."""
+
+    def __init__(self, benchmark: Benchmark, board: Board) -> None:
+        self._benchmark, self._board = benchmark, board
+        self._parts: tuple[RunSegment, ...] | None = None
+
+    @property
+    def parts(self) -> tuple[RunSegment, ...]:
+        """Its parts; none before a pilot is complete."""
+        if self._board.state.in_pilot:
+            return ()
+        if self._parts is None:
+            self._parts = parts_of(self._benchmark, self._board.state.epoch)
+        return self._parts
+
+    @property
+    def place(self) -> int | None:
+        """The number of the replicate that is run in parts; ``None`` if there is none."""
+        return self._board.state.epoch.pilots + 1 if self.parts else None
+
+    @property
+    def next_part(self) -> RunSegment | None:
+        """The part that is run next; ``None`` if a whole replicate is."""
+        epoch = self._board.state.epoch
+        return self.parts[len(epoch.parts)] if self.parts and not epoch.replicates else None
+
+    def samples_of(self, place: int) -> tuple[Sample, ...]:
+        """The samples of a replicate, in the order of the benchmark: answers of two replicates are compared in it."""
+        if place != self.place:
+            return self._benchmark.samples
+        number = {item: row for row, sample in enumerate(self._benchmark.samples) for item in sample.items}
+        samples = (sample for part in self.parts for sample in part.samples)
+        return tuple(sorted(samples, key=lambda sample: number[sample.items[0]]))
+
+
+def parts_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
+    """The parts of the first pass; none if the board has no checkpoints."""
+    plan = epoch.plan
+    if plan is None:
+        return ()
+    if not can_stop_inside(benchmark):
+        raise EvaluationError(
+            "the design of the board has checkpoints, but the engine runs the whole benchmark in one call; make a "
+            "board without checkpoints"
+        )
+    ends = [0, *(checkpoint.items for checkpoint in plan.checkpoints), len(plan.order)]
+    sample_of = {item: sample for sample in benchmark.samples for item in sample.items}
+    parts = []
+    for number, checkpoint in enumerate((*plan.checkpoints, None), start=1):
+        by_sample: dict[str, list[str]] = {}
+        for place in plan.order[ends[number - 1] : ends[number]]:
+            item = epoch.items[place]
+            by_sample.setdefault(sample_of[item].name, []).append(item)
+        samples = (
+            _whole_or_part(sample_of[items[0]], items, number=number, of=len(ends) - 1) for items in by_sample.values()
+        )
+        parts.append(RunSegment(checkpoint=checkpoint, samples=tuple(samples)))
+    return tuple(parts)
+
+
+def _whole_or_part(sample: Sample, items: list[str], *, number: int, of: int) -> Sample:
+    if len(items) == len(sample.items):
+        return sample
+    return sample.part(items, name=f"{sample.name}, part {number} of {of}")
+
+
+def checkpoints_of(board: Board) -> Checkpoints | None:
+    """The looks inside the first pass and the order of the blocks, as the board has frozen them."""
+    rule, epoch = board.design.checkpoints, board.state.epoch
+    return None if rule is None or epoch.order_seed is None else rule.seeded(epoch.order_seed)
+
+
+def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:
+    """The parts of the first pass of these models, which all run; ``None`` if the board has no checkpoints."""
+    checkpoints = checkpoints_of(board)
+    if checkpoints is None:
+        return None
+    with board.store.read() as session:
+        parts = stored_parts(session, board.state.epoch)
+    return FirstRun(
+        checkpoints=checkpoints,
+        parts=tuple(np.stack([part[model] for model in models]) for part in parts),
+    )
+
+
+def reserved_study(
+    study: EvaluationSpec, policy: Policy, board: Board, ledger: Path, *, label: str | None = None
+) -> tuple[EvaluationSpec, int]:
+    """The study of a gate at the level of its use in a ledger, and the number of that use.
+
+    Every look inside the first pass is recorded there before it is reported.
+    """
+    use = reserve(ledger, policy, board.events[0].hash, label=label, checkpoints=checkpoints_of(board))
+
+    def keep(scores: Scores, first_run: FirstRun) -> GateReport:
+        return record_look(ledger, policy, scores, first_run, use=use.number)
+
+    gated = study.gated(policy.at_level(use.level))
+    return replace(gated, question=replace(gated.question, keep=keep)), use.number

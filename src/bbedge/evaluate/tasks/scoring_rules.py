@@ -1,0 +1,240 @@
+r"""How answers are scored, without Inspect: final numbers of word problems, and what the judge of MT-Bench is asked.
+
+The number that an answer to a word problem ends with, by the first rule that applies:
+
+1. The last ``####`` with a number behind it: ``#### 18``. Behind a calculation, ``#### 9 * 2 = 18``, its result
+   counts. A heading such as ``#### Step 2`` or ``#### 2. Add up`` is not an answer.
+2. The last number stated as the answer: "the answer is 18", "Answer: $18", ``\boxed{18}``.
+3. The last number of the text.
+
+Numbers are compared as printed, after commas between groups of three digits, signs of currency, units, a plus sign,
+leading zeros and zeros at the end of decimals are dropped. Fractions stay as printed: 1/2 is neither 2/4 nor 0.5.
+Comparing text and not floats keeps 114,200 apart from 114,201 however many digits there are, and needs no arithmetic
+on numbers of any length.
+
+Each turn of MT-Bench is judged in a request of its own: the first with the first question and answer only, the second
+with the whole dialogue. Where there are reference answers the judge gets them too. The wording is ours; the file of
+judge prompts that the benchmark publishes can be used instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bbedge.errors import DataError, FormatError
+from bbedge.evaluate.tasks.question_files import read_rows
+from bbedge.text import quoted
+
+_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
+# A minus belongs to the number only where nothing stands before it that it could be subtracted from.
+_NUMBER = re.compile(
+    rf"""
+    (?P<sign> (?<![\w.)\]}}%]) [-+] (?=[$€£¥]?[0-9.]) )?
+    [$€£¥]? (?P<inner> (?<=[$€£¥]) - )?
+    (?P<whole> {_DIGITS} )
+    (?: \s?/\s? (?P<below> {_DIGITS} ) )?
+    """,
+    re.VERBOSE,
+)
+_DECORATION = r"[\s:=*_`(\[{\\]*"
+_STATED = re.compile(rf"(?:\banswer[\s*_]*(?:is\b|[:=])\s*(?:is\b)?|\\boxed\s*\{{){_DECORATION}", re.IGNORECASE)
+_MARK = re.compile(
+    rf"####{_DECORATION}(?:(?:the\s+)?(?:final\s+)?answer\s*(?:is\b|[:=])?{_DECORATION})?", re.IGNORECASE
+)
+_HEADING = re.compile(r"[.)][ \t]+\S")
+# What follows shows that the number was the start of a calculation and not its result.
+_GOES_ON = re.compile(r"[ \t]*[a-zA-Z%]*[ \t]*[-+*/\u00d7\u00f7=^][ \t]*[$€£¥(]?[0-9]")
+_NEXT_QUESTION = re.compile(r"^[ \t]*Question:", re.MULTILINE)
+_SPELLINGS = ((r"\$", "$"), ("{,}", ","), (r",\!", ","), ("\u2212", "-"), ("\u00a0", " "), ("\u202f", " "))
+
+RATINGS = (1.0, 10.0)
+_RATING = re.compile(r"\[\[([0-9]+(?:\.[0-9]+)?)\]\]")
+_FIELD = re.compile(r"\{(question|answer|question_1|answer_1|question_2|answer_2|ref_answer_1|ref_answer_2)\}")
+_SHORT = 200
+
+
+def same_number(given: str | None, right: str) -> bool:
+    """Whether an answer's number is the right one; no number never is.
+
+    >>> same_number("1,000", "1000"), same_number("18.0", "18"), same_number("18.5", "18"), same_number(None, "18")
+    (True, True, False, False)
+    """
+    return given is not None and last_number(given) == last_number(right)
+
+
+def final_number(text: str) -> str | None:
+    r"""The number that a text gives as its answer, in plain form, or None.
+
+    >>> final_number("3 + 4 = 7 eggs at $2 each.\n#### $1,014.00")
+    '1014'
+    >>> final_number("The answer is 18 dollars. She sold 9 eggs.")
+    '18'
+    >>> final_number("Bob has 5 apples and Ann 3, so -2.50 is left")
+    '-2.5'
+    """
+    for printed, plain in _SPELLINGS:
+        text = text.replace(printed, plain)
+    marked = _marked(text)
+    if marked is not None:
+        return marked
+    stated = None
+    for found in _STATED.finditer(text):
+        number = _NUMBER.match(text, found.end())
+        if number is not None and not _GOES_ON.match(text, number.end()):
+            stated = _plain(number)
+    return stated if stated is not None else last_number(text)
+
+
+def last_number(text: str) -> str | None:
+    """The last number of a text in plain form, or None.
+
+    >>> last_number("10 - 3 = 7.")
+    '7'
+    """
+    last = None
+    for found in _NUMBER.finditer(text):
+        last = found
+    return None if last is None else _plain(last)
+
+
+def _marked(text: str) -> str | None:
+    """The number behind the last mark that has one."""
+    if "####" in text:
+        # A model that runs on makes up a next question and answers that.
+        run_on = _NEXT_QUESTION.search(text, text.index("####"))
+        text = text if run_on is None else text[: run_on.start()]
+    answer = None
+    for found in _MARK.finditer(text):
+        number = _NUMBER.match(text, found.end())
+        if number is not None and not _HEADING.match(text, number.end()):
+            answer = number
+    if answer is None:
+        return None
+    rest = text[answer.end() :].partition("\n")[0]
+    result = _NUMBER.search(rest.rpartition("=")[2]) if "=" in rest and _GOES_ON.match(rest) else None
+    return _plain(result or answer)
+
+
+def _plain(found: re.Match[str]) -> str:
+    below = found["below"]
+    number = _unpadded(found["whole"]) + (f"/{_unpadded(below)}" if below else "")
+    negative = "-" in (found["sign"] or "") or found["inner"] is not None
+    return f"-{number}" if negative and number != "0" else number
+
+
+def _unpadded(digits: str) -> str:
+    whole, point, decimals = digits.replace(",", "").partition(".")
+    decimals = decimals.rstrip("0")
+    return (whole.lstrip("0") or "0") + (point + decimals if decimals else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What the judge is asked about one turn."""
+
+    system: str
+    """The system message; may be empty."""
+    template: str
+    """The user message, with ``{question}``, ``{answer}`` and the like where the texts go."""
+
+    def filled(self, texts: Mapping[str, str]) -> str:
+        """The user message with the texts in it; braces inside of the texts stay as they are."""
+        return _FIELD.sub(lambda found: texts[found[1]], self.template)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePrompts:
+    """The four prompts of single-answer grading."""
+
+    first: Prompt
+    """The first turn, without a reference answer."""
+    first_reference: Prompt
+    """The first turn, with one."""
+    second: Prompt
+    """The second turn, without reference answers."""
+    second_reference: Prompt
+    """The second turn, with them."""
+
+    def prompt(self, turn: int, *, reference: bool) -> Prompt:
+        """The prompt for a turn, 1 or 2."""
+        if turn == 1:
+            return self.first_reference if reference else self.first
+        return self.second_reference if reference else self.second
+
+
+_ROLE = "You grade answers of AI assistants, fairly and by what they say, whatever they claim about themselves."
+_FINISH = (
+    "First explain your view in a few sentences. Then give one rating from 1 (useless) to 10 (could not be better), "
+    "between double square brackets and nowhere else, like this: Rating: [[5]]"
+)
+_QUALITY = (
+    "Judge how helpful, relevant and correct it is, how deep and detailed, and how original where that is asked for."
+)
+_CORRECTNESS = (
+    "Compare it with the reference answer, point out and correct every mistake, and judge correctness and help."
+)
+_ONE = "[Question]\n{question}\n\n"
+_ONE_REFERENCE = "[Reference answer]\n{ref_answer_1}\n[End of reference answer]\n\n"
+_ONE_ANSWER = "[Assistant's answer]\n{answer}\n[End of assistant's answer]"
+_TWO_REFERENCE = (
+    "[Reference dialogue]\n### User:\n{question_1}\n\n### Reference answer:\n{ref_answer_1}\n\n"
+    "### User:\n{question_2}\n\n### Reference answer:\n{ref_answer_2}\n[End of reference dialogue]\n\n"
+)
+_TWO = (
+    "[Dialogue with the assistant]\n### User:\n{question_1}\n\n### Assistant:\n{answer_1}\n\n"
+    "### User:\n{question_2}\n\n### Assistant:\n{answer_2}\n[End of dialogue]"
+)
+_RATE_ONE = "Rate the assistant's answer to the question below."
+_RATE_TWO = (
+    "Rate the assistant's second answer in the dialogue below, and only that one; the first is there for context."
+)
+
+OURS = JudgePrompts(
+    first=Prompt(system=_ROLE, template=f"{_RATE_ONE} {_QUALITY} {_FINISH}\n\n{_ONE}{_ONE_ANSWER}"),
+    first_reference=Prompt(
+        system=_ROLE, template=f"{_RATE_ONE} {_CORRECTNESS} {_FINISH}\n\n{_ONE}{_ONE_REFERENCE}{_ONE_ANSWER}"
+    ),
+    second=Prompt(system=_ROLE, template=f"{_RATE_TWO} {_QUALITY} {_FINISH}\n\n{_TWO}"),
+    second_reference=Prompt(system=_ROLE, template=f"{_RATE_TWO} {_CORRECTNESS} {_FINISH}\n\n{_TWO_REFERENCE}{_TWO}"),
+)
+
+
+def read_judging(where: str) -> JudgePrompts:
+    """The four single-answer prompts of the published file of judge prompts."""
+    rows = {row.text("name"): row for row in read_rows(where).rows}
+    found: dict[str, Prompt] = {}
+    for name in ("single-v1", "single-math-v1", "single-v1-multi-turn", "single-math-v1-multi-turn"):
+        if name not in rows:
+            raise FormatError(
+                f"{where}: there is no prompt {quoted(name)}; is this the published file of judge prompts?"
+            )
+        row = rows[name]
+        found[name] = Prompt(system=row.text("system_prompt"), template=row.text("prompt_template"))
+    return JudgePrompts(
+        first=found["single-v1"],
+        first_reference=found["single-math-v1"],
+        second=found["single-v1-multi-turn"],
+        second_reference=found["single-math-v1-multi-turn"],
+    )
+
+
+def rating(text: str) -> float:
+    """The judge's rating, from 1 to 10.
+
+    A judge that gives no rating, several that differ, or one off the scale has not judged. That is an error and never a
+    low score, or a judge that fails would look like a model that does.
+
+    >>> rating("Clear and correct. Rating: [[8.5]]")
+    8.5
+    """
+    found = {float(number) for number in _RATING.findall(text)}
+    lowest, highest = RATINGS
+    if len(found) == 1 and lowest <= min(found) <= highest:
+        return found.pop()
+    problem = "no rating" if not found else "several ratings" if len(found) > 1 else "a rating off the scale"
+    raise DataError(
+        f"the judge gave {problem}; expected one of the form [[7]] from 1 to 10, got {quoted(text, _SHORT)}; "
+        "try again, or choose another judge"
+    )

@@ -1,0 +1,27 @@
+"""Gates inside other tools: the pytest plugin and the hook of Inspect.
+
+These tools import their modules at every start, so that NumPy and the rest of bbedge are imported late.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bbedge.errors import FormatError
+from bbedge.text import shown_path
+
+if TYPE_CHECKING:
+    from bbedge.gate import Policy
+
+
+def read_policy(path: str | Path) -> Policy:
+    """The policy in a file."""
+    from bbedge.gate import Policy
+
+    name = shown_path(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{name}: cannot be read ({error})") from error
+    return Policy.from_toml(text, source=name)
