@@ -1,8 +1,12 @@
-"""Write every frozen output again: ``make goldens``. Review the difference with git."""
+"""Write every frozen output again: ``make goldens``. Review the difference with git.
+
+``python -m golden.freeze CASE...`` in ``tests`` writes these cases alone.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,14 +15,17 @@ from golden.frozen_cases import CASES
 from golden.refusals import REFUSALS, TABLE, prepare, refused
 
 
-def main() -> None:
-    """Run all cases and refused calls, and write what they give."""
-    for old in frozen_path("").parent.glob("*.json"):
-        old.unlink()
-    write_frozen(frozen_path("arithmetic"), arithmetic())
-    for name, script in CASES.items():
+def main(only: list[str]) -> None:
+    """Run cases and refused calls, and write what they give."""
+    for name in only or CASES:
         with tempfile.TemporaryDirectory() as folder:
-            write_frozen(frozen_path(name), run_case(script, Path(folder).resolve()))
+            write_frozen(frozen_path(name), run_case(CASES[name], Path(folder).resolve()))
+    if only:
+        return
+    write_frozen(frozen_path("arithmetic"), arithmetic())
+    for kept in frozen_path("").parent.glob("*.json"):
+        if kept.stem not in {*CASES, "arithmetic"}:
+            kept.unlink()
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder).resolve())
         lines = [refused(line, Path(folder).resolve()) for line in REFUSALS]
@@ -26,4 +33,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

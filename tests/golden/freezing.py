@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from importlib import import_module
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,13 @@ MASKS = (
 )
 WHOLE = 5000
 """Characters up to which a text is kept as it is."""
+_LINE = 400
 _SHORT = 60
 _PIECE = 20
 _TOLD = 700
 _HASH = re.compile(r"(?<![0-9a-f])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])(?:[0-9a-f]{64}|[0-9a-f]{16})(?![0-9a-f])")
 _LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[-+]?\d+)?|(?<![\w.])-?\d+(?:\.\d+)?e-\d+")
+_EXACT = re.compile(r"(?<=\b[0-9a-f]{12})\.[0-9a-f]{6}\b")
 _MOST_LINES = 120
 
 
@@ -213,7 +216,7 @@ def frozen(name: str, data: bytes) -> Any:
     text = data.decode("utf-8")
     for pattern, instead in MASKS:
         text = pattern.sub(instead, text)
-    if len(text) <= WHOLE and ending != ".html":
+    if len(text) <= (WHOLE if "\n" in text.strip() else _LINE) and ending != ".html":
         return text.splitlines()
     whole = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)}
     if ending == ".html":
@@ -228,7 +231,8 @@ def frozen(name: str, data: bytes) -> Any:
 
 def loose(text: str) -> str:
     """A text as every processor gives it: numbers without their last digits, and no hashes, which depend on these."""
-    return _HASH.sub("HASH", _LONG_NUMBER.sub(lambda found: shorter(float(found[0])), text))
+    text = _LONG_NUMBER.sub(lambda found: shorter(float(found[0])), text)
+    return _HASH.sub("HASH", _EXACT.sub("", text))
 
 
 def shorter(number: float) -> str:
@@ -237,8 +241,8 @@ def shorter(number: float) -> str:
 
 
 def digest(text: str) -> str:
-    """A short digest of a piece, the same on every processor; the SHA-256 of the whole is exact."""
-    return hashlib.sha256(loose(text).encode()).hexdigest()[:12]
+    """Short digests of a piece: one that is the same on every processor, and after a dot an exact one."""
+    return f"{hashlib.sha256(loose(text).encode()).hexdigest()[:12]}.{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
 def array_piece(array: NDArray[Any]) -> str:
@@ -295,9 +299,12 @@ def differences(old: Any, new: Any, where: str = "", *, exact: bool = True) -> I
         for key in [*old, *(key for key in new if key not in old)]:
             if exact or key not in ("sha256", "characters"):
                 yield from differences(old.get(key), new.get(key), f"{where} / {key}", exact=exact)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for number, (one, other) in enumerate(zip(old, new, strict=True), 1):
-            yield from differences(one, other, f"{where} [{number}]", exact=exact)
+    elif isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            yield f"{where}: had {len(old)} entries, has {len(new)}"
+        found = enumerate(zip(old, new, strict=False), 1)
+        places = (differences(one, other, f"{where} [{number}]", exact=exact) for number, (one, other) in found)
+        yield from islice(chain.from_iterable(places), None if len(old) == len(new) else 1)
     elif old != new:
         was, now = json.dumps(old, ensure_ascii=False), json.dumps(new, ensure_ascii=False)
         if exact or loose(was) != loose(now):

@@ -400,6 +400,8 @@ def board_copies(bench: Bench) -> None:
     bench.write("r2.csv", table.replace(",1,", ",2,"))
     bench("board add b.db r2.csv")
     bench("board add b.db r2.csv --copies allow")
+    bench("certify r1.csv r2.csv")
+    bench(f"certify r1.csv r2.csv --copies allow {ALL_FORMS}")
     bench.write("plain.csv", rows(of("strong", "middle", "weak"), ITEMS, (0,), seed=61, numbered=False))
     bench("board add b.db plain.csv")
     bench("board add b.db plain.csv")
