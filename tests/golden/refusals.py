@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.freezing import call, error_name, same_world
-from golden.frozen_cases import gate_rows, items_table, rows
+from golden.frozen_makers import gate_rows, items_table, rows
 
 TABLE = Path(__file__).parent / "frozen" / "refusals.jsonl"
 REFUSALS: list[dict[str, Any]] = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
