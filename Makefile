@@ -32,7 +32,7 @@ define environment
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs lint format check calibration bench studies build clean
+.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs goldens lint format check calibration bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -78,6 +78,9 @@ docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a 
 
 docs-outputs: $(READY)  ## Write the outputs shown in the documentation and the generated reference again
 	@$(BIN)/python docs/generate/refresh.py
+
+goldens: $(READY)  ## Write the frozen outputs of tests/golden again; review them with git diff
+	@cd tests && ../$(BIN)/python -m golden.freeze
 
 # The tool and what it needs take 760 MB, so it has an environment of its own.
 $(LM_EVAL_READY): pyproject.toml constraints.txt
