@@ -21,7 +21,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard, LookCount
-from bbedge.display.notebook import leaderboard_html
+from bbedge.display.compact import leaderboard_html
 from bbedge.display.page import render_page
 
 SIZES = (100, 300, 1000, 3000, 5041)

@@ -23,9 +23,8 @@ from bbedge.board import Board, BoardDesign
 from bbedge.board.state import BoardState
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.rebuilding import blocked
+from bbedge.certificate.rebuilding import Step, blocked, steps
 from bbedge.certificate.shape import Conclusions, Document
-from bbedge.certificate.steps import Step, steps
 from bbedge.core.checkpoints import PassPlan
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DomainError

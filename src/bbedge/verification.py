@@ -19,13 +19,11 @@ from bbedge.board_certificate import board_certificate
 from bbedge.board_rebuilding import board_of, rebuilt_board
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.differences import Comparison, Difference, compare, unknown_keys
-from bbedge.certificate.digest import is_changed
+from bbedge.certificate.differences import Comparison, Difference, comparable_notes, compare, not_compared, unknown_keys
 from bbedge.certificate.document import certificate as document_of
 from bbedge.certificate.document import plain, to_json
-from bbedge.certificate.note_texts import comparable_notes, not_compared
 from bbedge.certificate.parts import Parts
-from bbedge.certificate.provenance import FileChanges
+from bbedge.certificate.provenance import FileChanges, is_changed
 from bbedge.certificate.reading import read_content, read_document
 from bbedge.certificate.rebuilding import check_given, check_items, design_of, needs_suite, rebuilt
 from bbedge.certificate.shape import Document

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
-from bbedge.display.page.items import ItemScores
+from bbedge.display.page.payload import ItemScores
 from e2e.browsing import HOSTILE
 from unit.certificate.documents import suite
 

@@ -17,9 +17,8 @@ from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
-from bbedge.display.page.model_info import ModelInfo
 from bbedge.display.page.payload import MOST_PLAIN
-from bbedge.display.page.table import MOST_ROWS
+from bbedge.display.page.table import MOST_ROWS, ModelInfo
 from bbedge.display.ranking import ordinal
 from e2e.browsing import HOSTILE, document_of, drawn, in_order, rank
 from unit.board.passes import ITEMS, MODELS

@@ -13,9 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bbedge.certificate.digest import digest
 from bbedge.certificate.opening import read_certificate
-from bbedge.certificate.provenance import provenance
+from bbedge.certificate.provenance import digest, provenance
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.display.study_page import Made, study_page
+from bbedge.display.study import Made, study_page
 from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN

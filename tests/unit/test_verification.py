@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import bbedge
-from bbedge.certificate.digest import digest
+from bbedge.certificate.provenance import digest
 from bbedge.certificate.schema import schema
 from bbedge.core.scores import Scores
 from bbedge.verification import Verification, verify_certificate

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bbedge.certificate.digest import digest
+from bbedge.certificate.provenance import digest
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.conclusions import GapCount
 from bbedge.core.leaderboard import Certifier

@@ -17,13 +17,13 @@ from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.digest import sealed
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.model_checks import check_views
+from bbedge.certificate.numbers import Units
 from bbedge.certificate.parts import Parts
+from bbedge.certificate.provenance import sealed
 from bbedge.certificate.reading import read_document
 from bbedge.certificate.shape import Document
-from bbedge.certificate.units import Units
 from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
@@ -267,15 +267,15 @@ class Certificate:
 
     def to_markdown(self, title: str | None = None) -> str:
         """The answer and the table of models, for a pull request or a job summary."""
-        return cast("str", import_module("bbedge.display.markdown").to_markdown(self, title=title))
+        return cast("str", import_module("bbedge.display.compact").to_markdown(self, title=title))
 
     def to_latex(self) -> str:
         """A table for a paper; it needs the LaTeX package booktabs."""
-        return cast("str", import_module("bbedge.display.latex").to_latex(self))
+        return cast("str", import_module("bbedge.display.compact").to_latex(self))
 
     def _repr_html_(self) -> str:
         """What a notebook shows; :meth:`to_html` makes the whole page."""
-        return cast("str", import_module("bbedge.display.notebook").leaderboard_html(self))
+        return cast("str", import_module("bbedge.display.compact").leaderboard_html(self))
 
     def by_pair(self, *, known: bool = False) -> Pairs:
         """What it says of pairs, or all that is ``known`` of them, for what cannot do without."""

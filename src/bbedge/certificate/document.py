@@ -16,7 +16,7 @@ from bbedge._version import __version__
 from bbedge.certificate import passes, shape
 from bbedge.certificate.board_shape import BoardRecord
 from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
-from bbedge.certificate.outlook import MOST_PAIRS, outlook
+from bbedge.certificate.numbers import MOST_PAIRS, outlook
 from bbedge.certificate.provenance_shape import ProvenanceRecord, SourceRecord
 from bbedge.certificate.shape import Conclusions, Document, ViewRecord
 from bbedge.certificate.values import Matrix, Pair, Record, TopSets
@@ -46,7 +46,7 @@ def certificate(
 
     ``notes`` replaces the notes of the leaderboard. ``board`` is where it comes from: its registration stands for the
     hash of the design, and its retired models get no more replicates. With more than ``most_models`` models, whatever
-    has an entry per pair or per Top-k set is ``None``; see :mod:`bbedge.certificate.arrays` for that. So it is in the
+    has an entry per pair or per Top-k set is ``None``; see :mod:`bbedge.certificate.exports` for that. So it is in the
     views if these have more than ``most_cells`` together.
     """
     design, pilot = leaderboard.design, leaderboard.pilot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bbedge.certificate.certificate import Certificate, Shown
-from bbedge.certificate.digest import is_changed
+from bbedge.certificate.provenance import is_changed
 from bbedge.certificate.reading import read_content, read_document
 from bbedge.errors import FormatError
 from bbedge.text import shown_path

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.board_add import add, add_model
+from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
 from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
-from bbedge.cli.board_next import next_
-from bbedge.cli.board_place import DesignFile, Place, open_board
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
@@ -21,8 +19,10 @@ from bbedge.cli.output import (
     Page,
     Verbose,
     View,
+    board_items,
     board_title,
     exit_if_contradicted,
+    model_info,
     output,
     say,
     say_written,
@@ -30,7 +30,6 @@ from bbedge.cli.output import (
     write_certificate,
     written_at,
 )
-from bbedge.cli.page_content import board_items, model_info
 from bbedge.cli.views import Suite
 from bbedge.errors import DomainError
 from bbedge.files import write_whole

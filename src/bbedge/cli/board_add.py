@@ -1,7 +1,8 @@
-"""``bbedge board add`` and ``add-model``: scores from files go to a board."""
+"""``bbedge board add``, ``add-model`` and ``next``: runs for a board."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +10,48 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bbedge.cli.board_place import DesignFile, Place, open_board
+from bbedge.cli.board_design import items_table, read_design
 from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import Reading, Without, grouped
-from bbedge.cli.output import exit_if_contradicted, say
-from bbedge.text import display_names, folded, shown
+from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
+from bbedge.errors import BoardError, DesignError
+from bbedge.files import write_whole
+from bbedge.text import counted, display_names, folded, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board import Added, Board
+    from bbedge.board import Added, Board, NextRun
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
+
+
+Place = Annotated[str, typer.Argument(metavar="BOARD", help="A file, or a PostgreSQL URL for a shared board.")]
+DesignFile = Annotated[
+    Path | None,
+    typer.Option("--design", help="Stop if this file is not the frozen design.", show_default=False),
+]
+
+
+def open_board(place: str, design: Path | None = None) -> Board:
+    """Open a board; with a file, only if that is its frozen design."""
+    from bbedge.board import Board
+
+    board = Board.open(place)
+    if design is not None and not _is_frozen(board, design):
+        raise BoardError(
+            f"{shown_path(design)} is not the design of {board.name}; a frozen design cannot change. Restore the file, "
+            "or create a new board"
+        )
+    return board
+
+
+def _is_frozen(board: Board, path: Path) -> bool:
+    try:
+        return read_design(path, board.design.filled_in).hash == board.design.hash
+    except DesignError:
+        read_design(path, {})  # raises where the file itself is wrong, and not only beside this board
+        return False
+
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
 BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
@@ -146,3 +178,68 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool =
 
 def _numbered(what: str, numbers: Sequence[int]) -> str:
     return f"{what}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+_MOST_ITEMS = 200  # printed; --items writes all of them
+
+
+def next_(
+    place: Place,
+    items_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--items",
+            metavar="OUT.csv",
+            help="Write the items to run, in their order, as a table with item, block and the columns that the design "
+            "uses.",
+            show_default=False,
+        ),
+    ] = None,
+    json_out: JsonOut = None,
+) -> None:
+    """Say which items to run next, and with which models.
+
+    If the design has checkpoints, these are the items of the first pass up to the next one, in the random order that
+    the board drew. Later passes, and those of a board without checkpoints, are complete replicates.
+
+    [cyan]bbedge board next board.bbedge --items next.csv[/cyan]
+    Write the items for your harness. Then add their scores: [cyan]bbedge board add board.bbedge SCORES --part[/cyan]
+    """
+    board = open_board(place)
+    run = board.next_run
+    summary = _summary(board, run)
+    if items_out is not None:
+        write_whole(items_out, items_table(run.items, run.blocks, run.columns))
+    console = write_json(json_out, lambda: {"summary": summary, **run.content})
+    say(summary, f"Models: {', '.join(display_names(run.models))}", "Items:", console=console)
+    say(*(f"  {shown(item)}" for item in run.items[:_MOST_ITEMS]), console=console)
+    if len(run.items) > _MOST_ITEMS:
+        say(f"  and {len(run.items) - _MOST_ITEMS:,} more; --items OUT.csv writes all of them", console=console)
+    say_written(console, items=items_out)
+
+
+def _summary(board: Board, run: NextRun) -> str:
+    """What to do, in a sentence."""
+    models, count, command = counted(len(run.models), "model"), len(run.items), f"bbedge board add {_name(board)} FILES"
+    if run.checkpoint is not None:
+        where = at_checkpoint(run.checkpoint, run.checkpoints)
+        return (
+            f"Run {models} on the next {counted(count, 'item')} of the first pass, up to {where}, then add their "
+            f"scores: {command} --part"
+        )
+    if run.kind == "rest":
+        return (
+            f"Run {models} on the last {counted(count, 'item')}, because every checkpoint of the first pass has "
+            f"passed, then add the complete pass: {command}"
+        )
+    why = "the design has no checkpoints"
+    what = f"the complete replicate {run.replicate}"
+    if run.kind == "pilot":
+        why, what = "the pilot is not finished", f"the complete pilot replicate {run.replicate} of {board.design.pilot}"
+    elif run.checkpoints:
+        why = "the first pass is complete and later ones have no checkpoints"
+    return f"Run {models} on all {counted(count, 'item')}, because {why}, then add {what}: {command}"
+
+
+def _name(board: Board) -> str:
+    return shlex.quote(shown(board.name, None))

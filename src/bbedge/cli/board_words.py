@@ -87,7 +87,7 @@ def _new_in_views(outcome: Outcome) -> str:
 
 def graph_csv(board: Board) -> str:
     """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
-    from bbedge.display.exports import cell
+    from bbedge.certificate.exports import cell
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -72,7 +72,7 @@ def diagnose(
     from bbedge.diagnostics.assumptions import diagnose as examine
     from bbedge.diagnostics.findings import findings_of
     from bbedge.diagnostics.judge_noise import judge_finding, judge_noise
-    from bbedge.display.diagnosis import show_findings
+    from bbedge.display.reports import show_findings
 
     if judgement is None and judge_cost != 1.0:
         raise DomainError("--judge-cost needs --judgement COLUMN, the column that numbers the judgements of an answer")

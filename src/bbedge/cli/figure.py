@@ -81,7 +81,7 @@ def graph(source: Source, out: Outs, view: View, paper: Paper) -> None:
 
     [cyan]bbedge figure graph certificate.json graph.pdf graph.dot[/cyan]
     """
-    from bbedge.display.exports import EXPORTS
+    from bbedge.certificate.exports import EXPORTS
     from bbedge.display.figures import graph_figure
 
     _check(out, (*PICTURES, *EXPORTS))
@@ -110,7 +110,7 @@ def views(source: Source, out: Outs, view: Annotated[View, Without("name")], pap
 
     [cyan]bbedge figure views certificate.json views.pdf[/cyan]
     """
-    from bbedge.display.views_figure import views_figure
+    from bbedge.display.figures import views_figure
 
     _draw(out, lambda: views_figure(view.open(source)[0]), paper)
 
@@ -198,7 +198,7 @@ def badge(
 
     [cyan]bbedge figure badge certificate.json badge.svg --model ours[/cyan]
     """
-    from bbedge.display.badge import badge as draw
+    from bbedge.display.compact import badge as draw
 
     _check([out], (".svg",))
     certificate, _ = view.open(source)

@@ -107,8 +107,7 @@ def gate(
     [bold]Exit codes[/bold]  0 ship, 1 stop, 2 bad input, 3 undecided (0 or 1 if the policy says open = "pass" or
     "fail"), 5 the runs contradict each other, 130 --until-decided was interrupted
     """
-    from bbedge.display.gate import junit, markdown, render
-    from bbedge.display.gate_history import over_a_year, place
+    from bbedge.display.gate import junit, markdown, over_a_year, place, render
 
     if ledger is None and label is not None:
         raise DomainError("--label names a use in a ledger; add --ledger FILE")
@@ -245,7 +244,7 @@ def policy_and_metrics(path: Path, reading: Reading, about: About | None = None)
 
 def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> None:
     """Print the uses in a ledger; a policy that is named must be that of the ledger."""
-    from bbedge.display.gate_history import render_history
+    from bbedge.display.gate import render_history
     from bbedge.gate.ledger import check_policy, read_ledger
 
     found = read_ledger(path)

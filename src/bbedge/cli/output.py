@@ -1,12 +1,12 @@
-"""What commands print and write: consoles, progress, JSON, and certificates as JSON and pages."""
+"""What commands write: consoles, progress, JSON, pages and what they contain."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -20,10 +20,13 @@ from bbedge.text import quoted, shown_path
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bbedge.board import Board
     from bbedge.certificate.certificate import Certificate, Shown
     from bbedge.core.leaderboard import Leaderboard
-    from bbedge.display.page.items import ItemScores
-    from bbedge.display.page.model_info import ModelInfo
+    from bbedge.core.scores import Scores
+    from bbedge.display.page.payload import ItemScores
+    from bbedge.display.page.table import ModelInfo
+
 
 JsonOut = Annotated[
     Path | None,
@@ -287,3 +290,46 @@ def is_board(source: str) -> bool:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False  # reading it as a certificate gives the message
+
+
+def model_info(path: Path | None, models: Collection[str]) -> ModelInfo | None:
+    """What the file of ``--model-info`` says, if there is one."""
+    if path is None:
+        return None
+    from bbedge.display.page.table import ModelInfo
+    from bbedge.readers.model_info import read_model_info
+
+    table = read_model_info(path, models)
+    return ModelInfo.of(table.columns, table.rows)
+
+
+def item_scores(
+    certificate: Certificate,
+    scores: Scores,
+    *,
+    pilot: int = 0,
+    addresses: Mapping[tuple[str, str], str] | None = None,
+) -> ItemScores:
+    """The scores of single items behind a certificate; those of a pilot are not part of it."""
+    from bbedge.display.page.payload import ItemScores
+
+    whole = certificate.headline or certificate
+    weights = {
+        "" if view.name is None else view.name: view.leaderboard.design.weights
+        for view in (whole, *whole.views)
+        if view.leaderboard is not None
+    }
+    counted = replace(scores, values=scores.values[pilot:], replicates=scores.replicates[pilot:]) if pilot else scores
+    return ItemScores.of(counted, certificate.names, weights=weights, addresses=addresses)
+
+
+def board_items(certificate: Certificate, board: Board, number: int) -> ItemScores:
+    """The scores of single items on a board, of its current epoch and the models that are still run."""
+    from bbedge.board.scores import stored_scores
+
+    epoch = board.state.epoch
+    if number != epoch.number:
+        raise DomainError(f"--with-items is for the current epoch, {epoch.number}; leave it out for epoch {number}")
+    return item_scores(
+        certificate, stored_scores(board, [model for model in epoch.models if model in board.state.active])
+    )

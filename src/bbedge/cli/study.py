@@ -17,7 +17,7 @@ from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from bbedge.backends import Backend
-    from bbedge.display.study_page import Made
+    from bbedge.display.study import Made
     from bbedge.study.results import Results
     from bbedge.study.study import Study
 
@@ -123,7 +123,7 @@ def show(
     name: Annotated[str, typer.Argument(help="Name of the study.", show_default=False)], out: Out = Path("studies")
 ) -> None:
     """Print the results of a study next to the numbers of the paper."""
-    from bbedge.display.study_table import setting_tables, show_study
+    from bbedge.display.study import setting_tables, show_study
     from bbedge.study.experiments import study as find
 
     study, results = read_results(out / find(name).name)
@@ -177,8 +177,7 @@ def _run_one(
     )
 
     from bbedge.display.plotting import need_matplotlib
-    from bbedge.display.study_page import Made
-    from bbedge.display.study_table import setting_tables, show_study
+    from bbedge.display.study import Made, setting_tables, show_study
     from bbedge.study.monte_carlo import fingerprint, run_study
 
     need_matplotlib()
@@ -213,8 +212,8 @@ def _run_one(
 def _write(study: Study, results: Results, made: Made, out: Path) -> None:
     """Write the table, the figure, the page and the record of the run; last, the list of studies."""
     from bbedge.display.plotting import save_figure
+    from bbedge.display.study import index_page, study_page
     from bbedge.display.study_figure import study_figure
-    from bbedge.display.study_page import index_page, study_page
     from bbedge.study.experiments import STUDIES
 
     # As they will be read back: the page and the figure then follow from the table alone.
@@ -236,7 +235,7 @@ def _write(study: Study, results: Results, made: Made, out: Path) -> None:
 
 
 def _read_made(folder: Path) -> Made | None:
-    from bbedge.display.study_page import Made
+    from bbedge.display.study import Made
 
     file = folder / "run.json"
     try:

@@ -1,4 +1,4 @@
-"""``bbedge verify``: whether a certificate is intact, and follows from its scores."""
+"""``bbedge verify`` and ``bbedge report``: the commands that take a certificate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.options import Reading, Without, as_option, grouped
-from bbedge.cli.output import JsonOut, is_board, spinner, write_json
+from bbedge.cli.output import (
+    JsonOut,
+    Page,
+    Source,
+    View,
+    exit_if_contradicted,
+    is_board,
+    say_written,
+    spinner,
+    write_certificate,
+    write_json,
+)
+from bbedge.cli.output import model_info as known_of
 from bbedge.cli.views import About, Suite
 from bbedge.errors import BbedgeError, DomainError
 
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
     from bbedge.core.origin import SourceFile
     from bbedge.core.scores import Scores
     from bbedge.verification import Stated, Verification
+
 
 DIFFERS = 3
 """The exit code if something is not as the certificate says."""
@@ -81,7 +94,7 @@ def verify(
 
     [bold]Exit codes[/bold]  0 nothing differs, 2 bad input, 3 something differs, 141 standard output was closed
     """
-    from bbedge.display.verification import show_verification
+    from bbedge.display.reports import show_verification
     from bbedge.verification import Stated, verify_certificate
 
     stated = Stated.of(certificate)
@@ -99,7 +112,7 @@ def verify(
 
 def fitted(reading: Reading, document: Document) -> Reading:
     """The options for reading, filled in with what the certificate states where none was given."""
-    from bbedge.certificate.steps import has_steps
+    from bbedge.certificate.rebuilding import has_steps
 
     if reading.score_range == Reading().score_range:
         reading = replace(reading, score_range=document.design.score_range)
@@ -152,7 +165,7 @@ def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Re
 def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Scores:
     """The scores; of a first run that is not complete with a place for all items that are listed."""
     from bbedge.board_rebuilding import item_columns
-    from bbedge.certificate.steps import with_items
+    from bbedge.certificate.rebuilding import with_items
     from bbedge.readers import read_items
 
     of_board = item_columns(document) if document.board else ()
@@ -173,3 +186,42 @@ def _files(files: Sequence[Path], reading: Reading, about: About) -> list[Source
         return sorted([*found, *([source_file(str(about.items))] if about.items else [])])
     except BbedgeError:
         return None
+
+
+@grouped
+def report(
+    source: Source,
+    *,
+    page: Annotated[Page, Without("with_items")],
+    view: View,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Write a certificate that fails its checks all the same, with a banner that says so.",
+        ),
+    ] = False,
+) -> None:
+    """Write a web page or Markdown from a certificate or a board. The page is one file that needs no network.
+
+    [cyan]bbedge report certificate.json --html page.html[/cyan]
+    [cyan]bbedge report board.bbedge --html page.html --title "Our models" --model-info models.csv[/cyan]
+
+    [cyan]bbedge report certificate.json --markdown summary.md[/cyan]
+
+    From score files, use certify --html.
+
+    A certificate that contradicts itself, or that was changed after it was written, is refused. To look at one all the
+    same, add --force: the page then begins with what is wrong.
+
+    [bold]Exit codes[/bold]  0 success, 2 bad input or a certificate that fails its checks, 5 contradiction, 141
+    standard output was closed
+    """
+    if page.html_out is None and page.markdown_out is None:
+        raise DomainError("there is nothing to write; add --html OUT for a page, or --markdown OUT")
+    page.check(None)
+    certificate, name = view.open(source, force=force)
+    info = known_of(page.model_info, certificate.names)
+    console = write_certificate(certificate, json_out=None, page=page, title=name, info=info)
+    say_written(console, page=page.html_out, Markdown=page.markdown_out)
+    exit_if_contradicted(certificate)

@@ -221,7 +221,7 @@ class Leaderboard:
         ``rank_worst``, and ``wins`` and ``losses``: how many models are certified below and above it. Where the design
         has a ``mean_share``, ``mean_low`` and ``mean_high`` bound the true mean.
         """
-        return import_module("bbedge.certificate.frames").model_frame(self._made())
+        return import_module("bbedge.certificate.exports").model_frame(self._made())
 
     def pairs_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
         """A polars frame with a row per tested direction, in the order shown.
@@ -232,7 +232,7 @@ class Leaderboard:
         ``since``, the replicate at which the direction itself was first certified (null if it never was: then a path of
         other directions may still certify the pair).
         """
-        return import_module("bbedge.certificate.frames").pairs_frame(self._made())
+        return import_module("bbedge.certificate.exports").pairs_frame(self._made())
 
     def to_json(self, *, time: str | None = None) -> str:
         """The certificate as text, exactly as ``bbedge certify --json`` or ``bbedge board show --json`` writes it.

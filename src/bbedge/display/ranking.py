@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.means import difference, over
-from bbedge.certificate.units import rank
+from bbedge.certificate.numbers import difference, over, rank
 from bbedge.text import shown
 
 MEAN_INTERVAL = "mean interval"

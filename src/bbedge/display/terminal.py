@@ -13,12 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.means import difference
+from bbedge.certificate.numbers import difference
 from bbedge.display.alarm import alarm
-from bbedge.display.promise import promise, shares
 from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, observed, rows
 from bbedge.display.ranking import columns as made_columns
-from bbedge.display.scope import has_evidence, items, missing, runs, view_lines
+from bbedge.display.scope import has_evidence, items, missing, promise, runs, shares, view_lines
 from bbedge.display.verdict import verdict
 from bbedge.text import counted, listed, shown
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.means import comparable, has_partial, over
+from bbedge.certificate.numbers import comparable, has_partial, over
 from bbedge.certificate.shape import Prospect
 from bbedge.display.alarm import alarm
-from bbedge.display.promise import risk
 from bbedge.display.ranking import between, observed
-from bbedge.display.scope import has_evidence, is_inside_pass, progress
+from bbedge.display.scope import has_evidence, is_inside_pass, progress, risk
 from bbedge.text import counted
 
 MOST_NAMED = 8

@@ -15,10 +15,10 @@ from bbedge.board import Board, BoardDesign
 from bbedge.board_certificate import document as board_document
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.exports import EXPORTS
 from bbedge.certificate.opening import read_certificate
 from bbedge.core.graph import Graph
 from bbedge.core.scores import Scores
-from bbedge.display.exports import EXPORTS
 from bbedge.display.page import render_page
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, circular, document, many, parted

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bbedge.certificate import outlook as module
+from bbedge.certificate import numbers as module
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import history_record
-from bbedge.certificate.outlook import MOST_PAIRS, outlook
+from bbedge.certificate.numbers import MOST_PAIRS, outlook
 from bbedge.core.eholm import log_threshold
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from bbedge.core.leaderboard import run

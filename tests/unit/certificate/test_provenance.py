@@ -11,9 +11,8 @@ import pytest
 
 import bbedge
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.digest import digest
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.provenance import FileChanges, provenance, verify_command
+from bbedge.certificate.provenance import FileChanges, digest, provenance, verify_command
 from bbedge.certificate.provenance_shape import SourceRecord
 from bbedge.certificate.schema import schema
 from bbedge.core.origin import SourceFile

@@ -12,7 +12,7 @@ import pytest
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.frames import model_frame, pairs_frame
+from bbedge.certificate.exports import model_frame, pairs_frame
 from bbedge.certificate.schema import schema
 from bbedge.certificate.shape import Conclusions
 from bbedge.core.conclusions import GapCount

@@ -13,8 +13,8 @@ import pytest
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.display.badge import badge
-from bbedge.display.exports import to_csv, to_dot, to_graphml, to_mermaid
+from bbedge.certificate.exports import to_csv, to_dot, to_graphml, to_mermaid
+from bbedge.display.compact import badge
 from bbedge.errors import DomainError
 from unit.certificate.documents import circular, document
 

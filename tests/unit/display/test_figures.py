@@ -10,12 +10,11 @@ import pytest
 from PIL import Image
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.units import rank
+from bbedge.certificate.numbers import rank
 from bbedge.core.leaderboard import certify
 from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
-from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure
+from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure, views_figure
 from bbedge.display.plotting import Canvas, house_style, save_figure
-from bbedge.display.views_figure import views_figure
 from bbedge.errors import BbedgeError, DomainError
 from unit.certificate.documents import document, suite
 from unit.certificate.documents import drawn as scored

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bbedge.core.leaderboard import Certifier, certify, certify_design
-from bbedge.display.latex import latex_text
+from bbedge.display.compact import latex_text
 from unit.certificate.documents import drawn, many
 
 HOSTILE = r"\input{/etc/passwd} 100% $x_1^2$ #1 & a~b <|>"

@@ -14,16 +14,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bbedge.certificate.arrays import pair_arrays, write_arrays
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import MOST_MODELS, certificate, to_json
+from bbedge.certificate.exports import EXPORTS, pair_arrays, write_arrays
 from bbedge.certificate.parts import PAIRWISE
 from bbedge.core.graph import Graph
-from bbedge.display.badge import badge
-from bbedge.display.exports import EXPORTS
+from bbedge.display.compact import NOTEBOOK_ROWS
+from bbedge.display.compact import badge, leaderboard_html
 from bbedge.display.figures import graph_figure, rank_figure
-from bbedge.display.notebook import MOST_ROWS as NOTEBOOK_ROWS
-from bbedge.display.notebook import leaderboard_html
 from bbedge.display.page import render_page
 from bbedge.display.page.table import MOST_ROWS
 from bbedge.display.terminal import MOST_ROWS as TERMINAL_ROWS

@@ -13,15 +13,14 @@ from rich.console import Console
 from bbedge import Scores, certify
 from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.means import comparable, difference, mean_items, over
+from bbedge.certificate.exports import to_graphml
+from bbedge.certificate.numbers import comparable, difference, mean_items, over
 from bbedge.certificate.shape import Document
 from bbedge.core.leaderboard import scored_items
-from bbedge.display.exports import to_graphml
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
-from bbedge.display.page.cost import cost_plots
-from bbedge.display.page.model_info import ModelInfo
-from bbedge.display.page.table import Table
+from bbedge.display.page.charts import cost_plots
+from bbedge.display.page.table import ModelInfo, Table
 from bbedge.display.scope import view_lines
 from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict

@@ -11,7 +11,7 @@ import numpy as np
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
-from bbedge.display.page.items import ItemScores
+from bbedge.display.page.payload import ItemScores
 from unit.certificate.documents import certified, drawn
 from unit.display.test_page import data_of
 

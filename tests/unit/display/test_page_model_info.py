@@ -10,8 +10,8 @@ import pytest
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate
 from bbedge.display.page import render_page
-from bbedge.display.page.cost import cost_plots
-from bbedge.display.page.model_info import MOST_CHOICES, ModelInfo
+from bbedge.display.page.charts import cost_plots
+from bbedge.display.page.table import MOST_CHOICES, ModelInfo
 from bbedge.display.ranking import bounds, rows
 from unit.certificate.documents import certified, document, drawn, many
 from unit.display.test_page import data_of

@@ -12,10 +12,11 @@ from dataclasses import replace
 import pytest
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.units import rank
+from bbedge.certificate.numbers import rank
 from bbedge.core.conclusions import GapCount
-from bbedge.display.page import content, render_page
-from bbedge.display.page.heat import SHADES, Heat
+from bbedge.display.page import render_page
+from bbedge.display.page import view as content
+from bbedge.display.page.drawing import SHADES, Heat
 from bbedge.display.page.payload import embedded
 from unit.certificate.documents import suite
 from unit.display.test_page import data_of

@@ -13,10 +13,8 @@ from rich.console import Console
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.conclusions import GapCount
 from bbedge.core.leaderboard import certify_design
-from bbedge.display.badge import badge
-from bbedge.display.notebook import leaderboard_html
-from bbedge.display.promise import promise, shares
-from bbedge.display.scope import items, missing, view_lines
+from bbedge.display.compact import badge, leaderboard_html
+from bbedge.display.scope import items, missing, promise, shares, view_lines
 from bbedge.display.terminal import show_leaderboard
 from unit.certificate.documents import certified, drawn, suite
 

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
-from bbedge.display.study_page import Made, study_page
-from bbedge.display.study_table import setting_tables
+from bbedge.display.study import Made, setting_tables, study_page
 from bbedge.study.contenders import LIMIT
 from bbedge.study.experiments import study
 from bbedge.study.results import Results, Row

@@ -13,7 +13,7 @@ from rich.console import Console
 import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.leaderboard import certify_design, pilot_design
-from bbedge.display.notebook import leaderboard_html
+from bbedge.display.compact import leaderboard_html
 from bbedge.display.page import render_page
 from bbedge.display.ranking import between, groups, rows
 from bbedge.display.terminal import show_leaderboard

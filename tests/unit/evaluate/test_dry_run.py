@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.cli.evaluate_forecast import forecast_lines
+from bbedge.cli.evaluate import forecast_lines
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Answered, Done
 from bbedge.evaluate.engines.command import CommandEngine

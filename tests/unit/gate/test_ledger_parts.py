@@ -12,8 +12,7 @@ from rich.console import Console
 from bbedge.chain import append
 from bbedge.core.checkpoints import Checkpoints, planned_pass
 from bbedge.core.scores import Scores
-from bbedge.display.gate import advice
-from bbedge.display.gate_history import render_history
+from bbedge.display.gate import advice, render_history
 from bbedge.errors import BbedgeError, DataError, DesignError, FormatError
 from bbedge.gate import Claim, Policy, gate
 from bbedge.gate import ledger as ledgers

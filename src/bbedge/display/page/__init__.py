@@ -9,10 +9,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.page.content import Content
-from bbedge.display.page.items import ItemScores
-from bbedge.display.page.model_info import ModelInfo
-from bbedge.display.page.payload import embedded
+from bbedge.display.page.payload import ItemScores, embedded
+from bbedge.display.page.table import ModelInfo
+from bbedge.display.page.view import Content
 from bbedge.text import shown
 
 if TYPE_CHECKING:

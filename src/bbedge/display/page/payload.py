@@ -1,24 +1,126 @@
-"""The certificate inside the page: as it is while it is small, packed when it is large.
-
-A certificate of 500 models has a hundred thousand edges, each of which repeats two names and two numbers of the
-matrices. Packed, an edge is four numbers and all of it is compressed; the page's script puts it together again.
-"""
+"""The data inside the page: the certificate, the order of its models and the scores of single items."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
 from bbedge.certificate.shape import Conclusions, Document, Edge
-from bbedge.display.page.heat import address
-from bbedge.display.page.items import ItemScores
-from bbedge.display.page.model_info import InfoColumn, ModelInfo
-from bbedge.display.page.table import Table
+from bbedge.core.scores import Scores
+from bbedge.display.page.drawing import address
+from bbedge.display.page.table import InfoColumn, ModelInfo, Table
+from bbedge.text import counted, shown
+
+MOST_MODELS = 60
+"""So many models are written, the first ones of the table."""
+MOST_ITEMS = 2_000
+"""So many items are written, those on which the models differ most."""
+_DIGITS = 4
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemScores:
+    """Mean scores per model and item, at most ``MOST_MODELS`` times ``MOST_ITEMS``."""
+
+    models: tuple[str, ...]
+    """Names of the models."""
+    items: tuple[str, ...]
+    """Names of the items."""
+    means: NDArray[np.float64]
+    """Models x items, in score units; NaN where no run has a score."""
+    views: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """For each view the items that it is about, by name; those of the headline under an empty name."""
+    addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Where the sample of a model on an item is, as a text or a link, as far as that is known."""
+    all_models: int
+    """How many models there are."""
+    all_items: int
+    """How many items there are."""
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        models: Sequence[str],
+        *,
+        weights: Mapping[str, Sequence[float] | None] | None = None,
+        addresses: Mapping[tuple[str, str], str] | None = None,
+        most_models: int = MOST_MODELS,
+        most_items: int = MOST_ITEMS,
+    ) -> ItemScores:
+        """The means of some scores; ``models`` are all models in the order shown, of which the scores may lack some.
+
+        ``weights`` has the weights of the items in each view, the headline under an empty name; an item without weight
+        is not part of a view, and no weights are equal ones.
+        """
+        known = set(scores.models)
+        kept_models = tuple(model for model in models if model in known)[:most_models]
+        means = _means(scores, [scores.models.index(model) for model in kept_models])
+        spread = np.nanmax(means, axis=0, initial=-np.inf) - np.nanmin(means, axis=0, initial=np.inf)
+        spread = np.where(np.isfinite(spread), spread, -1.0)
+        kept = np.sort(np.argsort(-spread, kind="stable")[:most_items])
+        low, high = scores.score_range
+        return cls(
+            models=kept_models,
+            items=tuple(scores.items[i] for i in kept),
+            means=low + means[:, kept] * (high - low),
+            views={
+                name: np.ones(len(kept), dtype=np.bool_) if given is None else np.asarray(given, dtype=float)[kept] > 0
+                for name, given in (weights or {"": None}).items()
+            },
+            addresses=dict(addresses or {}),
+            all_models=len(models),
+            all_items=len(scores.items),
+        )
+
+    @property
+    def bound(self) -> str:
+        """What was left out, in a sentence; empty if nothing was."""
+        left = []
+        if len(self.items) < self.all_items:
+            left.append(f"the {counted(len(self.items), 'item')} of {self.all_items:,} on which the models differ most")
+        if len(self.models) < self.all_models:
+            left.append(f"{len(self.models):,} of {counted(self.all_models, 'model')}")
+        return f"This page has {' and '.join(left)}." if left else ""
+
+    def packed(self) -> str:
+        """All of it as compressed JSON, in letters that are safe on a page."""
+        content = {
+            "models": self.models,
+            "items": [shown(item, _LONGEST) for item in self.items],
+            "means": [[None if np.isnan(v) else round(v, _DIGITS) for v in row] for row in self.means.tolist()],
+            "views": {name: np.flatnonzero(mask).tolist() for name, mask in self.views.items()},
+            "addresses": [[self._address(model, item) for item in self.items] for model in self.models]
+            if self.addresses
+            else None,
+        }
+        text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        return base64.b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
+
+    def _address(self, model: str, item: str) -> str:
+        return shown(self.addresses.get((model, item), ""), _LONGEST)
+
+
+def _means(scores: Scores, rows: Sequence[int]) -> NDArray[np.float64]:
+    """Means over the replicates that have a score, one replicate at a time: the scores may be larger than memory."""
+    total, count = np.zeros((len(rows), len(scores.items))), np.zeros((len(rows), len(scores.items)))
+    for panel in scores.panels():
+        values = panel[list(rows)]
+        there = ~np.isnan(values)
+        total += np.where(there, values, 0.0)
+        count += there
+    return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
+
 
 MOST_PLAIN = 80
 """A certificate of more models than this, or of as many pairs in its views, about a million characters, is packed."""

@@ -1,4 +1,4 @@
-"""One view on the page as plain values; the page's script formats numbers from the same JSON."""
+"""Everything on the page, as plain values: the headline and the other views, each in full."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.provenance import Provenance, provenance
 from bbedge.display.alarm import Alarm, alarm
-from bbedge.display.page.charts import Chart, evidence_chart, pairs_chart
-from bbedge.display.page.cost import CostPlot, cost_plots
-from bbedge.display.page.design_facts import claims, design_facts
-from bbedge.display.page.drawing import Drawing, MatrixDrawing, draw_graph, draw_matrix
-from bbedge.display.page.model_info import ModelInfo
-from bbedge.display.page.open_pairs import OpenPair, open_pairs
-from bbedge.display.page.table import Table
-from bbedge.display.page.top_sets import MOST_SETS, TopSet, top_sets
-from bbedge.display.page.words import Words
+from bbedge.display.page.charts import Chart, CostPlot, cost_plots, evidence_chart, pairs_chart
+from bbedge.display.page.drawing import Drawing, Heat, MatrixDrawing, draw_graph, draw_matrix, view_names
+from bbedge.display.page.facts import MOST_SETS, OpenPair, TopSet, Words, claims, design_facts, open_pairs, top_sets
+from bbedge.display.page.payload import ItemScores
+from bbedge.display.page.table import ModelInfo, Table
 from bbedge.display.scope import has_evidence
 from bbedge.display.verdict import Verdict, verdict
 from bbedge.text import shown
@@ -101,4 +97,44 @@ class View:
             replicates=certificate.replicates,
             has_evidence=has_evidence(certificate),
             provenance=provenance(content),
+        )
+
+
+MOST_VIEW_ROWS = 5_000
+"""All views together have at most so many rows, or the page shows one view in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """The content of a page."""
+
+    shown: tuple[Certificate, ...]
+    """What can be shown in full: the headline and the other views, or the one that was asked for."""
+    views: tuple[View, ...]
+    """The same as plain values."""
+    opened: int
+    """Which of them the page opens with."""
+    switch: tuple[str, ...]
+    """The names of them in the switch; empty if there is nothing to choose."""
+    heat: Heat | None
+    """The rank intervals of all models in all views; ``None`` without views."""
+    items: ItemScores | None
+    """Scores of single items, if they were asked for."""
+
+    @classmethod
+    def of(
+        cls, certificate: Certificate, *, title: str, info: ModelInfo | None = None, items: ItemScores | None = None
+    ) -> Content:
+        """The content of a page that opens with this certificate, which may be a view of another."""
+        whole = certificate.headline or certificate
+        rows = len(whole.views) * len(whole.names)
+        shown = (whole, *whole.views) if rows <= MOST_VIEW_ROWS else (certificate,)
+        choice = len(shown) > 1
+        return cls(
+            shown=shown,
+            views=tuple(View.of(each, title=title, info=info or ModelInfo()) for each in shown),
+            opened=[each.name for each in shown].index(certificate.name),
+            switch=tuple(view_names(whole)) if choice else (),
+            heat=Heat.of(whole, linked=choice),
+            items=items if certificate.pairs is not None else None,
         )

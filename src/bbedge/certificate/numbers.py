@@ -1,15 +1,130 @@
-"""About how many more replicates an open pair would need: a guess from the past, never a promise."""
+"""Numbers of a certificate: bounds rounded outward, means, and about how many runs are still needed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
+from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.shape import Prospect
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.text import counted
+
+
+class Units(NamedTuple):
+    """How numbers of one leaderboard are written.
+
+    >>> Units.of((0.0, 1.0)).at_least(0.12349), Units.of((0.0, 100.0)).score(7.125)
+    ('0.1234', '7.12')
+    >>> Units.of((-1.0, 1.0)).score(-0.0001)
+    '0.000'
+    """
+
+    decimals: int
+    """As many as the width of the score range deserves."""
+
+    @classmethod
+    def of(cls, score_range: tuple[float, float]) -> Units:
+        """The units of a score range."""
+        low, high = score_range
+        return cls(min(100, max(0, 4 - math.ceil(math.log10(high - low)))))
+
+    def score(self, value: float | None) -> str:
+        """A mean, in score units; before the first replicate there is none."""
+        if value is None or math.isnan(value):
+            return "-"
+        return f"{round(value, self.decimals) + 0.0:.{self.decimals}f}"  # no -0.0
+
+    def difference(self, value: float) -> str:
+        """A difference, with its sign; where one of two means is not known there is none."""
+        return "-" if math.isnan(value) else f"{round(value, self.decimals) + 0.0:+.{self.decimals}f}"  # no -0.0
+
+    def at_least(self, value: float, sign: str = "") -> str:
+        """A lower bound, rounded down."""
+        return "-" if math.isnan(value) else self._whole(math.floor(value * 10.0**self.decimals), sign)
+
+    def at_most(self, value: float, sign: str = "") -> str:
+        """An upper bound, rounded up."""
+        return "-" if math.isnan(value) else self._whole(math.ceil(value * 10.0**self.decimals), sign)
+
+    def lead(self, margin: float, known: float) -> str:
+        """A certified difference: at least its margin, or above what certified edges prove where that says more.
+
+        >>> Units.of((0.0, 1.0)).lead(0.0312, 0.02), Units.of((0.0, 1.0)).lead(-0.01, 0.02)
+        ('≥ 0.0312', '> 0.0200')
+        """
+        # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.
+        if margin > known and self.at_least(margin) != self.at_least(known):
+            return f"≥ {self.at_least(margin)}"
+        return f"> {self.at_least(known) if known else 0}"
+
+    def _whole(self, value: int, sign: str) -> str:
+        return f"{value / 10.0**self.decimals:{sign}.{self.decimals}f}"
+
+
+def rank(interval: tuple[int, int]) -> str:
+    """A rank interval, short.
+
+    >>> rank((2, 4)), rank((3, 3))
+    ('2-4', '3')
+    """
+    best, worst = interval
+    return str(best) if best == worst else f"{best}-{worst}"
+
+
+def n_items(certificate: Certificate) -> int:
+    """Number of items that weigh anything."""
+    weights = certificate.content.design.weights
+    return weights.items if weights else certificate.content.items
+
+
+def mean_items(certificate: Certificate) -> tuple[int, ...]:
+    """The number of items that the mean of each model is over, in the order shown."""
+    found = (certificate.content.models[i].mean_items for i in certificate.order)
+    whole = n_items(certificate)
+    return tuple(whole if count is UNSET else count for count in found)
+
+
+def is_over_all(certificate: Certificate, model: int) -> bool:
+    """Whether the mean of a model is known and over all items."""
+    return certificate.means[model] is not None and _is_whole(certificate, model)
+
+
+def comparable(certificate: Certificate) -> list[int]:
+    """The models whose means may be compared with each other."""
+    return [model for model in range(len(certificate.names)) if is_over_all(certificate, model)]
+
+
+def has_partial(certificate: Certificate, models: Sequence[int] | None = None) -> bool:
+    """Whether the mean of one of these models, or of any, is over some of the items only."""
+    asked = range(len(certificate.names)) if models is None else models
+    return not all(_is_whole(certificate, model) for model in asked)
+
+
+def difference(certificate: Certificate, a: int, b: int) -> float | None:
+    """The mean of ``a`` minus that of ``b``, in score units; ``None`` if they may not be compared."""
+    first, second = certificate.means[a], certificate.means[b]
+    if first is None or second is None or not (_is_whole(certificate, a) and _is_whole(certificate, b)):
+        return None
+    return first - second
+
+
+def over(certificate: Certificate, model: int) -> str:
+    """What the mean of a model is over, such as ``160 of 949 items``; empty if that is all of them."""
+    if certificate.means[model] is None or _is_whole(certificate, model):
+        return ""
+    found = certificate.content.models[certificate.order[model]].mean_items
+    return f"{found or 0:,} of {counted(n_items(certificate), 'item')}"
+
+
+def _is_whole(certificate: Certificate, model: int) -> bool:
+    return certificate.content.models[certificate.order[model]].mean_items is UNSET
+
 
 MOST_PAIRS = 200
 """So many open pairs are looked at, the most promising first."""

@@ -1,17 +1,100 @@
-"""The certified graph for other programs: DOT, GraphML, Mermaid, CSV."""
+"""A certificate for other programs: frames, arrays, and graphs as CSV, DOT, GraphML and Mermaid."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.means import has_partial, mean_items
-from bbedge.certificate.units import rank
+from bbedge.certificate.numbers import has_partial, mean_items, n_items, rank
+from bbedge.core.archive import write_archive
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.files import replacing
 from bbedge.text import shown
+
+
+def model_frame(certificate: Certificate) -> pl.DataFrame:
+    """What is certified of each model, in the order shown; means in score units.
+
+    Where scores are missing, ``mean_items`` is the number of items that each mean is over.
+    """
+    best, worst = np.array(certificate.ranks.rank_intervals).T
+    intervals = np.array(certificate.mean_intervals or ()).reshape(-1, 2).T
+    bounds = dict(zip(("mean_low", "mean_high"), intervals, strict=True)) if certificate.mean_intervals else {}
+    return pl.DataFrame(
+        {
+            "model": certificate.names,
+            "mean": pl.Series(certificate.means, dtype=pl.Float64),
+            **({"mean_items": mean_items(certificate)} if has_partial(certificate) else {}),
+            **bounds,
+            "rank_best": best,
+            "rank_worst": worst,
+            "wins": certificate.ranks.n_worse,
+            "losses": certificate.ranks.n_better,
+        }
+    )
+
+
+def pairs_frame(certificate: Certificate) -> pl.DataFrame:
+    """What is known of each tested direction, in the order shown; differences, model minus other, in score units.
+
+    The ``difference`` of means that are not both over all items is null.
+    """
+    pairs = certificate.by_pair(known=True)
+    a, b = np.nonzero(~np.isnan(pairs.margins))
+    names = pl.Series(certificate.names, dtype=pl.String)
+    means = np.array(certificate.means, dtype=np.float64)
+    means[np.array(mean_items(certificate)) < n_items(certificate)] = np.nan
+    return pl.DataFrame(
+        {
+            "model": names.gather(a),
+            "other": names.gather(b),
+            "difference": _known(means[a] - means[b]),
+            "lower": _known(pairs.margins[a, b]),
+            "upper": _known(-pairs.margins[b, a]),
+            "log_e": _known(pairs.log_e[a, b]),
+            "certified": pairs.graph.above[a, b],
+            "since": pl.Series(pairs.first_certified[a, b]).replace(0, None),
+        }
+    )
+
+
+def _known(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pl.Series:
+    return pl.Series(values, dtype=pl.Float64).fill_nan(None)
+
+
+def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays by name, each made when it is asked for, so that one of them is held at a time.
+
+    Rows and columns are in the order of the leaderboard, which is that of ``models`` in the JSON document. ``log_e``
+    and ``margins`` are as there, NaN where nothing is tested; ``edges`` is everything certified at any look, ``above``
+    what follows from it; ``first_certified`` is the replicate at which a direction was first certified, 0 if it never
+    was; ``current_edges`` is what the last look alone certifies.
+    """
+    order = np.array(leaderboard.order())
+    window = np.ix_(order, order)
+    low, high = leaderboard.design.score_range
+    yield "models", np.array([leaderboard.design.models[i] for i in order.tolist()])
+    yield "log_e", leaderboard.log_e[window]
+    yield "margins", leaderboard.lower_bounds[window] * (high - low)
+    yield "edges", leaderboard.edges[window]
+    yield "above", leaderboard.graph.above[window]
+    yield "first_certified", leaderboard.first_certified[window].astype(np.int32)
+    yield "current_edges", leaderboard.current_edges[window]
+
+
+def write_arrays(path: Path, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
+    """Write arrays, one after the other, to a file that ``numpy.load`` reads; whole or not at all."""
+    with replacing(path) as file:
+        write_archive(file, arrays)
+
 
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 

@@ -1,10 +1,10 @@
-"""The claims of several methods, side by side."""
+"""Findings, verification and the claims of other methods, in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,6 +13,79 @@ from rich.table import Table
 from rich.text import Text
 
 from bbedge.citation import Reference
+from bbedge.diagnostics.findings import Finding, Verdict
+from bbedge.text import counted, shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bbedge.verification import Check, Verification
+
+
+_STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "bold red", "not possible": "dim"}
+
+
+def show_findings(console: Console, findings: Sequence[Finding], *, title: str) -> None:
+    """Print the findings."""
+    console.print()
+    console.print(Text(title, style="bold"))
+    for finding in findings:
+        console.print()
+        console.print(
+            Text.assemble((f"{finding.verdict:12}  ", _STYLES[finding.verdict]), (finding.question, "bold")),
+            highlight=False,
+        )
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column()
+        for topic, text in (
+            ("found", finding.found),
+            ("does not show", finding.not_shown),
+            ("to do", finding.to_do),
+        ):
+            if text:
+                table.add_row(topic, Text(text))
+        console.print(table)
+
+
+MOST_DIFFERENCES = 20
+"""So many differences are printed; the JSON lists more."""
+
+_WORDS = {"ok": ("ok", "green"), "differs": ("differs", "bold red"), "unknown": ("not checked", "yellow")}
+_WIDTH = 36
+
+
+def show_verification(console: Console, result: Verification) -> None:
+    """Print the answer, then a row for every check, then what differs."""
+    style = "bold green" if result.verified else "bold red"
+    console.print(Text(shown(result.summary, None), style=style), highlight=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    for column in ("check", "result", ""):
+        table.add_column(column, style="" if column != "check" else "bold", overflow="fold")
+    for check in result.checks:
+        word, colour = _WORDS[check.status]
+        table.add_row(check.kind, Text(word, style=colour), Text(shown(check.text, None)))
+    console.print()
+    console.print(table)
+    for check in result.checks:
+        if check.differences:
+            _show_differences(console, check)
+
+
+def _show_differences(console: Console, check: Check) -> None:
+    table = Table(box=None, pad_edge=False)
+    for column in (check.kind, "certificate", "computed" if check.kind != "files" else "now"):
+        table.add_column(column, overflow="fold")
+    for each in check.differences[:MOST_DIFFERENCES]:
+        stated = "-" if each.kind == "only-computed" else shown(str(each.stated), _WIDTH)
+        computed = "-" if each.kind == "only-stated" else shown(str(each.computed), _WIDTH)
+        table.add_row(Text(shown(each.place, None)), Text(stated), Text(computed))
+    console.print()
+    console.print(table)
+    more = check.count - min(len(check.differences), MOST_DIFFERENCES)
+    if more:
+        console.print(Text(f"and {counted(more, 'other difference')}"), highlight=False)
+
 
 Control = Literal["all looks", "one look", "none"]
 

@@ -1,0 +1,247 @@
+"""A leaderboard in a few lines: in a notebook, as Markdown, as LaTeX, as a badge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.numbers import over, rank
+from bbedge.display.alarm import alarm
+from bbedge.display.ranking import Column, Row, columns, rows
+from bbedge.display.scope import has_evidence, is_inside_pass, items, missing, promise, runs, titled, view_lines
+from bbedge.display.verdict import verdict
+from bbedge.errors import DomainError
+from bbedge.text import counted, quoted, shown
+
+NOTEBOOK_ROWS = 50
+"""The number of models that are shown."""
+
+_CELL = "padding:2px 10px;text-align:{};border:0"
+_LEFT, _RIGHT = _CELL.format("left"), _CELL.format("right")
+_BAR = "position:relative;width:160px;height:10px;background:rgba(128,128,128,.25)"
+_SPAN = "position:absolute;left:{:.4g}%;width:{:.4g}%;height:10px;background:#2b83ba"
+
+
+def leaderboard_html(certificate: Certificate) -> str:
+    """The certificate as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
+    design, ranks, size = certificate.content.design, certificate.ranks, len(certificate.names)
+    if not has_evidence(certificate):
+        about = f"{counted(size, 'model')}, {design.method}"
+        return f"<div><p><b>{escape(str(verdict(certificate)))}</b> {escape(about)}</p></div>"
+    made = rows(certificate, NOTEBOOK_ROWS)
+    shown_columns = columns(made)
+    head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in shown_columns)
+    cells = zip(*(column.cells for column in shown_columns), strict=True)
+    body = "".join(_notebook_row(row, shown_columns, texts, size) for row, texts in zip(made, cells, strict=True))
+    more = f"<p>{counted(size - NOTEBOOK_ROWS, 'more model')}</p>" if size > NOTEBOOK_ROWS else ""
+    answer = verdict(certificate)
+    first = titled(certificate, answer.answer) if alarm(certificate) is None else answer.answer
+    return (
+        f"<div><p><b>{escape(first)}</b> {escape(answer.rest)}</p>"
+        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        f"{more}<p>{ranks.n_resolved:,} of {counted(ranks.n_pairs, 'pair')} certified {_when(certificate)}, "
+        f"{escape(design.method)}, alpha {design.alpha:g}</p>"
+        f"{_view_list(certificate)}{_missing_words(certificate)}</div>"
+    )
+
+
+def _when(certificate: Certificate) -> str:
+    if is_inside_pass(certificate):
+        return f"({runs(certificate)})"
+    return f"after {runs(certificate)}"
+
+
+def _notebook_row(row: Row, shown_columns: Sequence[Column], texts: Sequence[str], size: int) -> str:
+    line = ";border-top:2px solid #888" if row.cut_above else ""
+    span = _SPAN.format(100 * (row.best - 1) / size, 100 * (row.worst - row.best + 1) / size)
+    cells = []
+    for column, text in zip(shown_columns, texts, strict=True):
+        content = f"<bdi>{escape(text)}</bdi>"
+        if column.head == "rank":
+            content = f'<b>{text}</b><div style="{_BAR}"><div style="{span}"></div></div>'
+        cells.append(f'<td style="{_style(column)}{line}">{content}</td>')
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _style(column: Column) -> str:
+    return _LEFT if column.is_text else _RIGHT
+
+
+def _view_list(certificate: Certificate) -> str:
+    """The other views, a line each."""
+    lines = [
+        f"<li><bdi>{escape(line.name)}</bdi>: {escape(line.certified)} certified, "
+        f"leader so far <bdi>{escape(line.leader)}</bdi></li>"
+        for line in view_lines(certificate)
+    ]
+    if not lines:
+        return ""
+    more = f"<li>{counted(len(lines) - NOTEBOOK_ROWS, 'more view')}</li>" if len(lines) > NOTEBOOK_ROWS else ""
+    return f"<p>Other views, under the same alpha:</p><ul>{''.join(lines[:NOTEBOOK_ROWS])}{more}</ul>"
+
+
+def _missing_words(certificate: Certificate) -> str:
+    words = missing(certificate)
+    return f"<p>{escape(words)}</p>" if words else ""
+
+
+MARKDOWN_ROWS = 60
+"""The number of models in the table: services refuse comments beyond some tens of thousands of characters."""
+
+_SPECIAL = frozenset("\\`*_[]|#!~$")
+
+
+def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
+    """The answer, the table of models, the other views and what is guaranteed. Names are never markup."""
+    answer = verdict(certificate)
+    heading = shown(title, 120) if title else titled(certificate, "Leaderboard")
+    about = [
+        counted(len(certificate.names), "model"),
+        items(certificate),
+        runs(certificate),
+    ]
+    title_part, answer_parts = f"## {escaped(heading)}", [f"**{escaped(answer.answer)}**", escaped(answer.rest)]
+    # Nothing comes before an alarm.
+    parts = [title_part, *answer_parts] if alarm(certificate) is None else [*answer_parts, title_part]
+    if has_evidence(certificate):
+        parts.append(_markdown_table(certificate))
+    parts += _markdown_views(certificate)
+    parts += [escaped(text) for text in (missing(certificate), *certificate.content.notes) if text]
+    return "\n\n".join([*filter(None, parts), escaped(f"{' · '.join(about)}. {promise(certificate)}")]) + "\n"
+
+
+def escaped(text: str) -> str:
+    r"""The text as Markdown shows it letter by letter.
+
+    >>> print(escaped("a_b | <c>"))
+    a\_b \| &lt;c&gt;
+    """
+    safe = shown(text, None).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    letters = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in safe)
+    # A backslash does not keep GitHub from reading a mention, the number of an issue or an address; a comment does.
+    return re.sub(r"(@|\\#|:(?=//)|(?<=www)\.)", r"\1<!-- -->", letters)
+
+
+def _markdown_table(certificate: Certificate) -> str:
+    made = rows(certificate, MARKDOWN_ROWS)
+    shown_columns = columns(made)
+    heads = [column.head for column in shown_columns]
+    rule = [":--" if column.is_text else "--:" for column in shown_columns]
+    lines = [_line(list(map(escaped, cells))) for cells in zip(*(c.cells for c in shown_columns), strict=True)]
+    more = len(certificate.names) - len(made)
+    return "\n".join([_line(heads), _line(rule), *lines]) + (f"\n\n{counted(more, 'more model')}." if more else "")
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_views(certificate: Certificate) -> list[str]:
+    lines = [
+        _line([escaped(line.name), line.share, f"{line.items:,}", line.certified, escaped(line.leader)])
+        for line in view_lines(certificate)[:MARKDOWN_ROWS]
+    ]
+    if not lines:
+        return []
+    more = len(certificate.views) - len(lines)
+    head = [
+        _line(["view", "share of alpha", "items", "certified", "leader so far"]),
+        "| :-- | --: | --: | --: | :-- |",
+    ]
+    return ["\n".join([*head, *lines]), *([f"{counted(more, 'more view')}."] if more else [])]
+
+
+_ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+}
+_LIGATURES = re.compile(r"([-'`,?!])(?=[-'`,])")  # of two such letters LaTeX makes a third: -- is a dash
+
+
+def to_latex(certificate: Certificate) -> str:
+    """Rank interval, name and mean of each model, with its interval if there is one, and what it beats and loses to."""
+    ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
+    heads = ["Rank", "Model", "Mean", *(["Interval"] if intervals else []), "Beats", "Loses to"]
+    lines = [rf"\begin{{tabular}}{{rl{'r' * (len(heads) - 2)}}}", r"\toprule", _latex_row(heads), r"\midrule"]
+    for place, (name, mean, ends) in enumerate(
+        zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True)
+    ):
+        words = over(certificate, place)
+        shown_mean = f"{_number(units.score(mean))} ({words})" if words else _number(units.score(mean))
+        cells = [rank(ends).replace("-", "--"), latex_text(name), shown_mean]
+        if intervals:
+            low, high = intervals[place]
+            cells.append(f"[{_number(units.at_least(low))}, {_number(units.at_most(high))}]")
+        lines.append(_latex_row([*cells, str(ranks.n_models - ends[1]), str(ends[0] - 1)]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return rf"{' & '.join(cells)} \\"
+
+
+def _number(text: str) -> str:
+    """A number, its sign as a minus and not as a hyphen."""
+    return f"${text}$" if text.startswith("-") and len(text) > 1 else text
+
+
+def latex_text(text: str) -> str:
+    r"""The text as LaTeX sets it letter by letter; what is invisible is escaped as in messages.
+
+    >>> print(latex_text("50%_a\\b"))
+    50\%\_a\textbackslash{}b
+    """
+    return _LIGATURES.sub(r"\1{}", "".join(_ESCAPES.get(letter, letter) for letter in shown(text, None)))
+
+
+_LETTER = 6.6  # average width at 11 px; the text is then stretched to exactly the room it was given
+_HEIGHT, _PADDING = 20, 7
+
+
+def badge(certificate: Certificate, model: str, *, label: str | None = None) -> str:
+    """An SVG that says, for instance, ``certified #1-2 of 10``. ``label`` stands to the left of it.
+
+    It says what the certificate says: a range of ranks, not a rank, unless that is certified; and that nothing is
+    certified while every rank is possible. The badge of a view names the view.
+    """
+    if model not in certificate.names:
+        raise DomainError(f"{quoted(model)} is not a model of this certificate")
+    interval = certificate.ranks.rank_intervals[certificate.names.index(model)]
+    left = shown(model if label is None else label, 40)
+    decided = interval != (1, len(certificate.names)) and not certificate.is_contradicted
+    if certificate.is_contradicted:
+        right = "contradiction"
+    else:
+        right = f"certified #{rank(interval)} of {len(certificate.names)}" if decided else "no rank certified yet"
+    if certificate.name:
+        right += f" in {shown(certificate.name, 40)}"
+    widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
+    total = sum(widths)
+    colour = "#00689d" if decided else "#5f6b76"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{_HEIGHT}" role="img" '
+        f'aria-label="{escape(f"{left}: {right}" if left else right)}">',
+        f"<title>{escape(f'{left}: {right}' if left else right)}</title>",
+        f'<clipPath id="r"><rect width="{total}" height="{_HEIGHT}" rx="4"/></clipPath>',
+        '<g clip-path="url(#r)">',
+        f'<rect width="{widths[0]}" height="{_HEIGHT}" fill="#3b434b"/>',
+        f'<rect x="{widths[0]}" width="{widths[1]}" height="{_HEIGHT}" fill="{colour}"/>',
+        "</g>",
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">',
+    ]
+    start = 0
+    for text, width in zip((left, right), widths, strict=True):
+        if text:
+            parts.append(
+                f'<text x="{start + _PADDING}" y="14" textLength="{width - 2 * _PADDING}" '
+                f'lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+            )
+        start += width
+    return "\n".join([*parts, "</g>", "</svg>"]).encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
