@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.shape import Prospect
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.text import counted
+
+if TYPE_CHECKING:
+    from bbedge.certificate.certificate import Certificate
 
 
 class Units(NamedTuple):

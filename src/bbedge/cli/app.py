@@ -9,19 +9,20 @@ import typer
 
 from bbedge._version import __version__
 
-_COMMANDS = (
-    "certify",
-    "gate",
-    "inspect-scores",
-    "convert",
-    "compare",
-    "diagnose",
-    "report",
-    "verify",
-    "plan",
-    "evaluate",
-    "cite",
-)
+_COMMANDS = {
+    "certify": "certify",
+    "gate": "gate",
+    "inspect-scores": "scores",
+    "convert": "scores",
+    "compare": "certify",
+    "diagnose": "diagnose",
+    "report": "verify",
+    "verify": "verify",
+    "plan": "plan",
+    "evaluate": "evaluate",
+    "cite": "cite",
+}
+"""Every command and its module."""
 _GROUPS = ("board", "study", "figure")
 
 
@@ -38,12 +39,11 @@ def make_app(first_word: str | None = None) -> typer.Typer:
     app.callback()(root)
     known = (*_COMMANDS, *_GROUPS)
     for name in [first_word] if first_word in known else known:
-        identifier = name.replace("-", "_")
-        module = import_module(f"bbedge.cli.{identifier}")
+        module = import_module(f"bbedge.cli.{_COMMANDS.get(name, name)}")
         if name in _GROUPS:
             app.add_typer(module.app, name=name)
         else:
-            app.command(name)(getattr(module, identifier))
+            app.command(name)(getattr(module, name.replace("-", "_")))
     return app
 
 

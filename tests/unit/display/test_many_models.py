@@ -19,8 +19,7 @@ from bbedge.certificate.document import MOST_MODELS, certificate, to_json
 from bbedge.certificate.exports import EXPORTS, pair_arrays, write_arrays
 from bbedge.certificate.parts import PAIRWISE
 from bbedge.core.graph import Graph
-from bbedge.display.compact import NOTEBOOK_ROWS
-from bbedge.display.compact import badge, leaderboard_html
+from bbedge.display.compact import NOTEBOOK_ROWS, badge, leaderboard_html
 from bbedge.display.figures import graph_figure, rank_figure
 from bbedge.display.page import render_page
 from bbedge.display.page.table import MOST_ROWS
