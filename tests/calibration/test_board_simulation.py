@@ -144,21 +144,21 @@ def test_false_edges_are_rare_while_models_join(place, setting, method):
         assert edges > 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["bb-edge", "bb-edge-x"])
 @pytest.mark.parametrize("setting", GROWING)
 def test_false_edges_are_rare_while_the_benchmark_grows_in_the_long_run(place, setting, method):
     judge(f"growing-long {setting} {method}", growing, place, n=400, seed=3, method=method, **GROWING[setting])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["bb-edge", "bb-edge-x"])
 @pytest.mark.parametrize("setting", JOINING)
 def test_false_edges_are_rare_while_models_join_in_the_long_run(place, setting, method):
     judge(f"joining-long {setting} {method}", joining, place, n=400, seed=4, method=method, **JOINING[setting])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("block", [1, 5])
 @pytest.mark.parametrize("heterogeneity", [0.0, 0.2])
 def test_false_edges_are_rare_in_the_stated_update_experiment(place, block, heterogeneity):

@@ -71,7 +71,7 @@ def test_ranks_and_margins_hold(truth, method):
     check_coverage(truth, method, looks=15, n=40)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_ranks_and_margins_hold_in_the_long_run(truth, method):

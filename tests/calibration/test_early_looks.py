@@ -114,7 +114,7 @@ def test_false_edges_over_all_checkpoints_and_passes(name):
     assert not breaks(margins, 4 * BATCH, alpha=ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NULLS)
 def test_false_edges_over_all_checkpoints_and_passes_ten_thousand_times(name):
     n = 10_000
@@ -161,7 +161,7 @@ DROPPING = {name: NULLS[name] for name in ("four by category", "one better")}
     ("name", "n"),
     [
         *((name, 60) for name in DROPPING),
-        *(pytest.param(name, 10_000, marks=pytest.mark.slow) for name in DROPPING),
+        *(pytest.param(name, 10_000, marks=pytest.mark.nightly) for name in DROPPING),
     ],
 )
 def test_false_edges_with_models_dropped_in_the_middle(name, n):

@@ -81,7 +81,7 @@ def test_false_claims_are_rare_with_stopping_and_dropping(place):
     judge(place, 16, first=1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_false_claims_are_rare_with_stopping_and_dropping_in_the_long_run(place):
     judge(place, 200, first=1000)
 

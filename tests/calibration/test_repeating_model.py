@@ -84,7 +84,7 @@ def false_boards(tmp_path, monkeypatch, capsys, *, boards, choose, seed):
     return false
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatch, capsys):
     false = false_boards(tmp_path, monkeypatch, capsys, boards=30, choose=list, seed=13)
     assert not breaks(false, 30, alpha=ALPHA)
@@ -96,7 +96,7 @@ def test_boards_that_drop_repeated_scores_do_not(tmp_path, monkeypatch, capsys):
     assert breaks(false, 10, alpha=ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatch, capsys):
     false = false_boards(tmp_path, monkeypatch, capsys, boards=400, choose=list, seed=14)
     assert not breaks(false, 400, alpha=ALPHA)

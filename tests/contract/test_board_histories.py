@@ -99,7 +99,7 @@ def final_chain(place: str) -> list[str]:
     return [event.hash for event in board.events]
 
 
-@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_history_without_deletions_is_that_of_one_board(new_place, kind, tmp_path, seed):
     place = new_place(kind)
     history = run(place, tmp_path / "work", seed)

@@ -56,7 +56,7 @@ def test_sampled_directions_of_600_models_equal_the_definition():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sampled_directions_of_5041_models_equal_the_definition():
     done = run("benchmarks.scale", "--models", "5041", "--items", "600", "--directions", "1000")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -99,7 +99,7 @@ def run_kills(*args: object) -> dict[str, int]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_killed_at_any_moment_the_board_holds_whole_replicates(tmp_path, seed, record_property):
     counts = run_kills("moments", tmp_path, seed, 125, 60)
     record_property("kills", counts)
@@ -108,7 +108,7 @@ def test_killed_at_any_moment_the_board_holds_whole_replicates(tmp_path, seed, r
     assert counts["journals"] > 0, "no kill ever came while the board was open"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_before_any_statement_a_change_is_whole_or_not_there(tmp_path, record_property):
     counts = run_kills("statements", tmp_path)
     record_property("kills", counts)
@@ -427,7 +427,7 @@ def test_a_file_cut_short_anywhere_is_refused(sound, board_file):
         assert judge(board_file, before) == "named", f"cut to {length} of {len(whole)} bytes"
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 4))])
 def test_a_flipped_byte_is_named_or_changes_nothing(sound, board_file, seed):
     whole = sound.read_bytes()
     before = contents(sound)

@@ -146,7 +146,7 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
     assert not done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_survives_being_killed_with_the_server(server, tmp_path):
     whole = inspect_study(tmp_path / "whole", more='question = "best"')
     assert run(whole, server, "--quiet").returncode == 0

@@ -17,7 +17,7 @@ ALIKE = ("top-4", "models-20", "items-50", "items-500", "margin-1", "margin-3")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ALIKE else name for name in STUDIES]
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name in ALIKE else name for name in STUDIES]
 )
 def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
     done = bbedge("study", "run", name, "--repetitions", "1", "--workers", "1", "--out", str(tmp_path))
@@ -43,7 +43,7 @@ def small(out: Path, *more: str) -> list[str]:
     return ["study", "run", "same-model", "--repetitions", "40", "--out", str(out), *more]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ray_gives_the_bytes_that_joblib_gives(bbedge, tmp_path):
     assert bbedge(*small(tmp_path / "one", "--workers", "1")).code == 0
     assert bbedge(*small(tmp_path / "two", "--workers", "2")).code == 0

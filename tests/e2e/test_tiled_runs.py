@@ -79,7 +79,7 @@ def test_ray_gives_the_bytes_that_one_core_gives(given):
     assert contents(given / "run") == contents(given / "whole")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ray_says_what_is_wrong_as_one_core_does(given):
     command, environment = updates(given, "serial")
     np.save(given / "panels" / "4.npy", np.load(given / "panels" / "1.npy"))

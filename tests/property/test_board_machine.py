@@ -318,6 +318,6 @@ def test_random_lives_of_a_board():
     live(10, 14)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_long_random_lives_of_a_board():
     live(300, 40)

@@ -221,6 +221,6 @@ def test_a_changed_value_is_found(tmp_path):
     check_found(content, scores, chosen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_changed_value_is_found(tmp_path):
     check_found(*values_of(tmp_path))

@@ -85,7 +85,7 @@ def test_an_archive_that_nobody_touched_is_accepted(lives, life, tmp_path):
 
 # The usual run tries every forgery on one life; the others take longer, views several times as long.
 @pytest.mark.parametrize(
-    "life", [life if life == "life" else pytest.param(life, marks=pytest.mark.slow) for life in LIVES]
+    "life", [life if life == "life" else pytest.param(life, marks=pytest.mark.nightly) for life in LIVES]
 )
 @pytest.mark.parametrize("forger", FORGERS)
 def test_a_forged_archive_is_refused_or_without_effect(lives, life, forger, tmp_path, record_property):
