@@ -44,6 +44,7 @@ def check_clean(*, n: int, seed: int, models: int, items: int, replicates: int, 
     assert breaks(naive, n, alpha=ALARM_LEVEL)
 
 
+@pytest.mark.nightly
 def test_sound_runs_rarely_raise_an_alarm():
     check_clean(n=200, seed=1, models=10, items=100, replicates=12, permutations=249)
 

@@ -178,7 +178,7 @@ def test_models_stopped_because_of_their_scores(n):
     judge("stopping by scores", failed, n)
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(700, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [10, pytest.param(700, marks=pytest.mark.nightly)])
 def test_stages_with_a_retirement(n):
     failed = sum(staged(rng, 30) for rng in np.random.default_rng(4).spawn(n))
     judge("stages", failed, n)

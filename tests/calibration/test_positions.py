@@ -38,9 +38,8 @@ def check_sound(n_models, n_blocks, *, n):
     assert breaks(naive, n, alpha=POSITION_ALARM)
 
 
-@pytest.mark.parametrize(("n_models", "n_blocks"), [(2, 60), (6, 200)])
-def test_sound_runs_rarely_raise_the_alarm(n_models, n_blocks):
-    check_sound(n_models, n_blocks, n=40)
+def test_sound_runs_rarely_raise_the_alarm():
+    check_sound(2, 60, n=40)
 
 
 @pytest.mark.nightly
@@ -109,7 +108,7 @@ def newcomer_is_certified(folder, rng):
     return bool(board.leaderboard().standing.edges[2].any())
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [10, pytest.param(200, marks=pytest.mark.nightly)])
 def test_a_newcomer_that_knows_the_order_gains_nothing(tmp_path, n):
     false = sum(
         newcomer_is_certified(tmp_path / f"{place}.db", rng)

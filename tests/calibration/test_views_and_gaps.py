@@ -114,6 +114,7 @@ def test_every_view_is_right_in_many_repetitions(name):
     assert not breaks(failed, 2000, alpha=ALPHA)
 
 
+@pytest.mark.nightly
 def test_views_that_each_have_all_of_alpha_are_caught():
     """The planted bug: twelve views, each certified as if it were alone."""
     labels = tuple(f"c{i}" for i in range(12))
