@@ -108,7 +108,8 @@ def test_a_harness_that_runs_all_items_has_complete_passes_and_the_board_says_so
     assert "let the command read the items to run from {items}" in " ".join(refused.err.split())
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(40, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kills", [40])
 def test_a_kill_inside_the_first_pass_changes_nothing(kills):
     """In memory if possible: every sample is flushed to the disk, which costs more than all the rest."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))

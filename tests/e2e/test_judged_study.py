@@ -96,6 +96,7 @@ def test_a_study_that_judges_once_keeps_no_table(tmp_path, port):
     assert "judge_repeats" in changed.stderr
 
 
+@pytest.mark.nightly
 def test_a_kill_between_judgements_changes_nothing_and_asks_for_none_again():
     """In memory if possible, as every judgement is flushed to the disk."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))

@@ -56,6 +56,7 @@ def test_ray_gives_the_bytes_that_joblib_gives(bbedge, tmp_path):
         assert len({(tmp_path / where / "same-model" / file).read_bytes() for where in ("one", "ray")}) == 1, file
 
 
+@pytest.mark.nightly
 def test_a_killed_run_goes_on_where_it_was(bbedge, tmp_path):
     command = [sys.executable, "-m", "bbedge", *small(tmp_path / "cut", "--workers", "1")]
     chunks = tmp_path / "cut" / ".chunks"

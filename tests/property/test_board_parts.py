@@ -26,7 +26,7 @@ def passes(draw):
     return count, blocks, seed, order, looks, stop, missing
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(passes())
 def test_a_board_with_parts_is_a_certifier_with_parts(given_pass):
     count, blocks, seed, order, looks, stop, missing = given_pass
