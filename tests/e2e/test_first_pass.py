@@ -40,6 +40,7 @@ def command_study(folder: Path, words: str, more: str = "") -> Path:
     return folder / "study.toml"
 
 
+@pytest.mark.nightly
 def test_a_server_is_asked_for_a_part_of_the_pass(server, tmp_path):
     (tmp_path / "study.toml").write_text(
         'budget = 3\nquestion = "best"\ndrop = "unneeded"\n'

@@ -53,6 +53,7 @@ def evaluate(study: Path, *options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.nightly
 def test_every_answer_is_judged_twice_by_requests_that_differ_in_their_seed_only(bbedge, tmp_path, port):
     ended = evaluate(study(tmp_path, "judge_repeats = 2"))
     assert ended.returncode == 3, ended.stderr  # the budget is spent
@@ -87,6 +88,7 @@ def test_every_answer_is_judged_twice_by_requests_that_differ_in_their_seed_only
     assert found["findings"][-1]["kind"] == "judge-noise"
 
 
+@pytest.mark.nightly
 def test_a_study_that_judges_once_keeps_no_table(tmp_path, port):
     once = evaluate(study(tmp_path, ""), "--replicates", 1)
     assert once.returncode == 0, once.stderr
