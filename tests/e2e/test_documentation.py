@@ -243,10 +243,24 @@ def test_links_to_sections_lead_to_headings(page):
 
 
 # Their many commands, each a process, take several seconds.
-LONG_PAGES = ("docs/gallery.md", "docs/howto/gate.md", "docs/howto/harness.md")
+LONG_PAGES = (
+    "docs/gallery.md",
+    *(f"docs/howto/{name}.md" for name in ("blocks", "gate", "harness", "prompts", "publish", "verify")),
+)
+FIRST_PAGE = "docs/tutorial/first-leaderboard.md"
 
 
-@pytest.mark.parametrize("page", [pytest.param(p, marks=pytest.mark.nightly) if p in LONG_PAGES else p for p in RUN])
+def pages():
+    for page in RUN:
+        if page in LONG_PAGES:
+            yield pytest.param(page, marks=pytest.mark.nightly)
+        elif page == FIRST_PAGE:
+            yield pytest.param(page, marks=pytest.mark.every_push("the first page that people follow"))
+        else:
+            yield page
+
+
+@pytest.mark.parametrize("page", list(pages()))
 def test_a_page_shows_what_its_commands_print(page):
     done = subprocess.run(
         [sys.executable, REFRESH, "--check", ROOT / page], capture_output=True, text=True, check=False
