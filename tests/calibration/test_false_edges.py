@@ -78,7 +78,7 @@ def test_false_edges_are_rare(null, method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("null", NULLS)
 def test_false_edges_are_rare_in_the_long_run(null, method):
-    check_null(null, method, looks=30, n=long_run(method, 800))
+    check_null(null, method, looks=30, n=long_run(method, 400))
 
 
 @pytest.mark.nightly

@@ -86,7 +86,7 @@ def peeking_step(certifier, panel):
     ("evidence", "n_items", "n"),
     [
         ("sharp", 600, 350),
-        ("betting", 600, 350),
+        pytest.param("betting", 600, 350, marks=pytest.mark.nightly),
         # Its penalty is the coarsest: only small stakes, hence many blocks, show the leak.
         pytest.param("bernstein", 8000, 500, marks=pytest.mark.nightly),
     ],

@@ -103,7 +103,7 @@ def test_a_server_that_refuses_is_named_before_anything_is_frozen(tmp_path, faul
     assert not study.with_suffix(".bbedge").exists()
 
 
-@pytest.mark.every_push("one study against a server that fails")
+@pytest.mark.nightly
 def test_errors_of_a_run_come_at_once_and_are_counted_at_the_end(tmp_path, faulty):
     urls = {"m90": faulty.url("500"), "m10": faulty.url("fine")}
     study = study_of(tmp_path, urls, n=2, run="retries = 0\nrequest_retries = 0")
