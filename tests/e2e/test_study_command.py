@@ -12,12 +12,12 @@ import pytest
 
 from bbedge.study.experiments import STUDIES
 
-ALIKE = ("top-4", "models-20", "items-50", "items-500", "margin-1", "margin-3")
-"""Studies that are those of the usual run with other numbers."""
+QUICK = ("same-model", "gates", "early-looks")
+"""One study of each kind of question: leaderboards, gates, looks inside a run."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly) if name in ALIKE else name for name in STUDIES]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in STUDIES]
 )
 def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
     done = bbedge("study", "run", name, "--repetitions", "1", "--workers", "1", "--out", str(tmp_path))
