@@ -8,6 +8,7 @@ from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 from calibration.binomial_rule import breaks
 from calibration.repetitions import (
     ALPHA,
+    FIRST_TO_FAIL,
     METHODS,
     SOME_METHODS,
     TIGHT,
@@ -146,7 +147,7 @@ def check_stopping(policy: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(failures, n, alpha=ALPHA)
 
 
-@pytest.mark.parametrize("method", SOME_METHODS)
+@pytest.mark.parametrize("method", FIRST_TO_FAIL)
 @pytest.mark.parametrize("policy", STOPPING)
 def test_stopping_models_costs_no_level(policy, method):
     check_stopping(policy, method, looks=15, n=30)
@@ -190,7 +191,7 @@ def check_pilot(pilot: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(failures, n, alpha=ALPHA)
 
 
-@pytest.mark.parametrize("method", SOME_METHODS)
+@pytest.mark.parametrize("method", FIRST_TO_FAIL)
 @pytest.mark.parametrize("pilot", PILOTS)
 def test_a_pilot_may_choose_the_candidate(pilot, method):
     check_pilot(pilot, method, looks=15, n=30)
