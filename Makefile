@@ -31,8 +31,15 @@ define environment
 	@touch $@
 endef
 
+# $(call parts,TARGETS)
+# Every part runs, whatever the parts before it found.
+define parts
+	@failed=; for part in $(1); do $(MAKE) $$part || failed="$$failed $$part"; done; \
+		test -z "$$failed" || { echo "$@: failed:$$failed"; exit 1; }
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs goldens lint format check calibration bench studies build clean
+.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs goldens lint format check nightly nightly-tests nightly-share bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,11 +71,22 @@ $(LLM_READY): demo/llm/requirements.txt
 	@.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r demo/llm/requirements.txt
 	@touch $@
 
-test: $(READY)  ## Run the tests (a few minutes)
-	$(BIN)/pytest -n auto --dist worksteal -m 'not slow'
+test: $(READY)  ## Run the tests of every push (five minutes on two cores)
+	$(BIN)/pytest -n auto --dist worksteal -m 'not nightly'
+
+nightly:  ## Run what `make test` leaves out, and the oldest versions (an hour on two cores)
+	$(call parts,nightly-tests test-lowest)
+
+# Seven shares are all of it; the oldest versions belong to one whose tests are short.
+nightly-share:  ## Run one of seven parts of it: SHARE=3/7
+	@test -n "$(SHARE)" || { echo "say which part: make nightly-share SHARE=3/7"; exit 1; }
+	$(call parts,nightly-tests $(if $(filter 5/7,$(SHARE)),test-lowest))
+
+nightly-tests: $(READY)
+	$(BIN)/pytest -n auto --dist worksteal -m nightly --durations=50 $(addprefix --share=,$(SHARE))
 
 test-lowest: $(LOWEST_READY)  ## Test the oldest versions of the dependencies (a few minutes)
-	.venv-lowest/bin/pytest -n auto --dist worksteal -m 'not slow' $(LOWEST_TESTS) $(addprefix --ignore tests/unit/board/,$(LOWEST_LEFT))
+	.venv-lowest/bin/pytest -n auto --dist worksteal -m 'not nightly' $(LOWEST_TESTS) $(addprefix --ignore tests/unit/board/,$(LOWEST_LEFT))
 
 docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a broken link is an error
 	@rm -rf build/site
@@ -99,10 +117,7 @@ format: $(READY)  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-check: lint test test-lowest docs  ## What CI runs
-
-calibration: $(READY)  ## The long statistical checks
-	$(BIN)/pytest -n auto -m slow
+check: lint test docs  ## What every push must pass; CI adds one part of the nightly tests
 
 bench: $(READY)  ## What it all costs, target by target (a quarter of an hour, on an idle machine)
 	@$(BIN)/python -m benchmarks

@@ -58,20 +58,20 @@ def check_honest(kind: str, n_runs: int, n: int) -> None:
             assert breaks(naive, n, alpha=COINCIDENCE)
 
 
-@pytest.mark.parametrize("n_runs", [3, 45])
+@pytest.mark.parametrize("n_runs", [3, 10])
 @pytest.mark.parametrize("kind", ["good", "mixed"])
 def test_independent_runs_are_rarely_copies(kind, n_runs):
     check_honest(kind, n_runs, n=60)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("n_runs", RUNS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_independent_runs_are_rarely_copies_in_the_long_run(kind, n_runs):
     check_honest(kind, n_runs, n=1000)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dependence_inside_blocks_makes_no_copies():
     called, n = 0, 2000
     for rng in np.random.default_rng(8).spawn(n):

@@ -8,7 +8,7 @@ from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, run
 from bbedge.study.synthetic import SyntheticBenchmark
 from calibration.binomial_rule import breaks
-from calibration.repetitions import ALPHA, METHODS, SOME_METHODS, TIGHT, long_run, show
+from calibration.repetitions import ALPHA, FIRST_TO_FAIL, METHODS, TIGHT, long_run, show
 
 UNEVEN = (1,) * 4 + (2,) * 8
 
@@ -66,13 +66,13 @@ def check_coverage(truth: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(margin_misses, n, alpha=ALPHA)
 
 
-@pytest.mark.parametrize("method", SOME_METHODS)
+@pytest.mark.parametrize("method", FIRST_TO_FAIL)
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_ranks_and_margins_hold(truth, method):
     check_coverage(truth, method, looks=15, n=40)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_ranks_and_margins_hold_in_the_long_run(truth, method):

@@ -44,16 +44,17 @@ def check_clean(*, n: int, seed: int, models: int, items: int, replicates: int, 
     assert breaks(naive, n, alpha=ALARM_LEVEL)
 
 
+@pytest.mark.nightly
 def test_sound_runs_rarely_raise_an_alarm():
     check_clean(n=200, seed=1, models=10, items=100, replicates=12, permutations=249)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sound_runs_rarely_raise_an_alarm_in_small_tables():
     check_clean(n=5000, seed=2, models=6, items=50, replicates=10, permutations=999)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sound_runs_rarely_raise_an_alarm_in_large_tables():
     check_clean(n=1000, seed=3, models=50, items=500, replicates=30, permutations=1999)
 

@@ -114,7 +114,7 @@ def test_false_edges_over_all_checkpoints_and_passes(name):
     assert not breaks(margins, 4 * BATCH, alpha=ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NULLS)
 def test_false_edges_over_all_checkpoints_and_passes_ten_thousand_times(name):
     n = 10_000
@@ -160,8 +160,8 @@ DROPPING = {name: NULLS[name] for name in ("four by category", "one better")}
 @pytest.mark.parametrize(
     ("name", "n"),
     [
-        *((name, 60) for name in DROPPING),
-        *(pytest.param(name, 10_000, marks=pytest.mark.slow) for name in DROPPING),
+        *((name, 20) for name in DROPPING),
+        *(pytest.param(name, 3_000, marks=pytest.mark.nightly) for name in DROPPING),
     ],
 )
 def test_false_edges_with_models_dropped_in_the_middle(name, n):
@@ -240,6 +240,7 @@ def small(*fractions, **options):
     return Design.make(["a", "b"], ["q1", "q2", "q3"], checkpoints=early, holm="direct", stakes=[1.5], **options)
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_chosen_after_looking_has_more_than_one_on_average():
     """Exactly: each of two checkpoints by itself has at most its weight, the better of the two has more."""
     designs, sums = [small(0.3), small(0.6)], np.zeros(3)
@@ -272,6 +273,7 @@ def best_stop(design):
     return sum(max(p @ early, p @ late) for p, early, late in found)
 
 
+@pytest.mark.nightly
 def test_the_weight_of_complete_passes_inside_the_pass_is_caught(monkeypatch):
     """Counted before the pass is complete, it can be kept where its evidence is going to fall: more than 1 on average.
 

@@ -77,12 +77,8 @@ def judge(place, n, *, first):
     assert dropped > 0.25 * n
 
 
+@pytest.mark.nightly
 def test_false_claims_are_rare_with_stopping_and_dropping(place):
-    judge(place, 16, first=1)
-
-
-@pytest.mark.slow
-def test_false_claims_are_rare_with_stopping_and_dropping_in_the_long_run(place):
     judge(place, 200, first=1000)
 
 

@@ -8,6 +8,7 @@ from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 from calibration.binomial_rule import breaks
 from calibration.repetitions import (
     ALPHA,
+    FIRST_TO_FAIL,
     METHODS,
     SOME_METHODS,
     TIGHT,
@@ -68,20 +69,20 @@ def check_null(null: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(failures, n, alpha=ALPHA)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SOME_METHODS)
 @pytest.mark.parametrize("null", NULLS)
 def test_false_edges_are_rare(null, method):
     check_null(null, method, looks=12, n=40)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("null", NULLS)
 def test_false_edges_are_rare_in_the_long_run(null, method):
-    check_null(null, method, looks=30, n=long_run(method, 800))
+    check_null(null, method, looks=30, n=long_run(method, 400))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("prediction", ["running-mean", "two-way"])
 def test_false_edges_are_rare_where_alpha_is_nearly_used_up(prediction):
     design = TIGHT.design(alpha=ALPHA, method="bb-edge-x", prediction=prediction)
@@ -92,7 +93,7 @@ def test_false_edges_are_rare_where_alpha_is_nearly_used_up(prediction):
     assert failures > 0.4 * ALPHA * n
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", ["bb-edge", "bb-edge-x"])
 @pytest.mark.parametrize("block_size", [1, 5, 100])
 @pytest.mark.parametrize("heterogeneity", [0.0, 0.2])
@@ -146,13 +147,13 @@ def check_stopping(policy: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(failures, n, alpha=ALPHA)
 
 
-@pytest.mark.parametrize("method", SOME_METHODS)
+@pytest.mark.parametrize("method", FIRST_TO_FAIL)
 @pytest.mark.parametrize("policy", STOPPING)
 def test_stopping_models_costs_no_level(policy, method):
     check_stopping(policy, method, looks=15, n=30)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("policy", STOPPING)
 def test_stopping_models_costs_no_level_in_the_long_run(policy, method):
@@ -190,13 +191,13 @@ def check_pilot(pilot: str, method: str, *, looks: int, n: int) -> None:
     assert not breaks(failures, n, alpha=ALPHA)
 
 
-@pytest.mark.parametrize("method", SOME_METHODS)
+@pytest.mark.parametrize("method", FIRST_TO_FAIL)
 @pytest.mark.parametrize("pilot", PILOTS)
 def test_a_pilot_may_choose_the_candidate(pilot, method):
     check_pilot(pilot, method, looks=15, n=30)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("pilot", PILOTS)
 def test_a_pilot_may_choose_the_candidate_in_the_long_run(pilot, method):

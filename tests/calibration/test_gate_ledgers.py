@@ -58,7 +58,7 @@ def wrong_ledgers(folder, *, n: int, seed: int, file_order: bool = False) -> int
     return wrong
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [20, pytest.param(2000, marks=pytest.mark.nightly)])
 def test_verdicts_of_equal_systems_are_rare_in_all_uses_together(tmp_path, n):
     wrong = wrong_ledgers(tmp_path, n=n, seed=n)
     show(f"any verdict about equal systems in a ledger of {USES} uses, looks inside the first run: {wrong}/{n}")

@@ -140,7 +140,7 @@ def test_verdicts_at_the_bar_are_rare(name):
     check(name, n=60, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SETTINGS)
 def test_verdicts_at_the_bar_are_rare_in_many_repetitions(name):
     check(name, n=10_000, seed=2)

@@ -34,7 +34,7 @@ def wrong_runs(*, n: int, seed: int, file_order: bool = False) -> int:
     return wrong
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [20, pytest.param(2000, marks=pytest.mark.nightly)])
 def test_verdicts_of_equal_systems_are_rare(n):
     wrong = wrong_runs(n=n, seed=n)
     show(f"any verdict about equal systems, looks inside the first run: {wrong}/{n}")

@@ -126,7 +126,7 @@ def test_intervals_hold(setting):
     check(setting, n=1000)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_intervals_hold_in_the_long_run(setting):
     check(setting, n=20_000)

@@ -86,9 +86,9 @@ def peeking_step(certifier, panel):
     ("evidence", "n_items", "n"),
     [
         ("sharp", 600, 350),
-        ("betting", 600, 350),
+        pytest.param("betting", 600, 350, marks=pytest.mark.nightly),
         # Its penalty is the coarsest: only small stakes, hence many blocks, show the leak.
-        pytest.param("bernstein", 8000, 500, marks=pytest.mark.slow),
+        pytest.param("bernstein", 8000, 500, marks=pytest.mark.nightly),
     ],
 )
 def test_a_prediction_that_peeks_is_caught(monkeypatch, evidence, n_items, n, prediction):
@@ -124,7 +124,7 @@ def test_dependence_inside_blocks_that_is_ignored_is_caught(method):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_pilot_that_enters_the_evidence_is_caught():
     benchmark = SyntheticBenchmark(means=(0.5,) * 8, n_items=1, offset=0.0, kappa_item=0.0)
     options = {"alpha": ALPHA, "method": "bb-edge-x"}

@@ -21,10 +21,8 @@ FLOORS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "expected", "allowed"),
-    [pytest.param(*floor, id=floor[0], marks=[pytest.mark.slow] if "," in floor[0] else []) for floor in FLOORS],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("name", "options", "expected", "allowed"), FLOORS, ids=[floor[0] for floor in FLOORS])
 def test_ninety_percent_power_comes_when_it_should(name, options, expected, allowed):
     benchmark = SyntheticBenchmark(heterogeneity=0.2)
     design = benchmark.design(alpha=ALPHA, **options)

@@ -84,20 +84,14 @@ def false_boards(tmp_path, monkeypatch, capsys, *, boards, choose, seed):
     return false
 
 
-@pytest.mark.slow
-def test_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatch, capsys):
-    false = false_boards(tmp_path, monkeypatch, capsys, boards=30, choose=list, seed=13)
-    assert not breaks(false, 30, alpha=ALPHA)
-
-
 def test_boards_that_drop_repeated_scores_do_not(tmp_path, monkeypatch, capsys):
     """The null shows the fault that it was made for."""
     false = false_boards(tmp_path, monkeypatch, capsys, boards=10, choose=dropping_repeats, seed=13)
     assert breaks(false, 10, alpha=ALPHA)
 
 
-@pytest.mark.slow
-def test_many_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatch, capsys):
+@pytest.mark.nightly
+def test_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatch, capsys):
     false = false_boards(tmp_path, monkeypatch, capsys, boards=400, choose=list, seed=14)
     assert not breaks(false, 400, alpha=ALPHA)
 

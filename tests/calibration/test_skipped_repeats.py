@@ -35,8 +35,8 @@ def false_edges(*, skip: bool, n: int) -> int:
 
 
 def test_repetitions_that_count_cost_no_level():
-    assert not breaks(false_edges(skip=False, n=60), 60, alpha=ALPHA)
+    assert not breaks(false_edges(skip=False, n=40), 40, alpha=ALPHA)
 
 
 def test_repetitions_that_are_left_out_break_the_guarantee():
-    assert breaks(false_edges(skip=True, n=60), 60, alpha=ALPHA)
+    assert breaks(false_edges(skip=True, n=40), 40, alpha=ALPHA)

@@ -105,7 +105,7 @@ def test_every_view_is_right(name):
     assert not breaks(failed, 100, alpha=ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SUITES)
 def test_every_view_is_right_in_many_repetitions(name):
     given = SUITES[name]
@@ -114,6 +114,7 @@ def test_every_view_is_right_in_many_repetitions(name):
     assert not breaks(failed, 2000, alpha=ALPHA)
 
 
+@pytest.mark.nightly
 def test_views_that_each_have_all_of_alpha_are_caught():
     """The planted bug: twelve views, each certified as if it were alone."""
     labels = tuple(f"c{i}" for i in range(12))
@@ -213,7 +214,7 @@ def test_withholding_scores_certifies_nothing(name):
     assert not breaks(failed, 100, alpha=ALPHA)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", HIDE)
 def test_withholding_scores_certifies_nothing_in_many_repetitions(name):
     failed = withheld_runs(HIDE[name], n=2000, seed=5)

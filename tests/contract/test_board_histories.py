@@ -99,7 +99,11 @@ def final_chain(place: str) -> list[str]:
     return [event.hash for event in board.events]
 
 
-@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
+FIRST = pytest.param(0, marks=pytest.mark.every_push("the contract of processes that use one board together"))
+MORE = [pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2)]
+
+
+@pytest.mark.parametrize("seed", [FIRST, *MORE])
 def test_a_history_without_deletions_is_that_of_one_board(new_place, kind, tmp_path, seed):
     place = new_place(kind)
     history = run(place, tmp_path / "work", seed)
@@ -112,6 +116,7 @@ def test_a_history_without_deletions_is_that_of_one_board(new_place, kind, tmp_p
     assert left == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
 def test_a_history_with_deletions_is_one_of_several_boards(new_place, tmp_path, seed):
     place = new_place("sqlite")

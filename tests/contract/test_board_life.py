@@ -108,7 +108,9 @@ def test_both_databases_hold_the_same_life(new_place, name):
     assert one.certificates > 0
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize(
+    "name", [name if name == "all" else pytest.param(name, marks=pytest.mark.nightly) for name in DESIGNS]
+)
 def test_an_archive_moves_a_board_from_one_database_to_the_other_and_back(new_place, name):
     file = live(new_place("sqlite"), name)
     archive = list(export_lines(file.store))

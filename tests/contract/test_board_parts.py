@@ -56,6 +56,7 @@ def test_two_writers_add_a_part_once(place):
     assert [event.kind for event in Board.open(place).events] == ["init", "part"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_killed_writer_loses_nothing(place, parts):
     passes.make(place)

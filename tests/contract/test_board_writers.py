@@ -87,6 +87,7 @@ def seeds(place: str) -> list[dict[str, str]]:
     return [dict(event.content.vectors) for event in Board.open(place).events[1:]]
 
 
+@pytest.mark.nightly
 def test_two_that_want_the_same_number_with_other_scores(board, place, writers):
     answers = at_once(board, writers, [("1", 1), ("1", 2)])
     assert sorted(map(sorted, answers)) == [["added", "already"], ["error"]]
@@ -96,6 +97,7 @@ def test_two_that_want_the_same_number_with_other_scores(board, place, writers):
     assert verify(board.store).vectors == 3
 
 
+@pytest.mark.every_push("the contract of two writers")
 def test_two_that_bring_the_same_replicate(board, place, writers):
     answers = at_once(board, writers, [("1", 1), ("1", 1)])
     assert sorted(answers, key=str) == [{"added": [1], "already": []}, {"added": [], "already": [1]}]
@@ -103,6 +105,7 @@ def test_two_that_bring_the_same_replicate(board, place, writers):
     assert verify(board.store).vectors == 3
 
 
+@pytest.mark.nightly
 def test_two_that_bring_this_one_and_the_next(board, place, writers):
     first, second = at_once(board, writers, [("1", 1), ("2", 2)])
     assert first == {"added": [1], "already": []}
@@ -114,12 +117,14 @@ def test_two_that_bring_this_one_and_the_next(board, place, writers):
     assert verify(board.store).events == 3
 
 
+@pytest.mark.nightly
 def test_two_without_numbers_both_find_a_place(board, place, writers):
     answers = at_once(board, writers, [(None, 1), (None, 2)])
     assert sorted(answer["added"] for answer in answers) == [[1], [2]]
     assert verify(board.store).vectors == 6
 
 
+@pytest.mark.nightly
 def test_two_that_take_turns_while_others_read(board, place, writers):
     """The leaderboard is read, checked and exported all the time; every reader finds a board that is in order."""
     total = 24
@@ -156,6 +161,7 @@ def test_a_board_that_was_opened_before_another_wrote_still_appends_behind(board
     assert early.leaderboard().replicates == 2
 
 
+@pytest.mark.nightly
 def test_two_that_make_the_board_at_once(place):
     """One of them makes it; for the other it is there already, with the same design."""
     script = (

@@ -10,7 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CHEAP = ("look", "views", "naive", "betting", "baselines", "scale")
 
-pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="benchmarks are not part of the archive")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="benchmarks are not part of the archive"),
+]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -56,7 +59,6 @@ def test_sampled_directions_of_600_models_equal_the_definition():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_sampled_directions_of_5041_models_equal_the_definition():
     done = run("benchmarks.scale", "--models", "5041", "--items", "600", "--directions", "1000")
     assert done.returncode == 0, done.stdout + done.stderr

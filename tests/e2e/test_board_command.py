@@ -148,6 +148,7 @@ def test_another_spelling_of_a_model_is_named_and_merged_on_request(folder):
     )
 
 
+@pytest.mark.every_push("the life of a board, command by command")
 def test_a_whole_life(folder):
     said = folder.init()
     board = Board.open(folder.board)

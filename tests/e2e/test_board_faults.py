@@ -99,16 +99,22 @@ def run_kills(*args: object) -> dict[str, int]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_killed_at_any_moment_the_board_holds_whole_replicates(tmp_path, seed, record_property):
-    counts = run_kills("moments", tmp_path, seed, 125, 60)
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [
+        pytest.param(1, 30, marks=pytest.mark.every_push("kill -9")),
+        *(pytest.param(seed, 125, marks=pytest.mark.nightly) for seed in (1, 2)),
+    ],
+)
+def test_killed_at_any_moment_the_board_holds_whole_replicates(tmp_path, seed, kills, record_property):
+    counts = run_kills("moments", tmp_path, seed, kills, 60)
     record_property("kills", counts)
-    assert counts["kills"] >= 60  # 125 where the machine is not too busy
+    assert counts["kills"] >= kills // 2  # all where the machine is not too busy
     assert counts["replicates"] > 0
     assert counts["journals"] > 0, "no kill ever came while the board was open"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_before_any_statement_a_change_is_whole_or_not_there(tmp_path, record_property):
     counts = run_kills("statements", tmp_path)
     record_property("kills", counts)
@@ -116,6 +122,7 @@ def test_killed_before_any_statement_a_change_is_whole_or_not_there(tmp_path, re
     assert counts["nothing"] > 0
 
 
+@pytest.mark.nightly
 def test_the_command_killed_at_any_moment(tmp_path):
     path = tmp_path / "board.db"
     make(path, 1)
@@ -171,6 +178,7 @@ def fill(folder: Path, leave: int) -> Path:
     return filler
 
 
+@pytest.mark.nightly
 def test_on_a_full_disk_nothing_changes_and_later_all_goes_on(small_disk, tmp_path):
     path = small_disk / "board.db"
     make(path)
@@ -258,6 +266,7 @@ def read_only(small_disk: Path) -> Callable[[bool], None]:
     return remount
 
 
+@pytest.mark.nightly
 def test_a_read_only_disk_can_be_read_and_is_not_written(small_disk, read_only, tmp_path):
     path = small_disk / "board.db"
     make(path)
@@ -427,7 +436,8 @@ def test_a_file_cut_short_anywhere_is_refused(sound, board_file):
         assert judge(board_file, before) == "named", f"cut to {length} of {len(whole)} bytes"
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(4))
 def test_a_flipped_byte_is_named_or_changes_nothing(sound, board_file, seed):
     whole = sound.read_bytes()
     before = contents(sound)
@@ -472,6 +482,7 @@ def test_a_damaged_page_is_named_or_changes_nothing(sound, board_file):
             judge(board_file, before)
 
 
+@pytest.mark.nightly
 def test_the_commands_meet_damage_without_a_traceback(sound, board_file, bbedge, tmp_path):
     whole = sound.read_bytes()
     rng = np.random.default_rng(11)
@@ -717,6 +728,7 @@ def test_saved_evidence_that_was_changed_is_not_used(sound, board_file):
 # Size
 
 
+@pytest.mark.nightly
 def test_a_large_board_stays_small(tmp_path, record_property):
     """10 models, 12,032 items, 20 replicates: under 10 MB; and what it costs, for the record."""
     models, items = [f"model{i}" for i in range(10)], [f"item{i:05}" for i in range(12_032)]

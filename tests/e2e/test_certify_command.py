@@ -161,6 +161,7 @@ def crowd(tmp_path_factory) -> Path:
     return write_table(path, scores, [f"m{i:03}" for i in range(size)])
 
 
+@pytest.mark.nightly
 def test_more_models_than_a_document_lists_pairs_of(bbedge, crowd, tmp_path):
     outs = {ending: tmp_path / f"c.{ending}" for ending in ("json", "html", "npz")}
     outcome = bbedge("certify", crowd, "--json", outs["json"], "--html", outs["html"], "--arrays", outs["npz"])
@@ -192,6 +193,7 @@ def test_more_models_than_a_document_lists_pairs_of(bbedge, crowd, tmp_path):
         assert not (tmp_path / out).exists()
 
 
+@pytest.mark.nightly
 def test_every_model_is_printed_when_asked(bbedge, crowd):
     said = bbedge("certify", crowd, "--all").out
     assert all(f"m{i:03}" in said for i in range(MOST_MODELS + 6))

@@ -30,6 +30,7 @@ def with_closed_output(*args: object) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.nightly
 def test_certify_writes_every_file_before_it_prints(tmp_path):
     page, certificate, arrays = tmp_path / "p.html", tmp_path / "c.json", tmp_path / "a.npz"
     asked = ("--html", page, "--json", certificate, "--arrays", arrays, "--all")
@@ -37,12 +38,14 @@ def test_certify_writes_every_file_before_it_prints(tmp_path):
     assert all(file.stat().st_size > 1000 for file in (page, certificate, arrays))
 
 
+@pytest.mark.nightly
 def test_certify_with_json_on_a_closed_output_still_writes_the_page(tmp_path):
     code, error = with_closed_output("certify", DEMO, "--html", tmp_path / "p.html", "--json", "-")
     assert (code, "Traceback" in error) == (141, False)
     assert (tmp_path / "p.html").stat().st_size > 1000
 
 
+@pytest.mark.nightly
 def test_board_show_writes_every_file_before_it_prints(tmp_path, bbedge):
     (tmp_path / "design.toml").write_text("alpha = 0.05\n")
     (tmp_path / "items.csv").write_text("item\nq1\nq2\n")

@@ -119,34 +119,28 @@ def test_links_lead_somewhere(page):
         assert (path.parent / target).exists(), target
 
 
-def test_every_option_is_documented():
-    shown = subprocess.run(
-        [sys.executable, "-m", "bbedge", "certify", "--help"], capture_output=True, text=True, check=True
-    ).stdout
+def test_every_option_is_documented(bbedge):
+    shown = bbedge("certify", "--help").out
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
     assert "--alpha" in options
     assert {option for option in options if f"`{option}" not in page} == set()
 
 
-def test_every_option_of_pages_and_figures_is_documented():
+def test_every_option_of_pages_and_figures_is_documented(bbedge):
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for command in ("report", "figure graph", "figure stability", "figure badge", "diagnose", "board show", "gate"):
-        shown = subprocess.run(
-            [sys.executable, "-m", "bbedge", *command.split(), "--help"], capture_output=True, text=True, check=True
-        ).stdout
-        options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
+        options = set(re.findall(r"--[a-z][a-z-]+", bbedge(*command.split(), "--help").out)) - {"--help"}
+        assert options
         assert {option for option in options if f"`{option}" not in page} == set(), command
 
 
-def test_the_reference_has_every_option_that_help_prints():
+def test_the_reference_has_every_option_that_help_prints(bbedge):
     page = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## (bbedge [\w -]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
     assert len(sections) > 25
     for command in ("bbedge certify", "bbedge gate", "bbedge board init", "bbedge figure graph"):
-        shown = subprocess.run(
-            [sys.executable, "-m", *command.split(), "--help"], capture_output=True, text=True, check=True
-        ).stdout
+        shown = bbedge(*command.split()[1:], "--help").out
         options = set(re.findall(r"^\W*(--[a-z][a-z-]+)", shown, re.MULTILINE)) - {"--help"}
         assert options
         assert {option for option in options if f"`{option}" not in sections[command]} == set(), command
@@ -172,6 +166,7 @@ def test_the_commands_of_the_report_page_run(bbedge, monkeypatch, tmp_path):
             assert outcome.code == 0, (line, outcome.err)
 
 
+@pytest.mark.every_push("what users install")
 def test_the_wheel_has_all_it_needs(tmp_path):
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
     subprocess.run(build, check=True)
@@ -247,7 +242,26 @@ def test_links_to_sections_lead_to_headings(page):
         assert section in slugs, (target, section)
 
 
-@pytest.mark.parametrize("page", RUN)
+# Their many commands, each a process, take several seconds.
+LONG_PAGES = (
+    "docs/gallery.md",
+    *(f"docs/howto/{name}.md" for name in ("missing", "prompts", "publish", "suites", "verify")),
+    *(f"docs/howto/{name}.md" for name in ("blocks", "certificate", "gate", "harness")),
+)
+FIRST_PAGE = "docs/tutorial/first-leaderboard.md"
+
+
+def pages():
+    for page in RUN:
+        if page in LONG_PAGES:
+            yield pytest.param(page, marks=pytest.mark.nightly)
+        elif page == FIRST_PAGE:
+            yield pytest.param(page, marks=pytest.mark.every_push("the first page that people follow"))
+        else:
+            yield page
+
+
+@pytest.mark.parametrize("page", list(pages()))
 def test_a_page_shows_what_its_commands_print(page):
     done = subprocess.run(
         [sys.executable, REFRESH, "--check", ROOT / page], capture_output=True, text=True, check=False
@@ -255,6 +269,7 @@ def test_a_page_shows_what_its_commands_print(page):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 def test_a_page_that_went_stale_is_found_and_written_again(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("A\n\n```sh\nhead -1 scores.csv\nfalse  # exit code 1\n```\n\n```text\nold\n```\n\nB\n")

@@ -112,7 +112,8 @@ def events(text: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path):
+@pytest.mark.every_push("one study against a server")
+def test_the_truth_is_certified_early(server, tmp_path):
     quiet = inspect_study(tmp_path / "quiet")
     done = run(quiet, server)
     assert done.returncode == 0, done.stderr
@@ -128,6 +129,12 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
     assert set(asked.values()) == {1}
     seeds = [int(text.split("|")[1]) for text in asked]
     assert len(set(seeds)) == len(seeds) > 60
+
+
+@pytest.mark.nightly
+def test_faults_change_nothing(server, tmp_path):
+    quiet = inspect_study(tmp_path / "quiet")
+    assert run(quiet, server).returncode == 0
 
     # The same again from a server that fails in every way it knows; a request that hangs is given up after a while.
     server.faults(error=0.2, limit=0.05, garbage=0.05, hang=0.02)
@@ -146,7 +153,7 @@ def test_the_truth_is_certified_early_and_faults_change_nothing(server, tmp_path
     assert not done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_survives_being_killed_with_the_server(server, tmp_path):
     whole = inspect_study(tmp_path / "whole", more='question = "best"')
     assert run(whole, server, "--quiet").returncode == 0
@@ -167,6 +174,7 @@ def test_it_survives_being_killed_with_the_server(server, tmp_path):
     assert spent["full_queries"] == spent["full_samples"] == 30 * 3 * 12
 
 
+@pytest.mark.nightly
 def test_it_survives_being_killed_with_a_harness(tmp_path):
     whole = command_study(tmp_path / "whole")
     assert run(whole, None, "--quiet").returncode == 0
@@ -202,6 +210,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_what_a_killed_runner_leaves_does_not_reach_the_next_one(tmp_path):
     whole = gated_study(tmp_path / "whole")
@@ -229,6 +238,7 @@ def test_what_a_killed_runner_leaves_does_not_reach_the_next_one(tmp_path):
     assert (spent["queries"], spent["lost_queries"], spent["full_queries"]) == (36, 12, 24)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_call_with_its_helpers(tmp_path, number):
@@ -336,6 +346,7 @@ def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], s
     return spent
 
 
+@pytest.mark.nightly
 def test_ctrl_c_keeps_what_is_done(server, tmp_path):
     server.faults(delay=0.3)
     study = inspect_study(tmp_path, run="connections = 2")
@@ -357,6 +368,7 @@ def test_ctrl_c_keeps_what_is_done(server, tmp_path):
     assert page.read_text().count('"scores"') == done
 
 
+@pytest.mark.nightly
 def test_dialogues_have_parts_and_judges_have_seeds(server, tmp_path):
     study = inspect_study(tmp_path, task="dialogues")
     done = run(study, server, "--json", "--replicates", "1")

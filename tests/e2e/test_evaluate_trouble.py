@@ -66,6 +66,7 @@ def run(study: Path, *options: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+@pytest.mark.nightly
 def test_a_wrong_port_is_named_at_once_and_can_be_corrected(tmp_path, scripted):
     _, url = scripted
     wrong = f"http://127.0.0.1:{unused_port()}/v1"
@@ -86,6 +87,7 @@ def test_a_wrong_port_is_named_at_once_and_can_be_corrected(tmp_path, scripted):
     assert "2 of these asked a short question before a start" in out
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("way", "text"),
     [("401", "key refused (HTTP 401)"), ("404", "not found (HTTP 404)"), ("html", "Welcome to the proxy")],
@@ -101,6 +103,7 @@ def test_a_server_that_refuses_is_named_before_anything_is_frozen(tmp_path, faul
     assert not study.with_suffix(".bbedge").exists()
 
 
+@pytest.mark.nightly
 def test_errors_of_a_run_come_at_once_and_are_counted_at_the_end(tmp_path, faulty):
     urls = {"m90": faulty.url("500"), "m10": faulty.url("fine")}
     study = study_of(tmp_path, urls, n=2, run="retries = 0\nrequest_retries = 0")
@@ -114,6 +117,7 @@ def test_errors_of_a_run_come_at_once_and_are_counted_at_the_end(tmp_path, fault
     assert re.search(r"Errors of this command:\n  3 x m90 at \S+: server error \(HTTP 500\)", err)
 
 
+@pytest.mark.nightly
 def test_a_server_that_dies_in_the_middle_is_named_and_the_study_goes_on(tmp_path, scripted):
     process, url = scripted
     faults = urllib.request.Request(url.replace("/v1", "/faults"), json.dumps({"delay": 0.2}).encode())
@@ -148,6 +152,7 @@ def test_a_server_that_dies_in_the_middle_is_named_and_the_study_goes_on(tmp_pat
         again.stdout.close()
 
 
+@pytest.mark.nightly
 def test_another_server_is_refused_and_with_a_reason_recorded(bbedge, tmp_path, scripted):
     _, url = scripted
     other = subprocess.Popen([sys.executable, SERVERS / "scripted_openai.py"], stdout=subprocess.PIPE, text=True)
@@ -178,6 +183,7 @@ def test_another_server_is_refused_and_with_a_reason_recorded(bbedge, tmp_path, 
         other.stdout.close()
 
 
+@pytest.mark.nightly
 def test_a_limit_on_cost_stops_with_its_own_code_and_can_be_raised(tmp_path, scripted):
     _, url = scripted
     prices = "[prices]\n" + "".join(
@@ -198,6 +204,7 @@ def test_a_limit_on_cost_stops_with_its_own_code_and_can_be_raised(tmp_path, scr
     board.close()
 
 
+@pytest.mark.nightly
 def test_a_dry_run_prints_requests_tokens_and_money(tmp_path, scripted):
     _, url = scripted
     prices = "[prices]\n" + "".join(

@@ -48,6 +48,7 @@ def run_project(name: str, folder: Path) -> tuple[Path, str]:
     return project, done.stdout
 
 
+@pytest.mark.nightly
 def test_a_public_leaderboard(tmp_path):
     project, printed = run_project("leaderboard", tmp_path)
     page = (project / "out" / "page.html").read_text(encoding="utf-8")
@@ -59,6 +60,7 @@ def test_a_public_leaderboard(tmp_path):
     assert exported == imported
 
 
+@pytest.mark.nightly
 def test_a_gate_for_pull_requests(tmp_path):
     project, printed = run_project("pull-request-gate", tmp_path)
     assert re.findall(r"^exit code (\d+)$", printed, re.MULTILINE) == ["0", "3", "1"]

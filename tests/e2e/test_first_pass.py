@@ -40,6 +40,7 @@ def command_study(folder: Path, words: str, more: str = "") -> Path:
     return folder / "study.toml"
 
 
+@pytest.mark.nightly
 def test_a_server_is_asked_for_a_part_of_the_pass(server, tmp_path):
     (tmp_path / "study.toml").write_text(
         'budget = 3\nquestion = "best"\ndrop = "unneeded"\n'
@@ -108,7 +109,8 @@ def test_a_harness_that_runs_all_items_has_complete_passes_and_the_board_says_so
     assert "let the command read the items to run from {items}" in " ".join(refused.err.split())
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kills", [40])
 def test_a_kill_inside_the_first_pass_changes_nothing(kills):
     """In memory if possible: every sample is flushed to the disk, which costs more than all the rest."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))

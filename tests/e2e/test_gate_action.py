@@ -58,6 +58,7 @@ def test_a_verdict_becomes_summary_comment_outputs_and_exit_code(tmp_path, path,
     assert (tmp_path / "out of it.xml").read_text(encoding="utf-8").startswith("<?xml")
 
 
+@pytest.mark.nightly
 def test_a_contradiction_is_a_release_of_its_own(tmp_path, path):
     (tmp_path / "policy.toml").write_text(POLICY.replace("error", "pass"), encoding="utf-8")
     write_swapped(tmp_path / "scores.csv")
@@ -68,6 +69,7 @@ def test_a_contradiction_is_a_release_of_its_own(tmp_path, path):
     assert (tmp_path / "bbedge-gate.md").read_text(encoding="utf-8") == job.summary
 
 
+@pytest.mark.nightly
 def test_an_open_claim_of_a_policy_that_says_nothing_of_it_is_undecided(tmp_path, path):
     (tmp_path / "policy.toml").write_text(POLICY.replace('open = "error"\n', ""), encoding="utf-8")
     write_scores(tmp_path / "scores.csv", 0.6, 0.6, items=20)
@@ -77,6 +79,7 @@ def test_an_open_claim_of_a_policy_that_says_nothing_of_it_is_undecided(tmp_path
     assert "**Undecided: " in job.summary
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("code", [0, 1, 3, 5])
 def test_an_exit_code_without_a_report_is_no_verdict(tmp_path, path, code):
     fake = tmp_path / "bin" / "bbedge"
@@ -88,6 +91,7 @@ def test_an_exit_code_without_a_report_is_no_verdict(tmp_path, path, code):
     assert (job.code, job.outputs) == (2, {"release": "error", "exit-code": "2"})
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "inputs",
     [
@@ -108,6 +112,7 @@ def test_bad_input_has_no_verdict(tmp_path, path, inputs):
     assert (tmp_path / "bbedge-gate.md").read_text(encoding="utf-8") == job.summary
 
 
+@pytest.mark.nightly
 def test_a_crash_is_no_verdict(tmp_path, path):
     """Python exits with 1 after a traceback, which must not read as stop."""
     broken = tmp_path / "bin" / "bbedge"
@@ -137,6 +142,7 @@ def test_paths_are_not_read_as_options(tmp_path, path):
     assert job.outputs["release"] == "ship", job.log
 
 
+@pytest.mark.nightly
 def test_names_in_the_output_are_not_read_as_commands_of_the_runner(tmp_path, path):
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     write_scores(tmp_path / "scores.csv", 0.9, 0.5, items=20)
@@ -149,6 +155,7 @@ def test_names_in_the_output_are_not_read_as_commands_of_the_runner(tmp_path, pa
     assert lines.index(f"::{token}::") > max(place for place, line in enumerate(lines) if "new" in line)
 
 
+@pytest.mark.nightly
 def test_the_commit_of_the_action_is_what_is_installed(tmp_path, path):
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
     write_scores(tmp_path / "scores.csv", 0.9, 0.5)
@@ -159,6 +166,7 @@ def test_the_commit_of_the_action_is_what_is_installed(tmp_path, path):
     assert "version" not in yaml.safe_load(ACTION.read_text(encoding="utf-8"))["inputs"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", ["file", "nowhere", "folder", "on the way", "above"])
 def test_a_link_in_the_checkout_does_not_send_the_summary_elsewhere(tmp_path, path, way):
     outside, checkout = tmp_path / "outside", tmp_path / "checkout"

@@ -154,6 +154,7 @@ def command_study(folder: Path, items: int = 30, baseline: str = "h50") -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_a_study_that_is_killed_continues_under_the_level_that_it_reserved(bbedge, tmp_path):
     study, ledger, rules = command_study(tmp_path), tmp_path / "gate.bbedge", tmp_path / "policy.toml"
     words = ["gate", str(rules), "--until-decided", str(study), "--ledger", str(ledger), "--label", "first"]
@@ -176,6 +177,7 @@ def test_a_study_that_is_killed_continues_under_the_level_that_it_reserved(bbedg
     assert "Recorded before, as use 1" in again.out
 
 
+@pytest.mark.nightly
 def test_a_study_that_is_killed_inside_its_first_run_continues_its_use(bbedge, tmp_path):
     study, ledger, rules = command_study(tmp_path, 260, "h05"), tmp_path / "gate.bbedge", tmp_path / "policy.toml"
     words = ["gate", str(rules), "--until-decided", str(study), "--ledger", str(ledger), "--label", "first"]
@@ -207,6 +209,7 @@ def test_a_study_that_is_killed_inside_its_first_run_continues_its_use(bbedge, t
     assert verified.code == 0, verified.err
 
 
+@pytest.mark.nightly
 def test_a_verdict_that_was_printed_survives_a_kill_at_any_moment(tmp_path, policy):
     """Each command is killed as soon as it has printed its first line; the verdict is in the ledger then."""
     ledger = tmp_path / "gate.bbedge"

@@ -18,6 +18,8 @@ from bbedge.integrations.inspect_gate import POLICY_VARIABLE, GateStopping
 from e2e import inspect_gate_runs
 from e2e.inspect_gate_runs import EPOCHS, ITEMS, MORE, POLICY
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -53,6 +53,7 @@ def evaluate(study: Path, *options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.nightly
 def test_every_answer_is_judged_twice_by_requests_that_differ_in_their_seed_only(bbedge, tmp_path, port):
     ended = evaluate(study(tmp_path, "judge_repeats = 2"))
     assert ended.returncode == 3, ended.stderr  # the budget is spent
@@ -87,6 +88,7 @@ def test_every_answer_is_judged_twice_by_requests_that_differ_in_their_seed_only
     assert found["findings"][-1]["kind"] == "judge-noise"
 
 
+@pytest.mark.nightly
 def test_a_study_that_judges_once_keeps_no_table(tmp_path, port):
     once = evaluate(study(tmp_path, ""), "--replicates", 1)
     assert once.returncode == 0, once.stderr
@@ -96,6 +98,7 @@ def test_a_study_that_judges_once_keeps_no_table(tmp_path, port):
     assert "judge_repeats" in changed.stderr
 
 
+@pytest.mark.nightly
 def test_a_kill_between_judgements_changes_nothing_and_asks_for_none_again():
     """In memory if possible, as every judgement is flushed to the disk."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))

@@ -50,7 +50,7 @@ def test_odd_tables(bbedge, tmp_path):
     assert seen == {0, 1, 2, 3, 5}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("start", range(0, 500, 50))
 def test_five_hundred_odd_tables(bbedge, tmp_path, start):
     for number in range(start, start + 50):

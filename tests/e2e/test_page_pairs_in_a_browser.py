@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from bbedge.certificate.certificate import Certificate
@@ -11,6 +12,8 @@ from bbedge.display.page import render_page
 from bbedge.display.page.payload import ItemScores
 from e2e.browsing import HOSTILE
 from unit.certificate.documents import suite
+
+pytestmark = pytest.mark.nightly
 
 
 def test_where_one_model_beats_another(opened):

@@ -26,6 +26,8 @@ from unit.board.passes import drawn as values_inside
 from unit.certificate.documents import many
 from unit.display.test_means_over_some_items import made as partial_certificate
 
+pytestmark = pytest.mark.nightly
+
 
 def test_every_column_sorts_both_ways_and_says_so(opened):
     means = [0.9, 0.2, 0.6, 0.55, 0.58, 0.1]

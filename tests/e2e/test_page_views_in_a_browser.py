@@ -14,6 +14,8 @@ from bbedge.display.page.payload import MOST_PLAIN
 from e2e.browsing import HOSTILE, shows
 from unit.certificate.documents import suite
 
+pytestmark = pytest.mark.nightly
+
 NAMES = ("code", "law & order", HOSTILE[0], HOSTILE[3])
 
 

@@ -27,7 +27,9 @@ def test_answers(gate):
     for item in range({items}):
         gate.score(f"q{{item}}", random.Random(f"{{item}} {{gate.run}} {seed}").random() < {share})
 """
-ALWAYS = pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+ALWAYS = pytest.mark.parametrize(
+    "workers", [pytest.param([], id="alone"), pytest.param(["-n", "2"], id="xdist", marks=pytest.mark.nightly)]
+)
 
 
 @pytest.fixture
@@ -77,6 +79,7 @@ def test_the_session_is_compared_with_the_stored_baseline(session, workers, shar
     assert outcome.ret == code
 
 
+@pytest.mark.every_push("the plugin in the workers of xdist")
 def test_workers_store_the_same_bytes_as_one_process(session, pytester):
     session(suite(0.5, seed="old"), "--gate-store", "alone.csv")
     session(suite(0.5, seed="old"), "--gate-store", "workers.csv", "-n", "2")

@@ -12,12 +12,12 @@ import pytest
 
 from bbedge.study.experiments import STUDIES
 
-ALIKE = ("top-4", "models-20", "items-50", "items-500", "margin-1", "margin-3")
-"""Studies that are those of the usual run with other numbers."""
+QUICK = ("same-model", "gates", "early-looks")
+"""One study of each kind of question: leaderboards, gates, looks inside a run."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ALIKE else name for name in STUDIES]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in STUDIES]
 )
 def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
     done = bbedge("study", "run", name, "--repetitions", "1", "--workers", "1", "--out", str(tmp_path))
@@ -43,7 +43,7 @@ def small(out: Path, *more: str) -> list[str]:
     return ["study", "run", "same-model", "--repetitions", "40", "--out", str(out), *more]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ray_gives_the_bytes_that_joblib_gives(bbedge, tmp_path):
     assert bbedge(*small(tmp_path / "one", "--workers", "1")).code == 0
     assert bbedge(*small(tmp_path / "two", "--workers", "2")).code == 0
@@ -56,6 +56,7 @@ def test_ray_gives_the_bytes_that_joblib_gives(bbedge, tmp_path):
         assert len({(tmp_path / where / "same-model" / file).read_bytes() for where in ("one", "ray")}) == 1, file
 
 
+@pytest.mark.nightly
 def test_a_killed_run_goes_on_where_it_was(bbedge, tmp_path):
     command = [sys.executable, "-m", "bbedge", *small(tmp_path / "cut", "--workers", "1")]
     chunks = tmp_path / "cut" / ".chunks"

@@ -32,6 +32,7 @@ def python(*arguments):
     return [sys.executable, *map(str, arguments)], {**os.environ, "PYTHONPATH": paths}
 
 
+@pytest.mark.nightly
 def test_a_kill_at_any_moment_costs_nothing(tmp_path):
     command, environment = python(TESTS / "e2e" / "tile_kills.py", tmp_path)
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
@@ -72,6 +73,7 @@ def updates(folder, *backend):
     return python(folder / "updates.py", folder / "run", folder / "panels", *backend)
 
 
+@pytest.mark.nightly
 def test_ray_gives_the_bytes_that_one_core_gives(given):
     command, environment = updates(given, "ray", "joined")
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
@@ -79,7 +81,7 @@ def test_ray_gives_the_bytes_that_one_core_gives(given):
     assert contents(given / "run") == contents(given / "whole")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ray_says_what_is_wrong_as_one_core_does(given):
     command, environment = updates(given, "serial")
     np.save(given / "panels" / "4.npy", np.load(given / "panels" / "1.npy"))
@@ -96,6 +98,7 @@ def test_ray_says_what_is_wrong_as_one_core_does(given):
     assert messages[0] == messages[1]
 
 
+@pytest.mark.nightly
 def test_a_run_on_cores_that_is_killed_goes_on_where_it_was(given):
     command, environment = updates(given, "joblib")
     with subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL) as run:

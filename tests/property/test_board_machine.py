@@ -314,10 +314,12 @@ def live(count, steps):
     )
 
 
+@pytest.mark.every_push("the model of a board, for a few lives")
 def test_random_lives_of_a_board():
-    live(10, 14)
+    live(3, 14)
 
 
-@pytest.mark.slow
-def test_many_long_random_lives_of_a_board():
-    live(300, 40)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("count", "steps"), [(60, 14), (40, 40)])
+def test_many_random_lives_of_a_board(count, steps):
+    live(count, steps)

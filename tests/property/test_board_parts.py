@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,9 +27,7 @@ def passes(draw):
     return count, blocks, seed, order, looks, stop, missing
 
 
-@settings(max_examples=25, deadline=None)
-@given(passes())
-def test_a_board_with_parts_is_a_certifier_with_parts(given_pass):
+def check(given_pass):
     count, blocks, seed, order, looks, stop, missing = given_pass
     if len(set(blocks)) < 3:
         return
@@ -62,3 +61,16 @@ def test_a_board_with_parts_is_a_certifier_with_parts(given_pass):
             certifier.update(whole)
             assert board.state.epoch.stages[0].certifier.to_bytes() == certifier.to_bytes()
             board.verify()
+
+
+@settings(max_examples=8, deadline=None)
+@given(passes())
+def test_a_board_with_parts_is_a_certifier_with_parts(given_pass):
+    check(given_pass)
+
+
+@pytest.mark.nightly
+@settings(max_examples=60, deadline=None)
+@given(passes())
+def test_a_board_with_parts_is_a_certifier_with_parts_in_many_passes(given_pass):
+    check(given_pass)

@@ -33,9 +33,7 @@ def suites(draw):
     return labels, weights, values, named, headline
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(suites())
-def test_a_board_is_what_certify_makes_of_the_same_scores(suite):
+def check(suite):
     labels, weights, values, named, headline = suite
     items = tuple(f"q{i}" for i in range(len(labels)))
     made = Scores.of(np.nan_to_num(values), models=MODELS, items=items)
@@ -76,3 +74,16 @@ def test_a_board_is_what_certify_makes_of_the_same_scores(suite):
         np.testing.assert_array_equal(mine.edges, theirs.edges)
         assert mine.looks == theirs.looks
     assert (found.gaps and found.gaps.of_models) == (expected.gaps and expected.gaps.of_models)
+
+
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(suites())
+def test_a_board_is_what_certify_makes_of_the_same_scores(suite):
+    check(suite)
+
+
+@pytest.mark.nightly
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(suites())
+def test_a_board_is_what_certify_makes_of_the_same_scores_in_many_suites(suite):
+    check(suite)

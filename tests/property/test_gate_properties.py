@@ -76,6 +76,7 @@ def same(one, two):
         assert (lower, upper) == pytest.approx(two[key][2:4], abs=1e-9)
 
 
+@pytest.mark.nightly
 @given(tables(), claim_lists(), st.randoms(use_true_random=False))
 @examples
 def test_the_order_of_claims_candidates_models_and_items_does_not_matter(scores, claims, random):
@@ -171,6 +172,7 @@ def test_tables_whose_labels_change_places_have_no_release_where_runs_contradict
     event(report.release)
 
 
+@pytest.mark.nightly
 @given(tables(), claim_lists())
 @examples
 def test_a_claim_more_never_helps_another(scores, claims):

@@ -64,7 +64,8 @@ def _contradicts(looks: tuple[Leaderboard, ...]) -> bool:
     return bool(bounds) and bool((np.max(bounds, axis=0)[:, 0] > np.min(bounds, axis=0)[:, 1]).any())
 
 
-@pytest.mark.parametrize("views", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["headline", "views"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("views", [False, True], ids=["headline", "views"])
 def test_swapped_labels_are_never_a_result(views):
     contradicted = 0
     for seed in range(CASES):

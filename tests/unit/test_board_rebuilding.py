@@ -212,6 +212,7 @@ def values_of(tmp_path):
     return content, scores, every
 
 
+@pytest.mark.nightly
 def test_a_changed_value_is_found(tmp_path):
     content, scores, every = values_of(tmp_path)
     rng = np.random.default_rng(2)
@@ -221,6 +222,6 @@ def test_a_changed_value_is_found(tmp_path):
     check_found(content, scores, chosen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_changed_value_is_found(tmp_path):
     check_found(*values_of(tmp_path))

@@ -57,9 +57,9 @@ def test_versions_that_other_tools_need_are_allowed(package, beside):
     assert bounds()[package] <= release(beside)
 
 
-def steps(target):
+def steps(*targets):
     """The commands of a make target in a checkout where nothing is set up yet."""
-    command = ["make", "--dry-run", "--always-make", "PYTHON=python3", "LOWEST_PYTHON=python3", target]
+    command = ["make", "--dry-run", "--always-make", "PYTHON=python3", "LOWEST_PYTHON=python3", *targets]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
@@ -85,5 +85,9 @@ def test_the_tests_of_the_lowest_versions_have_an_environment_of_their_own():
 
 
 @pytest.mark.skipif(not (ROOT / ".ci").exists(), reason="the source archive has no .ci")
-def test_ci_runs_the_lowest_versions():
-    assert "make test-lowest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+@needs_make
+def test_ci_runs_the_lowest_versions_in_one_of_seven_runs():
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert "make nightly-share SHARE=$((turn % 7 + 1))/7" in run
+    parts = [re.search(r"for part in (.*?) *;", steps("nightly-share", f"SHARE={k}/7"))[1] for k in range(1, 8)]
+    assert sorted(parts) == [*["nightly-tests"] * 6, "nightly-tests test-lowest"]

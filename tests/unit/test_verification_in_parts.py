@@ -223,7 +223,7 @@ def test_a_changed_value_is_found(name):
     check_found(content, scores, chosen + [every[i] for i in rng.choice(len(every), 15, replace=False)])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["a model was stopped", "a model was stopped, complete"])
 def test_every_changed_value_is_found(name):
     check_found(*values_of(name))

@@ -44,6 +44,7 @@ WALKS = {
 }
 
 
+@pytest.mark.every_push("every change states how far commands walk")
 @pytest.mark.parametrize("name", WALKS)
 def test_everyday_commands_walk_no_farther_than_stated(folder, name):
     found, stated = walked_files(folder, *WALKS[name]), LIMITS["walks"][name]

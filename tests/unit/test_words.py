@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 CODE = re.compile(r"`[^`]*`")
 
 
+@cache
 def messages(source: Path) -> list[str]:
     """Every text in a module that is no docstring of something internal: messages and the help of commands."""
     tree = ast.parse(source.read_text(encoding="utf-8"))

@@ -110,6 +110,7 @@ def test_a_family_that_a_pilot_chose(tmp_path, options):
     assert both.board.leaderboard().graph.n_edges
 
 
+@pytest.mark.nightly
 def test_a_board_that_is_opened_for_every_change_is_the_same_bit_by_bit(tmp_path, options):
     """Past the last entry, after 17 replicates, with a stage and a stopped model."""
     written = []

@@ -218,6 +218,7 @@ except BbedgeError as error:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [b"F", b"L"])
 def test_a_few_bytes_that_stand_for_gigabytes_are_not_unpacked(archive, tmp_path, kind):
     """A gigabyte of zeros in a megabyte, with the right checksum, in a process that may not have a gigabyte."""

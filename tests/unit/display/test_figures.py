@@ -117,7 +117,7 @@ def test_one_side_leaves_the_other_as_it_was(tmp_path):
         assert picture.size == (400, round(100 * natural.get_size_inches()[1]))
 
 
-@pytest.mark.parametrize("size", [2, 13, 60])
+@pytest.mark.parametrize("size", [2, 13, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("sides", [None, (3.3, 2.5), (2.8, 6.0), (7.0, 3.0)])
 def test_the_label_of_the_colours_is_beside_nothing_else(tmp_path, size, sides):
     canvas = Canvas() if sides is None else Canvas(width=sides[0], height=sides[1])

@@ -115,6 +115,7 @@ def test_a_failure_ends_the_helpers_and_a_success_leaves_them(folder):
     os.kill(helper, signal.SIGKILL)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("leader", ["alive", "gone"])
 def test_the_next_runner_ends_what_a_killed_one_has_left(folder, tmp_path, leader):
     runner = subprocess.Popen([sys.executable, "-c", RUNNER, str(folder), *words(folder / "pids")])

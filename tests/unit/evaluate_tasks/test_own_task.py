@@ -35,6 +35,7 @@ def test_the_page_names_every_benchmark_and_every_argument():
         assert all(f"`{argument}`" in row for argument in inspect.signature(benchmark(name)).parameters)
 
 
+@pytest.mark.nightly
 def test_scoring_rules_and_names_are_there_without_inspect():
     code = (
         "import sys; import bbedge.evaluate.tasks as tasks\n"

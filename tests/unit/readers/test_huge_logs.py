@@ -155,7 +155,7 @@ def list_of_records(folder):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("make", [lm_eval_log, inspect_log, promptfoo_log, list_of_records, *OF_SUITES])
 def test_two_gigabytes_in_bounded_memory(make, tmp_path):
     path = make(tmp_path)

@@ -21,7 +21,7 @@ sys.exit(done.returncode)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", HUGE)
 def test_two_gigabytes_in_bounded_memory(name, tmp_path):
     path = HUGE[name](tmp_path, SAMPLES, TEXT)

@@ -115,6 +115,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, *scores.value
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss has another unit elsewhere")
 def test_memory_is_a_small_multiple_of_the_file(tmp_path):
     models, items, replicates = 20, 5000, 15

@@ -344,6 +344,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, *scores.value
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss has another unit elsewhere")
 def test_memory_is_less_than_the_scores_whatever_the_order(tmp_path):
     replicates, models, items = 20, 60, 10_000
