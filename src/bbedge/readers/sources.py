@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 from bbedge.core.notes import Note
 from bbedge.errors import Blank, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
-from bbedge.readers.folders import files_of
 from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
     check_regular,
+    files_of,
     is_regular,
     naming_errors,
     standard_input,
@@ -25,8 +25,8 @@ from bbedge.readers.opening import (
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.readers.assemble.coding import Table
     from bbedge.readers.logs.contract import Reader
+    from bbedge.readers.tables import TableFile
     from bbedge.readers.tables.columns import Role
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -290,7 +290,7 @@ def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Sou
 
 def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
-    from bbedge.readers.tables.records import NoRecordsError, kind_of_json, record_list
+    from bbedge.readers.tables.json_rows import NoRecordsError, kind_of_json, record_list
 
     kind = kind_of_json(path, shown_path(path))
     if kind == "other":
@@ -349,12 +349,11 @@ def is_document(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith(JSON)
 
 
-def open_table(path: str, called: str | None = None) -> Table:
+def open_table(path: str, called: str | None = None) -> TableFile:
     """Open a plain table by its name; ``called`` is what messages call it, if not its path."""
     from bbedge.readers.tables.delimited import DelimitedFile, separator_of
     from bbedge.readers.tables.frames import ParquetFile
-    from bbedge.readers.tables.json_lines import JsonLinesFile
-    from bbedge.readers.tables.records import RecordsFile, kind_of_json
+    from bbedge.readers.tables.json_rows import JsonLinesFile, RecordsFile, kind_of_json
 
     ending = path.lower()
     if ending.endswith(PARQUET):

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import Choice
-from bbedge.readers.item_list import Items, read_items
+from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key
-from bbedge.readers.tables.joined import has_nested
-from bbedge.readers.tables.metrics import without_metrics
-from bbedge.readers.tables.named import NamedTable
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key
 from bbedge.readers.tables.wide import WideTable
+from bbedge.readers.tables.wrappers import NamedTable, has_nested, without_metrics
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 

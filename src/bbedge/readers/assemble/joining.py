@@ -13,7 +13,7 @@ import polars as pl
 
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
-from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
+from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Vocabulary
 from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
@@ -26,15 +26,15 @@ from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL
-from bbedge.readers.tables.metrics import ChosenMetric, MetricTable
-from bbedge.readers.tables.roles import ColumnError, chosen_columns
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
+from bbedge.readers.tables.wrappers import ChosenMetric, MetricTable
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.readers.reading import DataFrameLike
+    from bbedge.readers.read_scores import DataFrameLike
 
 _ROWS_PER_PROGRESS = 5_000_000
 

@@ -5,21 +5,22 @@ A policy for missing scores would make a number of such a table that compares ea
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 
 from bbedge.core.notes import Note
-from bbedge.errors import Blank, FormatError
+from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.gaps import Gaps
-from bbedge.readers.assemble.settling import Outline
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.assemble.missing_scores import Gaps, Outline
+from bbedge.readers.choices import Choice, Choices, OpenChoiceError, Origin, SeveralChoices, without_ending
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.path_patterns import PathPattern, path_pattern
 from bbedge.readers.tables.roles import ColumnError
-from bbedge.readers.tables.telling import path_of
+from bbedge.readers.tables.wrappers import path_of
 from bbedge.text import quoted
 
 # Two runs of each of two models.
@@ -102,3 +103,169 @@ def model_of_files(coder: Coder) -> dict[str, str] | None:
     if "" in found or any(len(codes) > 1 for codes in found.values()):
         return None
     return {path: names[codes.pop()] for path, codes in found.items()}
+
+
+# Words before the number of a run; they begin where a word begins.
+_WORDS = "replicate|repetition|repeat|rep|run|seed|trial|epoch|attempt|pass|iteration|iter|rollout|try|r|s"
+_NUMBERED = re.compile(rf"(?<![a-zA-Z])({_WORDS})([-_=. ]?)[0-9]+", re.IGNORECASE)
+_SEPARATORS = "-_=., "
+_SPECIAL = re.compile(r"([.^$*+?{}\[\]\\|()])")
+_ENDING = r"(?:\.[a-zA-Z]+)*$"
+# More names, or longer ones, are not listed in a command.
+_MOST_NAMES, _MOST_CHARACTERS = 6, 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathPattern:
+    """Choices with which every file is one run of one model, and runs of different models are paired."""
+
+    replicate_from: str
+    """What names the replicate."""
+    model_from: str | None = None
+    """What names the model; None where the files say it."""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices one by one."""
+        model = () if self.model_from is None else (Choice("model_from", self.model_from),)
+        return *model, Choice("replicate_from", self.replicate_from)
+
+    @property
+    def argument(self) -> Argument:
+        """The choices together, for a message."""
+        return SeveralChoices("choices", self.choices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Number:
+    """An expression for the number of a run: a word or a sign, the digits, and where in the path it is."""
+
+    word: str
+    place: str = ""
+    counts: bool = False
+    """Whether it is believed only if it counts the runs: a number alone may also be the version of a model."""
+
+    @property
+    def expression(self) -> str:
+        return rf"{self.word}(\d+){self.place}"
+
+
+def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> PathPattern | None:
+    r"""The pattern that the paths show, or None; ``models`` are the model of every file, where the files say it.
+
+    >>> path_pattern(["old_run1.csv", "old_run2.csv", "new_run1.csv", "new_run2.csv"])
+    PathPattern(replicate_from='path:run(\\d+)', model_from='path:(old|new)_run')
+    >>> path_pattern(["gpt-3.csv", "gpt-4.csv", "claude-3.csv", "claude-4.csv"]) is None
+    True
+    """
+    whole = [PurePath(path).as_posix() for path in paths]
+    for number in _numbers(whole) if whole else ():
+        choice = f"path:{number.expression}"
+        labels = _labels(whole, choice)
+        if labels is None or (number.counts and not _counts(labels)):
+            continue
+        for model_from in [None] if models is not None else _models(whole, number):
+            names = models if model_from is None else _names(whole, model_from)
+            if names is not None and _are_paired(names, labels, complete=number.counts):
+                return PathPattern(replicate_from=choice, model_from=model_from)
+    for choice in () if models is None else (*_beside_models(whole, models), "folder", "file"):
+        labels = _labels(whole, choice)
+        if models is not None and labels is not None and _are_paired(models, labels, complete=True):
+            return PathPattern(replicate_from=choice)
+    return None
+
+
+def _labels(paths: Sequence[str], choice: str) -> list[str] | None:
+    """The replicate that each path names; None if one names none."""
+    origin = Origin.parse(choice, choice="replicate_from")
+    found = [origin.in_path(path) for path in paths]
+    return [label for label in found if label] if all(found) else None
+
+
+def _names(paths: Sequence[str], choice: str) -> list[str] | None:
+    """The model that each path names; None if one names none."""
+    origin, choices = Origin.parse(choice, choice="model_from"), Choices(model_from=choice)
+    if not all(origin.in_path(path) for path in paths):
+        return None
+    return [choices.model_in_path(path) or "" for path in paths]
+
+
+def _are_paired(models: Sequence[str], labels: Sequence[str], *, complete: bool) -> bool:
+    """Whether every file is another run, models have several, and runs of different models have the same label."""
+    pairs = len(set(zip(models, labels, strict=True)))
+    kinds, runs = len(set(models)), len(set(labels))
+    if pairs < len(labels) or pairs == max(kinds, runs):
+        return False
+    return pairs == kinds * runs if complete else True
+
+
+def _counts(labels: Sequence[str]) -> bool:
+    numbers = sorted({int(label) for label in labels})
+    return numbers[0] in (0, 1) and numbers[-1] - numbers[0] + 1 == len(numbers)
+
+
+def _numbers(paths: Sequence[str]) -> Iterator[_Number]:
+    """Expressions that may find the number of the run in all paths, those with a word first."""
+    words = [dict.fromkeys(match.group(1, 2) for match in _NUMBERED.finditer(path)) for path in paths]
+    for word, separator in words[0]:
+        if all((word, separator) in found for found in words):
+            for place in ("", "[^/]*$", "[^/]*/[^/]*$"):
+                yield _Number(word=word + _plain(separator), place=place)
+    names = [PurePath(path).name for path in paths]
+    endings = {name[len(without_ending(name)) :] for name in names}
+    signs = {without_ending(name).rstrip("0123456789")[-1:] for name in names}
+    sign = next(iter(signs)) if len(signs) == 1 and signs <= set(_SEPARATORS) else ""
+    ending = _plain(next(iter(endings))) if len(endings) == 1 else "[^0-9/]*"
+    yield _Number(word=_plain(sign), place=f"{ending}$", counts=True)
+    yield _Number(word="", place="/[^/]*$", counts=True)
+
+
+def _models(paths: Sequence[str], number: _Number) -> Iterator[str]:
+    """Choices that may name the model where a number names the run: what is left of the name, or another part."""
+    heads, tails = [], []
+    for path in paths:
+        match = re.search(number.expression, path)
+        if match is None:
+            return
+        heads.append(path[: match.start()].rpartition("/")[2])
+        folder, inside, _ = path[match.end(1) :].partition("/")
+        tails.append(folder if inside else without_ending(folder))
+    if len(set(tails)) == 1:
+        names = [head.rstrip(_SEPARATORS) for head in heads]
+        between = {head[len(name) :] for head, name in zip(heads, names, strict=True)}
+        if len(between) == 1 and all(names):
+            sign = _plain(between.pop()) + number.word
+            digit = "" if sign[-1:].isalpha() else r"\d"
+            yield f"path:({_alternatives(names) or '[^/]+'}){sign}{digit}"
+    if len(set(heads)) == 1:
+        names = [tail.lstrip(_SEPARATORS) for tail in tails]
+        between = {tail[: len(tail) - len(name)] for tail, name in zip(tails, names, strict=True)}
+        if len(between) == 1 and all(names):
+            listed = _alternatives(names)
+            name = f"({listed})" if listed else f"([^/]+?){_ENDING}"
+            yield rf"path:{number.word}\d+{_plain(between.pop())}{name}"
+    yield from ("file", "folder", "path:([^/]+)/[^/]+/[^/]+$")
+
+
+def _beside_models(paths: Sequence[str], models: Sequence[str]) -> Iterator[str]:
+    """Choices that may name the run by what stands in the name of a file beside the name of its model."""
+    listed = _alternatives(models)
+    stems = [without_ending(PurePath(path).name) for path in paths]
+    for separator in _SEPARATORS if listed else "":
+        if all(stem.startswith(f"{model}{separator}") for stem, model in zip(stems, models, strict=True)):
+            yield rf"path:(?:{listed}){_plain(separator)}([^/]+?){_ENDING}"
+        if all(stem.endswith(f"{separator}{model}") for stem, model in zip(stems, models, strict=True)):
+            yield rf"path:([^/]+){_plain(separator)}(?:{listed}){_ENDING}"
+
+
+def _alternatives(names: Sequence[str]) -> str | None:
+    """An expression for one of the names, the longest first; None if they are many or long."""
+    different = dict.fromkeys(names)
+    if len(different) > _MOST_NAMES or sum(map(len, different)) > _MOST_CHARACTERS:
+        return None
+    return "|".join(_plain(name) for name in sorted(different, key=len, reverse=True))
+
+
+def _plain(text: str) -> str:
+    """An expression for exactly this text."""
+    return _SPECIAL.sub(r"\\\1", text)

@@ -17,20 +17,22 @@ from bbedge.core.notes import Note
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.gaps import (
+from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, uncovered
+from bbedge.readers.assemble.missing_scores import (
     AXES,
     PLURALS,
     Axis,
     Gaps,
     Kept,
+    Outline,
+    Plan,
     dropped,
+    failed_cells,
     kept_in_words,
     usable,
 )
-from bbedge.readers.assemble.grid import Grid, Names
 from bbedge.readers.assemble.pairing import check_paired
-from bbedge.readers.assemble.refusal import LAID_OUT, refusal, too_large, uncovered
-from bbedge.readers.assemble.settling import Outline, Plan, failed_cells
 from bbedge.readers.assemble.spool import Spool, one_by_one
 from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.text import listed, quoted

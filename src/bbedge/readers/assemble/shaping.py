@@ -7,20 +7,26 @@ from dataclasses import dataclass
 
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.describing import Described
-from bbedge.readers.candidates import text_columns, with_score_proposal
+from bbedge.readers.candidates import with_score_proposal
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.sources import Source, open_table
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, with_columns
-from bbedge.readers.tables.joined import with_chosen
-from bbedge.readers.tables.metrics import ChosenMetric, MetricTable, WatchedMetric, several_metrics
-from bbedge.readers.tables.named import NamedTable
-from bbedge.readers.tables.roles import ColumnError, find_roles
-from bbedge.readers.tables.wide import WideTable, as_wide
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
+from bbedge.readers.tables.wide import WideTable, as_wide, wide_inside
+from bbedge.readers.tables.wrappers import (
+    ChosenMetric,
+    MetricTable,
+    NamedTable,
+    WatchedMetric,
+    has_texts,
+    several_metrics,
+    with_chosen,
+)
 from bbedge.text import listed, quoted, shown
 
 
@@ -103,8 +109,7 @@ class Shaping:
     def _by_metric(self, table: Table) -> Table:
         if METRIC in self.described.names:
             return MetricTable(table, self.scales) if METRIC in self.described.in_table(table) else table
-        inner = table.inner if isinstance(table, NamedTable) else table
-        if isinstance(inner, WideTable) or METRIC not in text_columns(inner) or METRIC in self.chosen.values():
+        if wide_inside(table) or not has_texts(table, METRIC) or METRIC in self.chosen.values():
             return table
         return ChosenMetric(table, self.choices.metrics, self.scales) if self.choices.metrics else WatchedMetric(table)
 
@@ -154,7 +159,7 @@ class Shaping:
         self.choices.check_names([seen for log in logs for seen in log.models()])
 
     def _check_dropped(self, tables: Sequence[Table]) -> None:
-        there = {name for wide in wide_tables(tables) for name in wide.dropped}
+        there = {name for wide in map(wide_inside, tables) if wide for name in wide.dropped}
         for name in self.choices.drop_columns:
             if name not in there:
                 raise DomainError(
@@ -163,19 +168,9 @@ class Shaping:
                 )
 
 
-def wide_tables(tables: Sequence[Table]) -> Iterator[WideTable]:
-    """The wide tables among these, and inside of them."""
-    for table in tables:
-        inner = table
-        while isinstance(inner, MetricTable | ChosenMetric | WatchedMetric | NamedTable):
-            inner = inner.inner
-        if isinstance(inner, WideTable):
-            yield inner
-
-
 def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
     """Which tables were read as wide ones without being asked for, and what was dropped from them."""
-    for table in wide_tables(tables):
+    for table in filter(None, map(wide_inside, tables)):
         if choices.format is None:
             yield Note(
                 kind="files",

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bbedge.text import shown_path
 
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bbedge.readers.tables.columns import Role
+
+
+HEAD = 200
+"""Rows that show what the columns of a table hold."""
+
+
+class Table(Protocol):
+    """A table that can be read in batches and can locate a row."""
+
+    @property
+    def name(self) -> str:
+        """What to call the table in messages."""
+
+    @property
+    def text_scores(self) -> bool:
+        """Whether scores come as text."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """Frames with one column per role, together all rows in order."""
+
+    def place(self, row: int) -> str:
+        """Where row ``row`` (from 0) is, for a message."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableFile:
+class TableFile(Table):
     """A file with a table in it."""
 
     path: str
@@ -20,3 +52,21 @@ class TableFile:
     def name(self) -> str:
         """The path for messages."""
         return self.called or shown_path(self.path)
+
+    def head(self, count: int) -> list[dict[str, Any]]:
+        """The first rows."""
+        raise NotImplementedError
+
+    def field_names(self) -> tuple[str, ...]:
+        """The columns, or paths of fields inside them, whose values are texts or numbers."""
+        return self.columns()
+
+    def text_columns(self) -> frozenset[str]:
+        """The columns whose values are texts, in the first rows."""
+        rows = self.head(HEAD)
+        names = {name for row in rows for name in row}
+        return frozenset(name for name in names if all(isinstance(row.get(name), str | None) for row in rows))
+
+    def has_field(self, path: str) -> bool:
+        """Whether there is a column, or a field of a column, at a path of names joined by dots."""
+        return False

@@ -1,4 +1,4 @@
-"""Columns of tables: which plays which role, and what a cell may hold.
+"""Columns of tables: usual names of each role, what a cell may hold, and values inside values.
 
 Names are text or numbers, scores are numbers or true and false.
 """
@@ -15,6 +15,8 @@ from typing import Any, Literal, NoReturn, get_args
 import numpy as np
 import polars as pl
 
+from bbedge.errors import DataError
+from bbedge.readers.logs.fields import digest
 from bbedge.text import quoted
 
 Role = Literal["model", "item", "replicate", "block", "score"]
@@ -58,6 +60,15 @@ _COMMA_NUMBER = re.compile(r"[+-]?[0-9.]*[0-9],[0-9][0-9.,]*(e[+-]?[0-9]+)?", re
 _TOO_LONG = 10**1000
 
 
+def failing(place: Callable[[int], str]) -> Fail:
+    """Errors about rows, of which ``place`` says where each is."""
+
+    def fail(row: int, problem: str) -> NoReturn:
+        raise DataError(f"{place(row)}: {problem}")
+
+    return fail
+
+
 def is_seed(name: str) -> bool:
     """Whether a replicate column holds seeds, which are labels and not a count."""
     return name.strip().casefold().endswith("seed")
@@ -74,6 +85,15 @@ def text_problem(value: str) -> str:
         f"score {quoted(value)} is text; expected a number, or true and false in the whole column: "
         "write the number, and leave the score empty where the sample failed"
     )
+
+
+def values_of(values: pl.Series | Sequence[Any], *, role: str, fail: Fail) -> pl.Series:
+    """The names or the scores of a typed column, or of Python values."""
+    if role == "score":
+        return scores_of(values, fail=fail) if isinstance(values, pl.Series) else scores_from_objects(values, fail=fail)
+    if isinstance(values, pl.Series):
+        return names_of(values, role=role, fail=fail)
+    return names_from_objects(values, role=role, fail=fail)
 
 
 def names_of(column: pl.Series, *, role: str, fail: Fail) -> pl.Series:
@@ -190,3 +210,73 @@ def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
         return float(value)
     except OverflowError:
         return math.inf
+
+
+# Longer texts are prompts and answers, not names.
+_LONGEST = 200
+
+
+def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
+    """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
+
+    >>> value_at({"a": {"b.c": 1}, "d": [2]}, "a.b.c"), value_at({"a": 1}, "a.b")
+    (1, None)
+    """
+    if path in row:
+        return row[path]
+    parts = path.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        inner = row.get(".".join(parts[:cut]))
+        if isinstance(inner, Mapping):
+            found = value_at(inner, ".".join(parts[cut:]))
+            if found is not None:
+                return found
+    return None
+
+
+def slim(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The value without long texts and lists: enough to look at it, and small enough to keep many.
+
+    >>> slim({"a": "b" * 300, "c": [1, 2], "d": 0.5})["c"]
+    []
+    """
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]} {digest(value)}"
+    if isinstance(value, Mapping):
+        return {key: slim(inner) for key, inner in value.items()}
+    return [] if isinstance(value, list) else value
+
+
+def expression_at(schema: Mapping[str, Any], path: str) -> pl.Expr | None:
+    """The column at a path, the field of a structure where there are dots; None if there is none.
+
+    >>> expression_at({"a": pl.Struct({"b": pl.Int64})}, "a.c") is None
+    True
+    """
+    if path in schema:
+        return pl.col(path)
+    parts = path.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        name = ".".join(parts[:cut])
+        kind, expression = schema.get(name), pl.col(name)
+        fields = _inside(kind, parts[cut:])
+        if fields is not None:
+            for field in fields:
+                expression = expression.struct.field(field)
+            return expression
+    return None
+
+
+def _inside(kind: object, parts: Sequence[str]) -> list[str] | None:
+    """The names of the fields, one inside the other, that a path leads through."""
+    if not parts:
+        return []
+    if not isinstance(kind, pl.Struct):
+        return None
+    fields = {field.name: field.dtype for field in kind.fields}
+    for cut in range(len(parts), 0, -1):
+        name = ".".join(parts[:cut])
+        rest = _inside(fields[name], parts[cut:]) if name in fields else None
+        if rest is not None:
+            return [name, *rest]
+    return None
