@@ -24,6 +24,10 @@ _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
 _NO_SCORES = frozenset(
     {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
 )
+# Every choice means that the files are read once more.
+_MOST = 8
+# Names of files that say what is in them, not whose it is.
+_USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
 def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False) -> bool:
@@ -105,12 +109,6 @@ def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tu
         else:
             leaves.append((f"{prefix}{name}", value))
     return leaves
-
-
-# Every choice means that the files are read once more.
-_MOST = 8
-# Names of files that say what is in them, not whose it is.
-_USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
 def proposed(

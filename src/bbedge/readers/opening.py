@@ -45,6 +45,7 @@ _HEAD = 1 << 16
 # What a byte of gzip data unpacks to at most: two bits for a match of 258 bytes.
 _MOST_DEFLATED = 1032
 _PART = 1 << 20
+_ANY_DEPTH = "**"
 
 
 @contextmanager
@@ -321,9 +322,6 @@ def _ending(head: bytes) -> str:
         return ".jsonl"
     first = start.partition(b"\n")[0]
     return ".tsv" if first.count(b"\t") > first.count(b",") else ".csv"
-
-
-_ANY_DEPTH = "**"
 
 
 def files_of(given: str) -> tuple[list[str], bool]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from bbedge.readers.assemble.pivot import Panels
     from bbedge.readers.sources import Source
 
+_PART = re.compile(r"(?:[^\\+]|\\.)+")
+
 
 class DataFrameLike(Protocol):
     """A polars, pandas or Arrow table."""
@@ -77,7 +79,7 @@ def read_scores(
     """
     from bbedge.readers.assemble.describing import describe, original_items
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.pivot import Case, blocks_of_items, build_panels
+    from bbedge.readers.assemble.pivot import Case, build_panels
 
     score_range = checked_range(score_range)
     policy = IncompletePolicy.of(incomplete)
@@ -107,7 +109,7 @@ def read_scores(
         listed_blocks = described.blocks(rows.coder, names) if blocks is None else None
         of_items = listed_blocks or original_items(rows.coder, names)
         if rows.blocked:
-            of_items = blocks_of_items(rows.coder, names)
+            of_items = tuple(map(rows.coder.known("block").__getitem__, names))
         if blocks == "one":
             of_items = ("one",) * len(names)
         scores = _named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
@@ -172,9 +174,6 @@ def checked_range(score_range: tuple[float, float]) -> tuple[float, float]:
     if not (low < high and math.isfinite(high - low)):
         raise DomainError(f"score range {low:g} to {high:g}; expected two finite numbers, the lower one first")
     return low, high
-
-
-_PART = re.compile(r"(?:[^\\+]|\\.)+")
 
 
 def read_judgements(

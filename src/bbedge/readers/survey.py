@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from bbedge.readers.logs.contract import Run, Sample
     from bbedge.readers.tables import Table
 
-# Fields of samples that are looked at, and values of each that are counted; more are prompts, not blocks.
+# Fields of samples that are looked at, and values of a field or column that are counted; more are prompts.
 _FIELDS, _VALUES = 60, 5000
 # A field of a log with more values is rather a block than a category.
 _CATEGORIES = 50
+# Rows of a table that are looked at.
+_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,21 +58,21 @@ class FileFacts:
     """How many samples ended with an error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class MetricFacts:
     """A metric that could be the score."""
 
     name: str
     """What the log calls it."""
-    tasks: tuple[str, ...]
+    tasks: tuple[str, ...] = ()
     """The tasks that have it."""
-    samples: int
+    samples: int = 0
     """How many samples have a number for it."""
-    low: float
+    low: float = float("inf")
     """The smallest number."""
-    high: float
+    high: float = float("-inf")
     """The largest number."""
-    lower_is_better: bool
+    lower_is_better: bool = False
     """Whether the log says that less is better."""
 
     @property
@@ -126,27 +128,8 @@ class Survey:
 
 
 @dataclass(slots=True)
-class _Metric:
-    tasks: dict[str, None] = field(default_factory=dict)
-    samples: int = 0
-    low: float = float("inf")
-    high: float = float("-inf")
-    lower_is_better: bool = False
-
-    def facts(self, name: str) -> MetricFacts:
-        return MetricFacts(
-            name=name,
-            tasks=tuple(self.tasks),
-            samples=self.samples,
-            low=self.low,
-            high=self.high,
-            lower_is_better=self.lower_is_better,
-        )
-
-
-@dataclass(slots=True)
 class _Count:
-    metrics: dict[str, _Metric] = field(default_factory=dict)
+    metrics: dict[str, MetricFacts] = field(default_factory=dict)
     filters: dict[str, Counter[str]] = field(default_factory=dict)
     fields: dict[str, set[str]] = field(default_factory=dict)
     errors: int = 0
@@ -156,8 +139,9 @@ class _Count:
 
     def add(self, sample: Sample, path: str) -> None:
         for name, value in sample.scores.items():
-            metric = self.metrics.setdefault(name, _Metric())
-            metric.tasks[sample.run.task] = None
+            metric = self.metrics.setdefault(name, MetricFacts(name=name))
+            if sample.run.task not in metric.tasks:
+                metric.tasks += (sample.run.task,)
             metric.lower_is_better |= name in sample.run.lower_is_better
             if value is not None and sample.error is None:
                 metric.samples += 1
@@ -226,7 +210,7 @@ def survey(
         files=tuple(files),
         beside=len(found.beside),
         unread=found.unread,
-        metrics=tuple(metric.facts(name) for name, metric in count.metrics.items()),
+        metrics=tuple(count.metrics.values()),
         filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},
         item_columns=_item_columns(files, count, found.files, columns),
@@ -238,15 +222,9 @@ def survey(
         to_choose=to_choose,
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
-        differing=() if chosen.model_from is not None else _differing(count.runs),
+        differing=() if chosen.model_from is not None else differing_arguments(count.runs),
         proposal=proposal,
     )
-
-
-def _differing(runs: Sequence[Run]) -> tuple[Differing, ...]:
-    if not runs:
-        return ()
-    return differing_arguments(runs)
 
 
 def _item_columns(
@@ -293,10 +271,6 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
         repeats=len(repeats),
         errors=count.errors - errors,
     )
-
-
-# Rows of a table that are looked at, and values of a column that are counted; more are prompts, not categories.
-_ROWS, _MOST_VALUES = 1_000_000, 5000
 
 
 @dataclass(slots=True)
@@ -350,7 +324,7 @@ class ColumnSurvey:
             self._drop(name)
         elif name == METRIC:
             self._metrics |= set(values.unique())
-        elif pairs.height > pairs["item"].n_unique() or values.n_unique() > _MOST_VALUES:
+        elif pairs.height > pairs["item"].n_unique() or values.n_unique() > _VALUES:
             self._drop(name)
         else:
             of_item = self._of_item.setdefault(name, {})

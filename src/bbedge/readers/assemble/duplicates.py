@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import PurePath
 from typing import NoReturn
 
@@ -33,6 +34,7 @@ _NUMBER = "remove one, or give repeated runs different numbers in a column named
 _RUNS = ("run", "attempt", "iter", "rep", "trial", "seed", "sample", "rollout", "epoch", "generation", "try")
 # Beyond these it is not worth finding out which file repeats the others.
 _MOST_COMPARED, _MOST_FILES = 5_000_000, 200
+_MOST_ROWS, _LONGEST = 100_000, 60
 
 
 class RepeatedScoreError(OpenChoiceError):
@@ -53,30 +55,27 @@ def _in_groups(coder: Coder, grid: Grid) -> tuple[int, int, int]:
     """The number of repetitions, the row of the first and its cell; cells are marked some replicates at a time."""
     count, found = 0, (0, 0)
     panel = grid.shape[1] * grid.shape[2]
+    ends = accumulate(chunk.height for chunk in coder.chunks)
+    first_rows = {id(chunk): end - chunk.height for chunk, end in zip(coder.chunks, ends, strict=True)}
     for group in grid.groups():
         seen = np.zeros(len(group) * panel, dtype=bool)
-        first_row = 0
-        for chunk in coder.chunks:
-            within = grid.within(chunk, group)
-            if within is not None:
-                inside, cells = within
-                _, first = np.unique(cells, return_index=True)
-                again = np.ones(len(cells), dtype=bool)
-                again[first] = seen[cells[first]]
-                if again.any():
-                    position = int(again.argmax())
-                    row = first_row + (position if inside is None else int(np.flatnonzero(inside)[position]))
-                    if not count or row < found[0]:
-                        found = row, int(cells[position]) + group.start * panel
-                    count += int(again.sum())
-                seen[cells] = True
-            first_row += chunk.height
+        for chunk, inside, cells in grid.placed(coder, group):
+            _, first = np.unique(cells, return_index=True)
+            again = np.ones(len(cells), dtype=bool)
+            again[first] = seen[cells[first]]
+            if again.any():
+                position = int(again.argmax())
+                row = first_rows[id(chunk)] + int(np.arange(chunk.height)[inside][position])
+                if not count or row < found[0]:
+                    found = row, int(cells[position]) + group.start * panel
+                count += int(again.sum())
+            seen[cells] = True
     return count, *found
 
 
 def _sorted(coder: Coder, grid: Grid) -> tuple[int, int, int]:
     """The same where there are far more cells than rows."""
-    cells: NDArray[np.int64] = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
+    cells = grid.all_cells(coder)
     order = np.argsort(cells, kind="stable")
     ordered = cells[order]
     again = np.flatnonzero(ordered[1:] == ordered[:-1])
@@ -189,9 +188,6 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     if most is None or len(overlaps[most]) < 2 or any(set(overlaps[key]) - {most} for key in overlaps if key != most):
         return None
     return tables[most]
-
-
-_MOST_ROWS, _LONGEST = 100_000, 60
 
 
 def columns_apart(table: Table, columns: Mapping[Role, str]) -> list[str]:

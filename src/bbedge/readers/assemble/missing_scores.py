@@ -36,6 +36,10 @@ _MOST_ROUNDS = 2000
 _PART = 1 << 22
 # At most one slice in so many goes in one round; more of them where a round takes long.
 _SHARE, _SHARE_OF_LONG, _LONG = 50, 8, 5000
+_UNKNOWN = ERROR_KINDS.index("unknown")
+# Pairs of a replicate and a model that are looked at one by one; more of them are a wrong column, not panels.
+_MOST_PAIRS = 1 << 24
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +170,6 @@ def dropped(gaps: Gaps, kept: Kept) -> str:
             names = listed([gaps.names[axis][position] for position in gone])
             parts.append(f"{len(gone)} of {gaps.shape[axis]} {PLURALS[axis]} ({names})")
     return ", ".join(parts)
-
-
-_UNKNOWN = ERROR_KINDS.index("unknown")
-# Pairs of a replicate and a model that are looked at one by one; more of them are a wrong column, not panels.
-_MOST_PAIRS = 1 << 24
-_SHOWN = 5
 
 
 def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.missing_scores import Gaps, Outline
-from bbedge.readers.choices import Choice, Choices, OpenChoiceError, Origin, SeveralChoices, without_ending
+from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoices, without_ending
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.readers.tables.wrappers import path_of
@@ -25,6 +26,14 @@ from bbedge.text import quoted
 
 # Two runs of each of two models.
 _FEWEST = 4
+# Words before the number of a run; they begin where a word begins.
+_WORDS = "replicate|repetition|repeat|rep|run|seed|trial|epoch|attempt|pass|iteration|iter|rollout|try|r|s"
+_NUMBERED = re.compile(rf"(?<![a-zA-Z])({_WORDS})([-_=. ]?)[0-9]+", re.IGNORECASE)
+_SEPARATORS = "-_=., "
+_SPECIAL = re.compile(r"([.^$*+?{}\[\]\\|()])")
+_ENDING = r"(?:\.[a-zA-Z]+)*$"
+# More names, or longer ones, are not listed in a command.
+_MOST_NAMES, _MOST_CHARACTERS = 6, 80
 
 
 class UnpairedRunsError(OpenChoiceError):
@@ -43,7 +52,8 @@ def check_paired(coder: Coder, gaps: Gaps, sources: str) -> None:
         f"{sources}: no replicate has runs of two models, so that there is nothing to compare: replicate "
         f"{quoted(label)}, for example, has runs of {quoted(model)} only. A replicate is one run of every model"
     )
-    pattern = paired_by_paths(coder)
+    of_files = model_of_files(coder) or {}
+    pattern = path_pattern(list(of_files), list(of_files.values())) or path_pattern(list(of_files))
     if pattern is None:
         raise UnpairedRunsError(
             f"{said}. Number the runs of every model in the same way, in a column named replicate; or, where paths "
@@ -85,14 +95,6 @@ def path_notes(coder: Coder) -> Iterator[Note]:
         )
 
 
-def paired_by_paths(coder: Coder) -> PathPattern | None:
-    """What the paths show where every file has one model: what names the run, and the model if the files do not."""
-    models = model_of_files(coder)
-    if models is None:
-        return None
-    return path_pattern(list(models), list(models.values())) or path_pattern(list(models))
-
-
 def model_of_files(coder: Coder) -> dict[str, str] | None:
     """The model of every file; None if a file has several, or something else is read than files."""
     names = coder.names("model")
@@ -103,16 +105,6 @@ def model_of_files(coder: Coder) -> dict[str, str] | None:
     if "" in found or any(len(codes) > 1 for codes in found.values()):
         return None
     return {path: names[codes.pop()] for path, codes in found.items()}
-
-
-# Words before the number of a run; they begin where a word begins.
-_WORDS = "replicate|repetition|repeat|rep|run|seed|trial|epoch|attempt|pass|iteration|iter|rollout|try|r|s"
-_NUMBERED = re.compile(rf"(?<![a-zA-Z])({_WORDS})([-_=. ]?)[0-9]+", re.IGNORECASE)
-_SEPARATORS = "-_=., "
-_SPECIAL = re.compile(r"([.^$*+?{}\[\]\\|()])")
-_ENDING = r"(?:\.[a-zA-Z]+)*$"
-# More names, or longer ones, are not listed in a command.
-_MOST_NAMES, _MOST_CHARACTERS = 6, 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,33 +153,26 @@ def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> P
     whole = [PurePath(path).as_posix() for path in paths]
     for number in _numbers(whole) if whole else ():
         choice = f"path:{number.expression}"
-        labels = _labels(whole, choice)
+        labels = _named(whole, choice, "replicate_from")
         if labels is None or (number.counts and not _counts(labels)):
             continue
         for model_from in [None] if models is not None else _models(whole, number):
-            names = models if model_from is None else _names(whole, model_from)
+            names = models if model_from is None else _named(whole, model_from, "model_from")
             if names is not None and _are_paired(names, labels, complete=number.counts):
                 return PathPattern(replicate_from=choice, model_from=model_from)
     for choice in () if models is None else (*_beside_models(whole, models), "folder", "file"):
-        labels = _labels(whole, choice)
+        labels = _named(whole, choice, "replicate_from")
         if models is not None and labels is not None and _are_paired(models, labels, complete=True):
             return PathPattern(replicate_from=choice)
     return None
 
 
-def _labels(paths: Sequence[str], choice: str) -> list[str] | None:
-    """The replicate that each path names; None if one names none."""
-    origin = Origin.parse(choice, choice="replicate_from")
-    found = [origin.in_path(path) for path in paths]
-    return [label for label in found if label] if all(found) else None
-
-
-def _names(paths: Sequence[str], choice: str) -> list[str] | None:
-    """The model that each path names; None if one names none."""
-    origin, choices = Origin.parse(choice, choice="model_from"), Choices(model_from=choice)
-    if not all(origin.in_path(path) for path in paths):
-        return None
-    return [choices.model_in_path(path) or "" for path in paths]
+def _named(paths: Sequence[str], given: str, choice: Literal["model_from", "replicate_from"]) -> list[str] | None:
+    """The model or the replicate that each path names; None if one names none."""
+    origin = Origin.parse(given, choice=choice)
+    found = [origin.in_path(path) or "" for path in paths]
+    names = [without_ending(name) for name in found] if (choice, origin.kind) == ("model_from", "file") else found
+    return names if all(names) else None
 
 
 def _are_paired(models: Sequence[str], labels: Sequence[str], *, complete: bool) -> bool:

@@ -17,13 +17,14 @@ from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
-from bbedge.readers.tables.wide import WideTable, as_wide, wide_inside
+from bbedge.readers.tables.wide import as_wide, wide_inside
 from bbedge.readers.tables.wrappers import (
     ChosenMetric,
     MetricTable,
     NamedTable,
     WatchedMetric,
     has_texts,
+    layers,
     several_metrics,
     with_chosen,
 )
@@ -47,14 +48,12 @@ class Shaping:
 
     def opened(self, source: Source) -> Table:
         """The table of a file."""
-        path = source.path
-        names: dict[Role, str] = {}
-        model, replicate = self.choices.model_in_path(path), self.choices.replicate_in_path(path)
-        if model is not None:
-            names["model"] = model
-        if replicate is not None:
-            names["replicate"] = replicate
-        return self.shaped(open_table(path, source.called), names)
+        in_path: dict[Role, str | None] = {
+            "model": self.choices.model_in_path(source.path),
+            "replicate": self.choices.replicate_in_path(source.path),
+        }
+        names = {role: name for role, name in in_path.items() if name is not None}
+        return self.shaped(open_table(source.path, source.called), names)
 
     def shaped(self, table: Table, names: Mapping[Role, str] | None = None) -> Table:
         """A table as one with a row for every score; ``names`` are what its path says."""
@@ -77,19 +76,17 @@ class Shaping:
 
     def roles(self, table: Table, described: Sequence[str]) -> dict[Role, str]:
         """The column of every role of a table, and those of the item columns that it has."""
-        if isinstance(table, LogTable | WideTable):
+        if isinstance(table, LogTable):
             return table.roles()
+        wide = wide_inside(table)
+        given = next((each.names for each in layers(table) if isinstance(each, NamedTable)), {})
+        roles = self._columns(table, described, given) if wide is None else wide.roles()
+        roles |= {role: role for role in given}
         if isinstance(table, MetricTable):
-            return {**self.roles(table.inner, described), ORIGINAL: "item"}
-        if isinstance(table, ChosenMetric):
-            return self.roles(table.inner, described)
+            roles[ORIGINAL] = "item"
         if isinstance(table, WatchedMetric):
-            return {**self.roles(table.inner, described), column_key(METRIC): METRIC}
-        if isinstance(table, NamedTable):
-            inner = table.inner
-            own = inner.roles() if isinstance(inner, WideTable) else self._columns(inner, described, table.names)
-            return {**own, **{role: role for role in table.names}}
-        return self._columns(table, described, {})
+            roles[column_key(METRIC)] = METRIC
+        return roles
 
     def _columns(self, table: Table, described: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
         chosen = {role: name for role, name in self.chosen.items() if role not in given}

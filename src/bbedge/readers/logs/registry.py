@@ -12,7 +12,7 @@ from pathlib import PurePath
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.choices import Choice
 from bbedge.readers.logs.contract import Glimpse, Log, Reader, Recognition, Sample
-from bbedge.readers.sources import PARQUET, SEPARATORS
+from bbedge.readers.tables import PARQUET, SEPARATORS
 from bbedge.text import listed, quoted, shown_path
 
 GROUP = "bbedge.readers"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,8 +14,57 @@ if TYPE_CHECKING:
     from bbedge.readers.tables.columns import Role
 
 
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+JSON = ".json"
+PARQUET = (".parquet", ".pq")
 HEAD = 200
 """Rows that show what the columns of a table hold."""
+
+
+def whole_pieces(
+    parts: Iterable[bytes], *, first_line: int, end_in: Callable[[bytes], int], check: Callable[[bytes, int], None]
+) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a file in pieces that end with a row, each with its first line.
+
+    ``end_in`` finds the end of the last row in some bytes, 0 if none ends there; ``check`` then refuses what is too
+    long.
+    """
+    line, rest = first_line, b""
+    for part in parts:
+        rest += part
+        end = end_in(rest)
+        if end:
+            yield line, rest[:end]
+            line += rest.count(b"\n", 0, end)
+            rest = rest[end:]
+        else:
+            check(rest, line)
+    if rest:
+        yield line, rest
+
+
+def line_of_row(
+    row: int,
+    pieces: Iterable[tuple[int, bytes]],
+    *,
+    count: Callable[[bytes], int | None],
+    lines: Callable[[bytes, int], Iterable[tuple[int, object]]],
+) -> int | None:
+    """The line at which row ``row`` (from 0) begins; None if there are fewer rows.
+
+    ``count`` is the number of rows of a piece, None where they must be read; ``lines`` then says where each begins.
+    """
+    for first_line, piece in pieces:
+        rows = count(piece)
+        if rows is not None and rows <= row:
+            row -= rows
+            continue
+        for line, _ in lines(piece, first_line):
+            if row == 0:
+                return line
+            row -= 1
+    return None
 
 
 class Table(Protocol):

@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from bbedge.errors import DataError
 from bbedge.readers.logs.fields import digest
@@ -58,13 +59,15 @@ Fail = Callable[[int, str], NoReturn]
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9.]*[0-9],[0-9][0-9.,]*(e[+-]?[0-9]+)?", re.IGNORECASE)
 # Python does not write integers of more than some thousand digits.
 _TOO_LONG = 10**1000
+# Longer texts are prompts and answers, not names.
+_LONGEST = 200
 
 
-def failing(place: Callable[[int], str]) -> Fail:
-    """Errors about rows, of which ``place`` says where each is."""
+def failing(place: Callable[[int], str], first_row: int = 0) -> Fail:
+    """Errors about rows, of which ``place`` says where each is; they are counted from ``first_row``."""
 
     def fail(row: int, problem: str) -> NoReturn:
-        raise DataError(f"{place(row)}: {problem}")
+        raise DataError(f"{place(first_row + row)}: {problem}")
 
     return fail
 
@@ -154,6 +157,31 @@ def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
     return flags
 
 
+def mapped_to_unit(
+    column: pl.Series, worst: float, best: float, *, refuse: Callable[[int], NoReturn]
+) -> NDArray[np.float64]:
+    """Numbers or truth values on the scale from 0 to 1, NaN where there is none; ``refuse`` raises for a row outside.
+
+    Truth values fit no other range than 0 to 1.
+    """
+    low, high = min(worst, best), max(worst, best)
+    misfit = column.dtype == pl.Boolean and (low, high) != (0.0, 1.0)
+    numbers = column.cast(pl.Float64)
+    values = np.array(numbers.to_numpy(), dtype=np.float64)
+    # Written so that NaN fails: it is the smallest and the largest of the numbers that it is among.
+    if misfit or not (values.min() >= low and values.max() <= high):
+        # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
+        bad = (misfit | ~((values >= low) & (values <= high))) & numbers.is_not_null().to_numpy()
+        if bad.any():
+            refuse(int(bad.argmax()))
+    if (worst, best) != (0.0, 1.0):
+        values -= worst
+        values /= best - worst
+    # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
+    values += 0.0
+    return values
+
+
 def mixed(given: str, kind: str) -> str:
     """What to say where numbers and truth values meet in one column."""
     return (
@@ -212,10 +240,6 @@ def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
         return math.inf
 
 
-# Longer texts are prompts and answers, not names.
-_LONGEST = 200
-
-
 def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
     """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
 
@@ -253,30 +277,25 @@ def expression_at(schema: Mapping[str, Any], path: str) -> pl.Expr | None:
     >>> expression_at({"a": pl.Struct({"b": pl.Int64})}, "a.c") is None
     True
     """
-    if path in schema:
-        return pl.col(path)
-    parts = path.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        name = ".".join(parts[:cut])
-        kind, expression = schema.get(name), pl.col(name)
-        fields = _inside(kind, parts[cut:])
-        if fields is not None:
-            for field in fields:
-                expression = expression.struct.field(field)
-            return expression
-    return None
-
-
-def _inside(kind: object, parts: Sequence[str]) -> list[str] | None:
-    """The names of the fields, one inside the other, that a path leads through."""
-    if not parts:
-        return []
-    if not isinstance(kind, pl.Struct):
+    names = _fields_at(schema, path.split("."))
+    if names is None:
         return None
-    fields = {field.name: field.dtype for field in kind.fields}
+    expression = pl.col(names[0])
+    for name in names[1:]:
+        expression = expression.struct.field(name)
+    return expression
+
+
+def _fields_at(schema: Mapping[str, Any], parts: Sequence[str]) -> list[str] | None:
+    """The names of the column and of the fields, one inside the other, that a path leads through."""
     for cut in range(len(parts), 0, -1):
-        name = ".".join(parts[:cut])
-        rest = _inside(fields[name], parts[cut:]) if name in fields else None
-        if rest is not None:
-            return [name, *rest]
+        name, rest = ".".join(parts[:cut]), parts[cut:]
+        kind = schema.get(name)
+        if not rest and name in schema:
+            return [name]
+        inner = (
+            _fields_at({each.name: each.dtype for each in kind.fields}, rest) if isinstance(kind, pl.Struct) else None
+        )
+        if inner is not None:
+            return [name, *inner]
     return None

@@ -8,7 +8,7 @@ https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thr
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,10 +64,7 @@ class ParquetFile(TableFile):
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some rows at a time."""
-        first = 0
-        for table in self.slices(list(dict.fromkeys(roles.values())), _ROWS):
-            yield _typed(table, roles, self, first)
-            first += table.height
+        yield from _typed(self.slices(list(dict.fromkeys(roles.values())), _ROWS), roles, self)
 
     def slices(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
         """Some columns, so many rows at a time. What they unpack to is checked before."""
@@ -142,10 +139,7 @@ class Frame:
                 f"{self.name}: a {quoted(type(self.table).__name__)} is not a table that can be read; pass a path, or "
                 "a polars, pandas or Arrow table"
             )
-        first = 0
-        for part in table.iter_slices(_ROWS):
-            yield _typed(part, roles, self, first)
-            first += part.height
+        yield from _typed(table.iter_slices(_ROWS), roles, self)
 
     def place(self, row: int) -> str:
         """The number of the row, from 1."""
@@ -193,9 +187,12 @@ def _selected(schema: Mapping[str, Any], names: Sequence[str]) -> list[pl.Expr]:
     return [pl.col(name) if expression is None else expression.alias(name) for name, expression in found]
 
 
-def _typed(part: pl.DataFrame, roles: Mapping[Role, str], table: Table, first_row: int) -> pl.DataFrame:
-    fail = failing(lambda row: table.place(first_row + row))
-    return pl.DataFrame({role: values_of(part[column], role=role, fail=fail) for role, column in roles.items()})
+def _typed(parts: Iterable[pl.DataFrame], roles: Mapping[Role, str], table: Table) -> Iterator[pl.DataFrame]:
+    first = 0
+    for part in parts:
+        fail = failing(table.place, first)
+        yield pl.DataFrame({role: values_of(part[column], role=role, fail=fail) for role, column in roles.items()})
+        first += part.height
 
 
 def check_expansion(path: str, name: str, columns: Collection[str] | None = None) -> None:

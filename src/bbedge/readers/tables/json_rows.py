@@ -25,7 +25,7 @@ from bbedge.readers.limits import limits_in_force
 from bbedge.readers.logs.fields import field_at, field_paths, text
 from bbedge.readers.logs.files import JsonStream
 from bbedge.readers.opening import json_object, lines, lines_if_plain, opened, pieces
-from bbedge.readers.tables import TableFile
+from bbedge.readers.tables import TableFile, line_of_row, whole_pieces
 from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, slim, value_at, values_of
 from bbedge.readers.tables.roles import is_of_item
 from bbedge.text import listed, quoted
@@ -38,6 +38,10 @@ _FIRST = 1000
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _PLAIN_KEY = re.compile(rb'"[ -.0-\[\]-~]*"')
 ScoreType = type[pl.Float64] | type[pl.Boolean]
+_HEAD = 1 << 20
+_LIST = re.compile(rb"\[\s*\{")
+# What the document says once and is true of all records; a score beside the list is a mean, not a score.
+_OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicate"]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,53 +105,36 @@ class JsonLinesFile(JsonTable):
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, piece by piece."""
-        line = 1
         kind: ScoreType = pl.Float64
         other: ScoreType = pl.Boolean
         nested = not set(roles.values()) <= set(self.columns())
-        for chunk in self._whole_lines():
-            if not chunk.isspace():
-                table = None if nested else _parsed(chunk, roles, kind)
-                if table is None and not nested:
-                    # The next piece most likely holds scores of the same kind as this one.
-                    kind, other = other, kind
-                    table = _parsed(chunk, roles, kind)
-                if table is not None:
-                    self._check_keys(chunk, roles, table, line)
-                yield self._parsed_slowly(chunk, roles, line) if table is None else table
-            line += chunk.count(b"\n")
+        for line, chunk in self._whole_lines():
+            if chunk.isspace():
+                continue
+            table = None if nested else _parsed(chunk, roles, kind)
+            if table is None and not nested:
+                # The next piece most likely holds scores of the same kind as this one.
+                kind, other = other, kind
+                table = _parsed(chunk, roles, kind)
+            if table is not None:
+                self._check_keys(chunk, roles, table, line)
+            yield self._parsed_slowly(chunk, roles, line) if table is None else table
 
     def place(self, row: int) -> str:
         """The path and the line of object ``row`` (from 0)."""
-        left, first_line = row, 1
-        for chunk in self._whole_lines():
-            plain = 0 if chunk.isspace() else lines_if_plain(chunk)
-            if plain is not None and plain <= left:
-                left -= plain
-            else:
-                for line, _ in _filled_lines(chunk, first_line):
-                    if left == 0:
-                        return f"{self.name}:{line}"
-                    left -= 1
-            first_line += chunk.count(b"\n")
-        return f"{self.name}: row {row + 1}"
 
-    def _whole_lines(self) -> Iterator[bytes]:
-        begun: list[bytes] = []
-        line = 1
-        for piece in pieces(self.path, self.name):
-            cut = piece.rfind(b"\n") + 1
-            if cut:
-                whole = b"".join((*begun, piece[:cut]))
-                yield whole
-                line += whole.count(b"\n")
-                begun = [piece[cut:]]
-            else:
-                begun.append(piece)
-                limits_in_force().check_line(sum(map(len, begun)), place=f"{self.name}:{line}")
-        rest = b"".join(begun)
-        if rest.strip():
-            yield rest
+        def count(chunk: bytes) -> int | None:
+            return 0 if chunk.isspace() else lines_if_plain(chunk)
+
+        line = line_of_row(row, self._whole_lines(), count=count, lines=_filled_lines)
+        return f"{self.name}: row {row + 1}" if line is None else f"{self.name}:{line}"
+
+    def _whole_lines(self) -> Iterator[tuple[int, bytes]]:
+        def check(rest: bytes, line: int) -> None:
+            limits_in_force().check_line(len(rest), place=f"{self.name}:{line}")
+
+        parts = pieces(self.path, self.name)
+        return whole_pieces(parts, first_line=1, end_in=lambda data: data.rfind(b"\n") + 1, check=check)
 
     def _check_keys(self, chunk: bytes, roles: Mapping[Role, str], table: pl.DataFrame, first_line: int) -> None:
         """Raise if an object has the key of a role twice: polars would keep the first value."""
@@ -209,12 +196,6 @@ def _may_be_converted(names: pl.Series) -> bool:
     """Whether polars may have made text of a list or an object, or a NUL of an unpaired surrogate."""
     doubtful = names.str.starts_with("[") | names.str.starts_with("{") | names.str.contains("\0", literal=True)
     return bool(doubtful.any())
-
-
-_HEAD = 1 << 20
-_LIST = re.compile(rb"\[\s*\{")
-# What the document says once and is true of all records; a score beside the list is a mean, not a score.
-_OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicate"]})
 
 
 class NoRecordsError(FormatError):

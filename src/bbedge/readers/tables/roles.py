@@ -16,6 +16,11 @@ from bbedge.text import listed, quoted, shown
 
 # Names of a question's text or of a whole benchmark, which may come more than once: an identifier says more.
 _BEATEN_BY_IDS = ("task", "question", "prompt")
+METRIC = "metric"
+"""The item column that makes one item of each metric of an item."""
+ORIGINAL = cast("Role", "original item")
+"""The key of the item that a metric belongs to, in batches that have one row for each metric."""
+_PREFIX = "column "
 
 
 class ColumnError(OpenChoiceError):
@@ -160,26 +165,16 @@ def _path_hint(role: Role) -> tuple[Part, ...]:
 
 
 def _separator_hint(found: Sequence[str]) -> str:
-    if len(found) == 1:
-        for separator, title in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")):
-            if separator in found[0]:
-                return f" (the separator seems to be {title}; .csv needs commas and .tsv tabs)"
-        if "," in found[0]:
-            return " (the separator seems to be a comma; name the file .csv)"
-    return ""
+    titles = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
+    sign = next((sign for sign in titles if sign in found[0]), None) if len(found) == 1 else None
+    advice = "name the file .csv" if sign == "," else ".csv needs commas and .tsv tabs"
+    return f" (the separator seems to be {titles[sign]}; {advice})" if sign else ""
 
 
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     if role == "score" or len(found) < 3:
         return ()
     return "; or ", Choice("format", "wide"), f" if there is a column for every {role}"
-
-
-METRIC = "metric"
-"""The item column that makes one item of each metric of an item."""
-ORIGINAL = cast("Role", "original item")
-"""The key of the item that a metric belongs to, in batches that have one row for each metric."""
-_PREFIX = "column "
 
 
 def column_key(name: str) -> Role:

@@ -24,6 +24,12 @@ _CELLS = 1 << 20
 # A model's means in a few columns are a summary, not scores of items.
 _LEAST_SCORED = 8
 _OTHER = 0.2
+SUMMARIES = frozenset({"overall", "mean", "average", "avg", "total", "macro", "micro"})
+"""Names of columns that are summaries; case does not matter."""
+# In fewer rows or columns one could be the mean of the others by chance. Right and wrong answers never are.
+_LEAST_ROWS, _LEAST_COLUMNS = 2, 4
+# Means are often rounded when they are written.
+_ROUNDED = 0.5e-3
 
 
 class WideTable(WrappedTable):
@@ -177,14 +183,6 @@ def _found(columns: Sequence[str], role: Role) -> str | None:
         return None
     usual = [name for name in columns if name.strip().casefold() in FIRST_ALIASES[role]]
     return usual[0] if len(usual) == 1 else None
-
-
-SUMMARIES = frozenset({"overall", "mean", "average", "avg", "total", "macro", "micro"})
-"""Names of columns that are summaries; case does not matter."""
-# In fewer rows or columns one could be the mean of the others by chance. Right and wrong answers never are.
-_LEAST_ROWS, _LEAST_COLUMNS = 2, 4
-# Means are often rounded when they are written.
-_ROUNDED = 0.5e-3
 
 
 class RowMeans:

@@ -19,6 +19,11 @@ from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
 from bbedge.text import listed, quoted, shown
 
+BETWEEN = "+"
+"""What joins columns in a choice, and their values in a name."""
+_PART = "part "
+_NO_METRIC = "(none)"
+
 
 class WrappedTable:
     """What a table has in common with the one inside it."""
@@ -65,10 +70,10 @@ def path_of(table: Table) -> str:
     return "" if file is None else file.path
 
 
-def rows_of(table: Table, count: int = HEAD) -> Sequence[Mapping[str, Any]]:
+def rows_of(table: Table) -> Sequence[Mapping[str, Any]]:
     """The first rows of a table in a file; none of others."""
     inner = file_of(table)
-    return () if inner is None else inner.head(count)
+    return () if inner is None else inner.head(HEAD)
 
 
 def as_number(value: object) -> float | None:
@@ -103,11 +108,6 @@ class NamedTable(WrappedTable):
         inner = {role: column for role, column in roles.items() if role not in self.names}
         for batch in self.inner.batches(inner):
             yield batch.with_columns(pl.lit(name).alias(role) for role, name in self.names.items() if role in roles)
-
-
-BETWEEN = "+"
-"""What joins columns in a choice, and their values in a name."""
-_PART = "part "
 
 
 class JoinedColumns(WrappedTable):
@@ -188,9 +188,6 @@ def has_nested(table: Table, path: str) -> bool:
     return "." in path and isinstance(inner, TableFile | Frame) and inner.has_field(path)
 
 
-_NO_METRIC = "(none)"
-
-
 class MetricTable(WrappedTable):
     """A long or wide table whose rows say which metric they are about.
 
@@ -239,13 +236,11 @@ class ChosenMetric(WrappedTable):
             rows = np.flatnonzero(kept.to_numpy()) + first
             first += batch.height
             if len(rows):
+                before, of_metric = sum(map(len, self._rows)), batch.filter(kept)
                 self._rows.append(rows)
-                of_metric = batch.filter(kept)
-                yield of_metric.with_columns(_scores(self, of_metric, np.arange(len(rows)) + self._before())).select(
-                    list(roles)
-                )
-        missing = [metric for metric in self.metrics if metric not in found]
-        if len(missing) == len(self.metrics):
+                scores = _scores(self, of_metric, np.arange(before, before + len(rows)))
+                yield of_metric.with_columns(scores).select(list(roles))
+        if not any(metric in found for metric in self.metrics):
             raise FormatError(
                 f"{self.name}: no row of the metric {listed(self.metrics)}; the table has {listed(found, limit=12)}: "
                 "correct ",
@@ -254,14 +249,7 @@ class ChosenMetric(WrappedTable):
 
     def place(self, row: int) -> str:
         """Where row ``row`` (from 0) of those that count is, for a message."""
-        for rows in self._rows:
-            if row < len(rows):
-                return self.inner.place(int(rows[row]))
-            row -= len(rows)
-        raise IndexError(row)
-
-    def _before(self) -> int:
-        return sum(map(len, self._rows[:-1]))
+        return self.inner.place(int(np.concatenate(self._rows)[row]))
 
 
 class WatchedMetric(WrappedTable):
