@@ -182,7 +182,7 @@ def _items(
     pilot: int | None,
 ) -> ItemScores:
     """The scores of single items, with the places of their samples in logs."""
-    from bbedge.readers.addresses import sample_addresses
+    from bbedge.readers.convert import sample_addresses
 
     known = sample_addresses(
         files,

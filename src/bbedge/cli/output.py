@@ -297,7 +297,7 @@ def model_info(path: Path | None, models: Collection[str]) -> ModelInfo | None:
     if path is None:
         return None
     from bbedge.display.page.table import ModelInfo
-    from bbedge.readers.model_info import read_model_info
+    from bbedge.readers.lists import read_model_info
 
     table = read_model_info(path, models)
     return ModelInfo.of(table.columns, table.rows)

@@ -178,7 +178,7 @@ def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Rea
 
 def _files(files: Sequence[Path], reading: Reading, about: About) -> list[SourceFile] | None:
     """The files by themselves, where they cannot be read as scores; None if not even that is possible."""
-    from bbedge.readers.identity import source_file, source_files
+    from bbedge.readers.read_scores import source_file, source_files
     from bbedge.readers.sources import find_sources
 
     try:

@@ -5,10 +5,9 @@ The readers use polars, which is imported on the first call, not with this packa
 
 from bbedge.readers.choices import Choices
 from bbedge.readers.incomplete import IncompletePolicy
-from bbedge.readers.item_list import Items, read_items
-from bbedge.readers.judgements import read_judgements
 from bbedge.readers.limits import LimitError, Limits
-from bbedge.readers.reading import DataFrameLike, read_scores
+from bbedge.readers.lists import Items, read_items
+from bbedge.readers.read_scores import DataFrameLike, read_judgements, read_scores
 
 __all__ = [
     "Choices",

@@ -1,4 +1,4 @@
-"""Whether a table that was found in a folder looks like scores, and which of its columns could be them.
+"""Whether a table that was found in a folder looks like scores, and choices with which files could be read.
 
 A table that looks like scores is read or refused by its name: a model that disappears changes the leaderboard.
 """
@@ -6,26 +6,28 @@ A table that looks like scores is read or refused by its name: a model that disa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
-from bbedge.errors import Argument
-from bbedge.readers.assemble.coding import Table
-from bbedge.readers.choices import Choices
+from bbedge.errors import Argument, BbedgeError
+from bbedge.readers.choices import Choice, Choices, OpenChoiceError
+from bbedge.readers.limits import LimitError
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
-from bbedge.readers.tables.frames import Frame, ParquetFile
-from bbedge.readers.tables.heads import as_number, rows_of
-from bbedge.readers.tables.joined import JoinedColumns, with_chosen
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.readers.tables.wide import as_wide
+from bbedge.readers.tables.wrappers import as_number, rows_of, with_chosen
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
 _NO_SCORES = frozenset(
     {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
 )
+# Every choice means that the files are read once more.
+_MOST = 8
+# Names of files that say what is in them, not whose it is.
+_USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
 def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False) -> bool:
@@ -98,20 +100,6 @@ def _item_columns(table: Table) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
-def text_columns(table: Table) -> frozenset[str]:
-    """The columns whose values are texts."""
-    if isinstance(table, JoinedColumns):
-        return text_columns(table.inner)
-    if isinstance(table, Frame):
-        kinds = table.table.collect_schema() if isinstance(table.table, pl.DataFrame | pl.LazyFrame) else {}
-        return frozenset(name for name, kind in kinds.items() if kind == pl.String)
-    if isinstance(table, ParquetFile):
-        return frozenset(table.columns_of(pl.String))
-    rows = rows_of(table)
-    names = {name for row in rows for name in row}
-    return frozenset(name for name in names if all(isinstance(row.get(name), str | None) for row in rows))
-
-
 def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     """The values of a row with their paths, also those of objects in it."""
     leaves: list[tuple[str, Any]] = []
@@ -121,3 +109,56 @@ def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tu
         else:
             leaves.append((f"{prefix}{name}", value))
     return leaves
+
+
+def proposed(
+    error: BbedgeError,
+    read: Callable[[Choices, Mapping[str, str] | None], object],
+    choices: Choices,
+    columns: Mapping[str, str] | None,
+    paths: Sequence[str],
+) -> tuple[tuple[Argument, ...], BbedgeError | None]:
+    """The choices that an error proposes, those that are proposed once they are made, and the error that is left.
+
+    ``read`` reads the files, which have these paths, with other choices and columns.
+    """
+    made: list[Argument] = []
+    while isinstance(error, OpenChoiceError) and error.proposal and len(made) < _MOST:
+        for argument in error.proposal:
+            one = _of_paths(argument, choices, paths)
+            if one in made:
+                return tuple(made), error
+            made.append(one)
+            choices, columns = _with(one, choices, columns)
+        try:
+            read(choices, columns)
+        except LimitError:
+            raise
+        except BbedgeError as next_error:
+            error = next_error
+        else:
+            return tuple(made), None
+    return tuple(made), error
+
+
+def _of_paths(argument: Argument, choices: Choices, paths: Sequence[str]) -> Argument:
+    """The argument; the model from the folder where files have the same name, or one that all tools give."""
+    if argument != Choice("model_from", "file"):
+        return argument
+    names = {replace(choices, model_from="file").model_in_path(path) for path in paths}
+    folders = {replace(choices, model_from="folder").model_in_path(path) for path in paths}
+    usual = any(name is not None and _USUAL.search(name) for name in names)
+    same = len(names) < len(paths) and len(folders) > len(names)
+    return Choice("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
+
+
+def _with(
+    argument: Argument, choices: Choices, columns: Mapping[str, str] | None
+) -> tuple[Choices, Mapping[str, str] | None]:
+    """The choices and columns with one more."""
+    value: Any = argument.value
+    if argument.name == "columns" and isinstance(value, Mapping):
+        return choices, {**(columns or {}), **value}
+    if isinstance(value, tuple):
+        value = (*getattr(choices, argument.name), *value)
+    return replace(choices, **{argument.name: value}), columns

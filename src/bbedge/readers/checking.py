@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from bbedge.errors import BbedgeError
 from bbedge.readers.incomplete import ERROR_KINDS
-from bbedge.readers.logs.contract import Glimpse, Log, Reader, Sample
+from bbedge.readers.logs.contract import Glimpse, Reader, Sample
 from bbedge.readers.logs.registry import readers
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -38,67 +37,63 @@ def check_reader(reader: Reader, samples: Sequence[str | Path], *, others: Itera
     whole, read again, and read after being cut off at several places: a reader may refuse with a
     :class:`~bbedge.errors.BbedgeError` that names the file, and may do nothing else.
     """
-    if not _NAME.fullmatch(reader.name):
-        _broken(reader, f"the name {reader.name!r} is not made of lower-case letters, digits and hyphens")
-    if not reader.title.strip():
-        _broken(reader, "it has no title")
-    if not samples:
-        _broken(reader, "there is no sample to try it on")
+    _require(
+        bool(_NAME.fullmatch(reader.name)),
+        reader,
+        f"the name {reader.name!r} is not made of lower-case letters, digits and hyphens",
+    )
+    _require(bool(reader.title.strip()), reader, "it has no title")
+    _require(bool(samples), reader, "there is no sample to try it on")
     count = 0
     for path in map(str, samples):
-        if reader.recognises(Glimpse.of(path)) != "samples":
-            _broken(reader, f"it does not recognise {path}")
-        rivals = [other.name for other in readers().values() if other.name != reader.name]
-        rivals = [name for name in rivals if readers()[name].recognises(Glimpse.of(path)) == "samples"]
-        if rivals:
-            _broken(reader, f"{path} is also recognised by {', '.join(rivals)}")
+        _require(reader.recognises(Glimpse.of(path)) == "samples", reader, f"it does not recognise {path}")
+        others_too = (other for other in readers().values() if other.name != reader.name)
+        rivals = [other.name for other in others_too if other.recognises(Glimpse.of(path)) == "samples"]
+        _require(not rivals, reader, f"{path} is also recognised by {', '.join(rivals)}")
         whole = _read(reader, path)
-        if [_plain(each) for each in whole] != [_plain(each) for each in _read(reader, path)]:
-            _broken(reader, f"{path} gives other samples when it is read again")
+        again = _read(reader, path)
+        _require(
+            list(map(_plain, whole)) == list(map(_plain, again)),
+            reader,
+            f"{path} gives other samples when it is read again",
+        )
         count += len(whole)
         _check_cuts(reader, path, len(whole))
     for path in map(str, others):
-        if reader.recognises(Glimpse.of(path)) == "samples":
-            _broken(reader, f"it claims {path}, which is not its log")
+        claimed = reader.recognises(Glimpse.of(path)) == "samples"
+        _require(not claimed, reader, f"it claims {path}, which is not its log")
     _check_strange(reader)
     return count
 
 
 def _read(reader: Reader, path: str) -> list[Sample]:
     log = reader.open(path)
-    found = _checked_samples(reader, log, path)
-    if not found:
-        _broken(reader, f"{path} gives no samples")
-    return found
-
-
-def _checked_samples(reader: Reader, log: Log, path: str) -> list[Sample]:
-    if not log.runs:
-        _broken(reader, f"{path} gives no runs")
+    _require(bool(log.runs), reader, f"{path} gives no runs")
     runs = {id(run) for run in log.runs}
-    seen = set()
-    found = []
+    found: dict[tuple[object, ...], Sample] = {}
     for sample in log.samples():
-        place = f"{path}, sample at {sample.place}"
-        if id(sample.run) not in runs:
-            _broken(reader, f"{place}: its run is not one of the log's")
-        if not isinstance(sample.item, str) or not sample.item.strip():
-            _broken(reader, f"{place}: its item is {sample.item!r}")
-        if not isinstance(sample.place, int) or sample.place < 1:
-            _broken(reader, f"{place}: a place counts from 1")
-        for name, value in sample.scores.items():
-            if not isinstance(name, str) or not (value is None or isinstance(value, bool | float)):
-                _broken(reader, f"{place}: metric {name!r} is {value!r}; expected a float, a truth value or None")
-            if value != value:
-                _broken(reader, f"{place}: metric {name!r} is NaN; a score that is not there is None")
-        if sample.failure is not None and sample.failure not in ERROR_KINDS:
-            _broken(reader, f"{place}: its failure is {sample.failure!r}; expected one of {', '.join(ERROR_KINDS)}")
         key = (id(sample.run), sample.item, sample.repeat, sample.filter)
-        if key in seen:
-            _broken(reader, f"{place}: a second sample of the same item, repetition and filter")
-        seen.add(key)
-        found.append(sample)
-    return found
+        _require(id(sample.run) in runs, reader, f"{path}, sample at {sample.place}: its run is not one of the log's")
+        for holds, problem in _conditions(sample):
+            _require(holds, reader, f"{path}, sample at {sample.place}: {problem}")
+        again = "a second sample of the same item, repetition and filter"
+        _require(key not in found, reader, f"{path}, sample at {sample.place}: {again}")
+        found[key] = sample
+    _require(bool(found), reader, f"{path} gives no samples")
+    return list(found.values())
+
+
+def _conditions(sample: Sample) -> Iterator[tuple[bool, str]]:
+    """What must hold of a sample, each with what is wrong otherwise."""
+    yield isinstance(sample.item, str) and bool(sample.item.strip()), f"its item is {sample.item!r}"
+    yield isinstance(sample.place, int) and sample.place >= 1, "a place counts from 1"
+    for name, value in sample.scores.items():
+        fits = isinstance(name, str) and (value is None or isinstance(value, bool | float))
+        yield fits, f"metric {name!r} is {value!r}; expected a float, a truth value or None"
+        yield value == value, f"metric {name!r} is NaN; a score that is not there is None"
+    kinds = ", ".join(ERROR_KINDS)
+    known = sample.failure is None or sample.failure in ERROR_KINDS
+    yield known, f"its failure is {sample.failure!r}; expected one of {kinds}"
 
 
 def _check_cuts(reader: Reader, path: str, whole: int) -> None:
@@ -114,11 +109,13 @@ def _check_cuts(reader: Reader, path: str, whole: int) -> None:
             try:
                 found = sum(1 for _ in reader.open(str(copy)).samples())
             except BbedgeError as error:
-                if copy.name not in str(error):
-                    _broken(reader, f"cut off at {share:.0%}, {path} is refused without its name: {error}")
+                _require(
+                    copy.name in str(error),
+                    reader,
+                    f"cut off at {share:.0%}, {path} is refused without its name: {error}",
+                )
             else:
-                if found > whole:
-                    _broken(reader, f"cut off at {share:.0%}, {path} gives more samples than whole")
+                _require(found <= whole, reader, f"cut off at {share:.0%}, {path} gives more samples than whole")
 
 
 def _check_strange(reader: Reader) -> None:
@@ -127,13 +124,14 @@ def _check_strange(reader: Reader) -> None:
         for number, content in enumerate(_STRANGE):
             path = Path(folder) / f"strange{number}.json"
             path.write_bytes(content)
-            if reader.recognises(Glimpse.of(str(path))) == "samples":
-                _broken(reader, f"it takes {content[:12]!r} for a log")
+            claimed = reader.recognises(Glimpse.of(str(path))) == "samples"
+            _require(not claimed, reader, f"it takes {content[:12]!r} for a log")
 
 
 def _plain(sample: Sample) -> tuple[object, ...]:
     return sample.item, dict(sample.scores), sample.place, sample.repeat, sample.filter, sample.error, sample.failure
 
 
-def _broken(reader: Reader, problem: str) -> NoReturn:
-    raise AssertionError(f"reader {reader.name!r}: {problem}")
+def _require(holds: bool, reader: Reader, problem: str) -> None:
+    if not holds:
+        raise AssertionError(f"reader {reader.name!r}: {problem}")

@@ -211,30 +211,25 @@ class Choices:
 
     def model_in_path(self, path: str) -> str | None:
         """The model that the path of a file names; None unless ``model_from`` is about paths."""
-        origin = self.model_origin
-        if origin is None or not origin.is_of_path:
-            return None
-        found = origin.in_path(path)
-        name = without_ending(found) if found is not None and origin.kind == "file" else found
-        if not name:
-            raise FormatError(
-                f"{shown_path(path)}: nothing there for ",
-                Choice("model_from", self.model_from),
-                "; every file needs a model: correct the expression",
-            )
-        return name
+        return self._in_path(path, "model")
 
     def replicate_in_path(self, path: str) -> str | None:
         """The replicate that the path of a file names; None unless ``replicate_from`` is about paths."""
-        origin = self.replicate_origin
+        return self._in_path(path, "replicate")
+
+    def _in_path(self, path: str, what: Literal["model", "replicate"]) -> str | None:
+        origin = self.model_origin if what == "model" else self.replicate_origin
         if origin is None or not origin.is_of_path:
             return None
         found = origin.in_path(path)
+        if found is not None and what == "model" and origin.kind == "file":
+            found = without_ending(found)
         if not found:
+            choice = f"{what}_from"
             raise FormatError(
                 f"{shown_path(path)}: nothing there for ",
-                Choice("replicate_from", self.replicate_from),
-                "; every file needs a replicate: correct the expression",
+                Choice(choice, getattr(self, choice)),
+                f"; every file needs a {what}: correct the expression",
             )
         return found
 

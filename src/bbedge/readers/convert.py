@@ -1,10 +1,13 @@
-"""The canonical table, one row per score: Parquet with where it came from in the metadata, CSV or JSON lines."""
+"""The canonical table, one row per score, and where in logs each sample is.
+
+The table is Parquet with where it came from in the metadata, CSV or JSON lines.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 
 from bbedge._version import __version__
 from bbedge.core.notes import Note
@@ -24,7 +28,11 @@ from bbedge.readers.assemble.grid import Grid, Order, natural_key
 from bbedge.readers.assemble.joining import Rows, join_rows
 from bbedge.readers.choices import Choices
 from bbedge.readers.limits import Limits, limited
-from bbedge.readers.sources import fingerprint
+from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.logs.table import LogTable
+from bbedge.readers.read_scores import harmless_names
+from bbedge.readers.sources import find_sources, fingerprint
+from bbedge.readers.tables.roles import chosen_columns
 from bbedge.text import shown_path
 
 KINDS: Mapping[str, Literal["parquet", "csv", "jsonl"]] = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
@@ -35,6 +43,8 @@ METADATA_KEY = "bbedge"
 _ROWS = 1 << 18
 _CELL_BYTES = 13
 _OWN = ("model", "item", "replicate", "score")
+_Part = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint32] | None]
+"""Cells in order, with their scores and the codes of their blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +157,6 @@ def _batches(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]]) -> 
         yield pl.DataFrame({**columns, "replicate": replicates, "score": pl.Series(scores).fill_nan(None)})
 
 
-_Part = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint32] | None]
-"""Cells in order, with their scores and the codes of their blocks."""
-
-
 def _dense(rows: Rows, grid: Grid) -> Iterator[_Part]:
     """The cells that have a row, laid out some replicates at a time."""
     panel = prod(grid.shape[1:])
@@ -158,15 +164,11 @@ def _dense(rows: Rows, grid: Grid) -> Iterator[_Part]:
         filled = np.zeros(len(group) * panel, dtype=np.bool_)
         scores = np.empty(len(filled))
         blocks = np.empty(len(filled), dtype=np.uint32) if rows.blocked else None
-        for chunk in rows.coder.chunks:
-            within = grid.within(chunk, group)
-            if within is not None:
-                inside, cells = within
-                chosen = slice(None) if inside is None else inside
-                filled[cells] = True
-                scores[cells] = chunk.scores()[chosen]
-                if blocks is not None:
-                    blocks[cells] = chunk.codes("block")[chosen]
+        for chunk, inside, cells in grid.placed(rows.coder, group):
+            filled[cells] = True
+            scores[cells] = chunk.scores()[inside]
+            if blocks is not None:
+                blocks[cells] = chunk.codes("block")[inside]
         for first in range(0, len(filled), _ROWS):
             cells = np.flatnonzero(filled[first : first + _ROWS]) + first
             if len(cells):
@@ -176,7 +178,7 @@ def _dense(rows: Rows, grid: Grid) -> Iterator[_Part]:
 def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
     """The same where there are far more cells than rows."""
     chunks = rows.coder.chunks
-    cells = np.concatenate([grid.cells(chunk) for chunk in chunks])
+    cells = grid.all_cells(rows.coder)
     scores = np.concatenate([chunk.scores() for chunk in chunks])
     blocks = np.concatenate([chunk.codes("block").astype(np.uint32) for chunk in chunks]) if rows.blocked else None
     order = np.argsort(cells)
@@ -188,14 +190,19 @@ def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
 def _write(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]], out: Path, metadata: dict[str, str]) -> None:
     named = ("model", "item", *(("block",) if rows.blocked else ()), *described, "replicate")
     schema = {**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
-    if table_kind(out) == "csv":
-        _write_csv(rows, grid, described, out, schema)
-    elif table_kind(out) == "jsonl":
-        with replacing(out) as file:
-            for batch in _batches(rows, grid, described):
-                batch.select(list(schema)).write_ndjson(file)
-    else:
-        _write_parquet(rows, grid, described, out, schema, metadata)
+    batches = (batch.select(list(schema)) for batch in _batches(rows, grid, described))
+    kind = table_kind(out)
+    with replacing(out) as file:
+        if kind == "csv":
+            for number, batch in enumerate(batches):
+                # Every name in quotes: one with a line end, or one that looks like a number, stays what it is.
+                batch.write_csv(file, include_header=number == 0, quote_style="non_numeric")
+        elif kind == "jsonl":
+            for batch in batches:
+                batch.write_ndjson(file)
+        else:
+            # As a source of its own, so that polars writes one batch after the other and never holds the table.
+            register_io_source(lambda *_: batches, schema=schema).sink_parquet(file, metadata=metadata)
 
 
 def table_kind(out: str | os.PathLike[str]) -> Literal["parquet", "csv", "jsonl"]:
@@ -211,32 +218,43 @@ def table_kind(out: str | os.PathLike[str]) -> Literal["parquet", "csv", "jsonl"
     return kind
 
 
-def _write_csv(
-    rows: Rows,
-    grid: Grid,
-    described: Mapping[str, Sequence[str]],
-    out: Path,
-    schema: Mapping[str, pl.DataType],
-) -> None:
-    with replacing(out) as file:
-        first = True
-        for batch in _batches(rows, grid, described):
-            # Every name in quotes: one with a line end, or one that looks like a number, stays what it is.
-            batch.select(list(schema)).write_csv(file, include_header=first, quote_style="non_numeric")
-            first = False
+def sample_addresses(
+    sources: Sequence[str | os.PathLike[str]],
+    *,
+    choices: Choices | None = None,
+    columns: Mapping[str, str] | None = None,
+    item_list: str | os.PathLike[str] | None = None,
+    items: Collection[str],
+    models: Collection[str],
+    limits: Limits | None = None,
+) -> dict[tuple[str, str], str]:
+    """The file and the place of the first sample of each model on each item, as a text; tables have none.
 
-
-def _write_parquet(
-    rows: Rows,
-    grid: Grid,
-    described: Mapping[str, Sequence[str]],
-    out: Path,
-    schema: Mapping[str, pl.DataType],
-    metadata: dict[str, str],
-) -> None:
-    from polars.io.plugins import register_io_source
-
-    # As a source of its own, so that polars writes one batch after the other and never holds the table.
-    table = register_io_source(lambda *_: _batches(rows, grid, described), schema=schema)
-    with replacing(out) as file:
-        table.sink_parquet(file, metadata=metadata)
+    Reads the logs once more; ``choices``, ``columns`` and ``item_list`` are those that the scores were read with. Paths
+    are shortened as in certificates, so that a page does not reveal the folders of a machine.
+    """
+    chosen = choices or Choices()
+    found: dict[tuple[str, str], str] = {}
+    wanted_items, wanted_models = set(items), set(models)
+    with limited(limits):
+        # Standard input cannot be read again; it holds a table.
+        paths = [os.fspath(path) for path in sources if os.fspath(path) != "-"]
+        apart = None if item_list is None else os.fspath(item_list)
+        files = find_sources(paths, chosen, chosen_columns(columns, None), apart=apart).files if paths else ()
+        logs = [(each.path, each.reader) for each in files if each.reader is not None]
+        for (path, reader), name in zip(logs, harmless_names([path for path, _ in logs]), strict=True):
+            table = LogTable(
+                path,
+                reader,
+                choices=chosen,
+                blocks=None,
+                score_range=(0.0, 1.0),
+                passes=PassBook(),
+                watch=Watch(),
+            )
+            unit = ", line" if table.log.counts == "line" else ", sample"
+            for asked in table.asked():
+                key = asked.model, asked.sample.item
+                if key not in found and key[0] in wanted_models and key[1] in wanted_items:
+                    found[key] = f"{name}{unit} {asked.sample.place}"
+    return found

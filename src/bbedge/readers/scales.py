@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import NoReturn
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from bbedge.core.notes import Note
 from bbedge.errors import Blank, DataError, DomainError, Part
 from bbedge.readers.choices import Choice, Range
+from bbedge.readers.tables.columns import mapped_to_unit
 from bbedge.text import listed, quoted, shown
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-    from numpy.typing import NDArray
 
 _UNIT = (0.0, 1.0)
 
@@ -50,22 +50,12 @@ class MetricScales:
 
     def mapped_column(self, metric: str, column: pl.Series, *, place: Callable[[int], str]) -> NDArray[np.float64]:
         """A column of numbers or truth values on the scale from 0 to 1, NaN where there is none."""
-        import numpy as np
-        import polars as pl
-
         worst, best = self._range(metric)
-        numbers = column.cast(pl.Float64)
-        values = np.array(numbers.to_numpy(), dtype=np.float64)
-        low, high = min(worst, best), max(worst, best)
-        wrong = ~((values >= low) & (values <= high))
-        if column.dtype == pl.Boolean and (low, high) != _UNIT:
-            wrong[:] = True
-        wrong &= numbers.is_not_null().to_numpy()
-        if wrong.any():
-            row = int(wrong.argmax())
+
+        def refuse(row: int) -> NoReturn:
             raise DataError(f"{place(row)}: ", *_problem(metric, column[row], worst, best))
-        mapped: NDArray[np.float64] = (values - worst) / (best - worst) + 0.0
-        return mapped
+
+        return mapped_to_unit(column, worst, best, refuse=refuse)
 
     @property
     def score_range(self) -> Range:

@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Literal
 from bbedge.core.notes import Note
 from bbedge.errors import Blank, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
-from bbedge.readers.folders import files_of
 from bbedge.readers.limits import LimitError, UnpackedLimitError
+from bbedge.readers.logs.registry import readers, recognised
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
     check_regular,
+    files_of,
     is_regular,
     naming_errors,
     standard_input,
 )
+from bbedge.readers.tables import JSON, JSON_LINES, PARQUET, SEPARATORS, TableFile
+from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.delimited import DelimitedFile, separator_of
+from bbedge.readers.tables.frames import ParquetFile
+from bbedge.readers.tables.json_rows import JsonLinesFile, NoRecordsError, RecordsFile, kind_of_json, record_list
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.readers.assemble.coding import Table
     from bbedge.readers.logs.contract import Reader
-    from bbedge.readers.tables.columns import Role
 
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-JSON_LINES = (".jsonl", ".ndjson")
-JSON = ".json"
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
-PARQUET = (".parquet", ".pq")
 TABLE_FORMATS = ("table", "wide")
 """What ``--format`` calls plain tables: one row per score, or one row per model."""
 # Keys under which documents have their results; a list under another key is a setting as often.
@@ -116,8 +116,6 @@ def find_sources(
     something else. A file that looks like scores and cannot be read stops the search; where refusals are to be
     ``collect``-ed, only if no choice would help.
     """
-    from bbedge.readers.logs.registry import readers
-
     format = choices.format  # noqa: A001 - the word of the option
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
         known = ", ".join((*readers(), *TABLE_FORMATS))
@@ -234,8 +232,6 @@ def _recognised(
     path: str, choices: Choices, chosen: Mapping[Role, str], *, searched: bool
 ) -> Source | Literal["beside", "unread"]:
     """A file with samples, or why a file that was found in a folder is passed over."""
-    from bbedge.readers.logs.registry import readers, recognised
-
     format = choices.format  # noqa: A001 - the word of the option
     if searched and not is_regular(path):
         return "unread"
@@ -290,8 +286,6 @@ def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Sou
 
 def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
-    from bbedge.readers.tables.records import NoRecordsError, kind_of_json, record_list
-
     kind = kind_of_json(path, shown_path(path))
     if kind == "other":
         return "none"
@@ -315,8 +309,6 @@ def _spreadsheet(path: str) -> FormatError:
 
 
 def _unknown(path: str) -> FormatError:
-    from bbedge.readers.logs.registry import readers
-
     known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
@@ -328,8 +320,6 @@ def _unknown(path: str) -> FormatError:
 
 def _piped(format: str | None) -> Source:  # noqa: A002
     """Standard input, which takes a table: what belongs to a log beside its file is not known here."""
-    from bbedge.readers.logs.registry import recognised
-
     path = standard_input()
     reader, _ = recognised(path)
     if format not in (None, *TABLE_FORMATS) or (format is None and reader is not None):
@@ -349,13 +339,8 @@ def is_document(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith(JSON)
 
 
-def open_table(path: str, called: str | None = None) -> Table:
+def open_table(path: str, called: str | None = None) -> TableFile:
     """Open a plain table by its name; ``called`` is what messages call it, if not its path."""
-    from bbedge.readers.tables.delimited import DelimitedFile, separator_of
-    from bbedge.readers.tables.frames import ParquetFile
-    from bbedge.readers.tables.json_lines import JsonLinesFile
-    from bbedge.readers.tables.records import RecordsFile, kind_of_json
-
     ending = path.lower()
     if ending.endswith(PARQUET):
         return ParquetFile(path=path, called=called)

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from bbedge.errors import Argument, BbedgeError
+from bbedge.readers.assemble.missing_refusal import MissingCellsError, MissingOf
+from bbedge.readers.candidates import proposed
 from bbedge.readers.choices import ChoiceNeededError, Choices
 from bbedge.readers.limits import LimitError, Limits, limited
-from bbedge.readers.reading import read_scores
+from bbedge.readers.logs.fields import field_paths
+from bbedge.readers.logs.naming import Differing, differing_arguments, model_in
+from bbedge.readers.logs.registry import open_log
+from bbedge.readers.read_scores import read_scores
+from bbedge.readers.sources import Source, find_sources, open_table
+from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.roles import METRIC, chosen_columns, column_key, find_roles
+from bbedge.readers.tables.wide import as_wide
+from bbedge.readers.tables.wrappers import file_of, with_chosen
 from bbedge.text import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bbedge.core.scores import Scores
-    from bbedge.readers.assemble.refusal import MissingOf
     from bbedge.readers.logs.contract import Run, Sample
-    from bbedge.readers.logs.naming import Differing
-    from bbedge.readers.sources import Source
+    from bbedge.readers.tables import Table
 
-# Fields of samples that are looked at, and values of each that are counted; more are prompts, not blocks.
+# Fields of samples that are looked at, and values of a field or column that are counted; more are prompts.
 _FIELDS, _VALUES = 60, 5000
 # A field of a log with more values is rather a block than a category.
 _CATEGORIES = 50
+# Rows of a table that are looked at.
+_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,21 +58,21 @@ class FileFacts:
     """How many samples ended with an error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class MetricFacts:
     """A metric that could be the score."""
 
     name: str
     """What the log calls it."""
-    tasks: tuple[str, ...]
+    tasks: tuple[str, ...] = ()
     """The tasks that have it."""
-    samples: int
+    samples: int = 0
     """How many samples have a number for it."""
-    low: float
+    low: float = float("inf")
     """The smallest number."""
-    high: float
+    high: float = float("-inf")
     """The largest number."""
-    lower_is_better: bool
+    lower_is_better: bool = False
     """Whether the log says that less is better."""
 
     @property
@@ -118,27 +128,8 @@ class Survey:
 
 
 @dataclass(slots=True)
-class _Metric:
-    tasks: dict[str, None] = field(default_factory=dict)
-    samples: int = 0
-    low: float = float("inf")
-    high: float = float("-inf")
-    lower_is_better: bool = False
-
-    def facts(self, name: str) -> MetricFacts:
-        return MetricFacts(
-            name=name,
-            tasks=tuple(self.tasks),
-            samples=self.samples,
-            low=self.low,
-            high=self.high,
-            lower_is_better=self.lower_is_better,
-        )
-
-
-@dataclass(slots=True)
 class _Count:
-    metrics: dict[str, _Metric] = field(default_factory=dict)
+    metrics: dict[str, MetricFacts] = field(default_factory=dict)
     filters: dict[str, Counter[str]] = field(default_factory=dict)
     fields: dict[str, set[str]] = field(default_factory=dict)
     errors: int = 0
@@ -147,11 +138,10 @@ class _Count:
     runs: list[Run] = field(default_factory=list)
 
     def add(self, sample: Sample, path: str) -> None:
-        from bbedge.readers.logs.fields import field_paths
-
         for name, value in sample.scores.items():
-            metric = self.metrics.setdefault(name, _Metric())
-            metric.tasks[sample.run.task] = None
+            metric = self.metrics.setdefault(name, MetricFacts(name=name))
+            if sample.run.task not in metric.tasks:
+                metric.tasks += (sample.run.task,)
             metric.lower_is_better |= name in sample.run.lower_is_better
             if value is not None and sample.error is None:
                 metric.samples += 1
@@ -183,11 +173,6 @@ def survey(
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
-    from bbedge.readers.assemble.refusal import MissingCellsError
-    from bbedge.readers.proposals import proposed
-    from bbedge.readers.sources import Source, find_sources
-    from bbedge.readers.tables.roles import chosen_columns
-
     chosen = choices or Choices()
     count, files = _Count(), []
     scores, refusal, to_choose, gaps = None, None, False, None
@@ -225,7 +210,7 @@ def survey(
         files=tuple(files),
         beside=len(found.beside),
         unread=found.unread,
-        metrics=tuple(metric.facts(name) for name, metric in count.metrics.items()),
+        metrics=tuple(count.metrics.values()),
         filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},
         item_columns=_item_columns(files, count, found.files, columns),
@@ -237,23 +222,14 @@ def survey(
         to_choose=to_choose,
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
-        differing=() if chosen.model_from is not None else _differing(count.runs),
+        differing=() if chosen.model_from is not None else differing_arguments(count.runs),
         proposal=proposal,
     )
-
-
-def _differing(runs: Sequence[Run]) -> tuple[Differing, ...]:
-    if not runs:
-        return ()
-    from bbedge.readers.logs.naming import differing_arguments
-
-    return differing_arguments(runs)
 
 
 def _item_columns(
     files: Sequence[FileFacts], count: _Count, sources: Sequence[Source], columns: Mapping[str, str] | None
 ) -> dict[str, int]:
-    from bbedge.readers.survey_columns import ColumnSurvey
 
     found = ColumnSurvey()
     for source in sources:
@@ -278,9 +254,6 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
             repeats=1,
             errors=0,
         )
-    from bbedge.readers.logs.naming import model_in
-    from bbedge.readers.logs.registry import open_log
-
     log = open_log(source.reader, source.path)
     errors, samples, repeats = count.errors, 0, set()
     for sample in log.samples():
@@ -298,3 +271,66 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
         repeats=len(repeats),
         errors=count.errors - errors,
     )
+
+
+@dataclass(slots=True)
+class ColumnSurvey:
+    """The columns of all tables so far that could describe the items."""
+
+    _of_item: dict[str, dict[str, str]] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)
+    _metrics: set[str] = field(default_factory=set)
+
+    def counts(self) -> dict[str, int]:
+        """The number of values of every column that has one for each item; of ``metric`` also if it has several."""
+        counts = {name: len(set(values.values())) for name, values in self._of_item.items() if values}
+        return counts | ({METRIC: len(self._metrics)} if self._metrics else {})
+
+    def add(self, source: Source, columns: Mapping[str, str] | None) -> None:
+        """Look at the first rows of a table. What cannot be read is left for the reader of its scores to refuse."""
+        try:
+            chosen = chosen_columns(columns, None)
+            table = with_chosen(open_table(source.path, source.called), chosen)
+            if as_wide(table, chosen=chosen, asked=False) is None:
+                roles = find_roles(table.columns(), table=table.name, chosen=chosen)
+                self._look(table, roles)
+        except LimitError:
+            raise
+        except BbedgeError:
+            return
+
+    def _look(self, table: Table, roles: Mapping[Role, str]) -> None:
+        taken = {column for role, column in roles.items() if role != "block"}
+        file = file_of(table)
+        found = file.field_names() if file is not None else ()
+        names = [name for name in found if name.strip() and name not in taken and name not in self._refused]
+        if not names:
+            return
+        keys: dict[Role, str] = {"item": roles["item"], **{column_key(name): name for name in names}}
+        left = _ROWS
+        for whole in table.batches(keys):
+            batch = whole.head(left)
+            for name in names:
+                if name not in self._refused:
+                    self._count(name, batch.select("item", column_key(name)).unique())
+            left -= batch.height
+            if left <= 0:
+                return
+
+    def _count(self, name: str, pairs: pl.DataFrame) -> None:
+        """Count values of a column, given with their items; drop it if an item has two, or none."""
+        values = pairs[column_key(name)]
+        if values.null_count() or (values.str.strip_chars() == "").any():
+            self._drop(name)
+        elif name == METRIC:
+            self._metrics |= set(values.unique())
+        elif pairs.height > pairs["item"].n_unique() or values.n_unique() > _VALUES:
+            self._drop(name)
+        else:
+            of_item = self._of_item.setdefault(name, {})
+            if any(of_item.setdefault(item, value) != value for item, value in pairs.iter_rows()):
+                self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        self._refused.add(name)
+        self._of_item.pop(name, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bbedge.readers import read_scores
-from bbedge.readers.addresses import sample_addresses
+from bbedge.readers.convert import sample_addresses
 
 LOGS = Path(__file__).parents[2] / "logs"
 

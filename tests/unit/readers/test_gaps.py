@@ -11,7 +11,7 @@ import pytest
 
 from bbedge.errors import DataError
 from bbedge.readers import read_scores
-from bbedge.readers.assemble.gaps import Gaps, size
+from bbedge.readers.assemble.missing_scores import Gaps, size
 
 
 def table(models=3, items=5, replicates=2, without=()):

@@ -12,7 +12,7 @@ import pytest
 
 from bbedge.core.origin import scores_hash
 from bbedge.readers import read_scores
-from bbedge.readers.identity import harmless_names
+from bbedge.readers.read_scores import harmless_names
 
 ROWS = [(m, f"q{i}", r, (i * 7 + r * 3 + len(m)) % 5 / 4) for m in ("a", "bb") for i in range(6) for r in (1, 2)]
 FRAME = pl.DataFrame(ROWS, schema=["model", "item", "replicate", "score"], orient="row")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bbedge.errors import DataError, DomainError
 from bbedge.readers import Choices, IncompletePolicy, read_scores
-from bbedge.readers.assemble.refusal import MissingCellsError
+from bbedge.readers.assemble.missing_refusal import MissingCellsError
 
 
 def table(models=3, items=5, replicates=2, without=(), blank=()):

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,9 @@ from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.convert import convert
+from bbedge.readers.logs.registry import readers
 from bbedge.readers.survey import survey
+from log_makers import LOGS
 
 MODELS, ITEMS, RUNS = ("a", "b"), ("q1", "q2", "q3"), (1, 2)
 
@@ -305,3 +309,62 @@ def test_the_order_of_files_rows_and_keys_does_not_matter(tmp_path_factory, data
     except DataError:
         return
     assert fewer.values.shape != scores.values.shape
+
+
+# Which tools are asked whether a file is their log ------------------------------------------------------------------
+
+PLAIN = {"s.csv": "model,item,score\n", "s.tsv": "model\titem\tscore\n", "s.csv.gz": "model,item,score\n"}
+LOADED = """
+import sys
+from bbedge.readers import read_scores
+for path in sys.argv[1:]:
+    read_scores(path, incomplete="worst-case")
+before = set(sys.modules)
+from bbedge.readers.logs.registry import readers
+print(*(name for name, reader in readers().items() if type(reader).__module__ in before))
+"""
+
+
+def plain_tables(folder):
+    """Tables that can be nothing else."""
+    for name, header in PLAIN.items():
+        between = header[5]
+        rows = [between.join((model, item, "1")) for model in MODELS for item in ITEMS]
+        content = (header + "\n".join(rows) + "\n").encode()
+        (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return [str(folder / name) for name in PLAIN]
+
+
+def test_no_tool_is_loaded_for_a_plain_table(tmp_path):
+    command = [sys.executable, "-c", LOADED, *plain_tables(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+
+
+def test_no_tool_is_asked_about_a_plain_table(tmp_path, monkeypatch):
+    def asked(self, glimpse):
+        raise AssertionError(f"{self.name} was asked about {glimpse.path}")
+
+    for reader in readers().values():
+        monkeypatch.setattr(type(reader), "recognises", asked)
+    for path in plain_tables(tmp_path):
+        assert read_scores(path).models == MODELS
+    (tmp_path / "s.jsonl").write_text('{"model": "a", "item": "q1", "score": 1}\n')
+    with pytest.raises(AssertionError, match="was asked about"):
+        read_scores(tmp_path / "s.jsonl")
+
+
+def test_of_parquet_only_the_tool_that_writes_it_is_asked(tmp_path, monkeypatch):
+    asked = []
+    for reader in readers().values():
+        monkeypatch.setattr(type(reader), "recognises", lambda self, _: asked.append(self.name) or "no")
+    pl.DataFrame({"model": MODELS, "item": ["q1", "q1"], "score": [1, 0]}).write_parquet(tmp_path / "s.parquet")
+    read_scores(tmp_path / "s.parquet")
+    assert asked == ["lighteval"]
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.parquet"])
+def test_a_log_with_the_name_of_a_table_is_still_a_log(name, tmp_path):
+    (sample, *_) = sorted((LOGS / "promptfoo").rglob("out.json"))
+    (tmp_path / name).write_bytes(sample.read_bytes())
+    assert survey([str(tmp_path / name)]).files[0].kind == "promptfoo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bbedge.errors import FormatError
-from bbedge.readers.model_info import MOST_BYTES, MOST_COLUMNS, MOST_LETTERS, read_model_info
+from bbedge.readers.lists import MOST_BYTES, MOST_COLUMNS, MOST_LETTERS, read_model_info
 
 MODELS = ("a", "b", "c d")
 

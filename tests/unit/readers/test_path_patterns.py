@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.readers import Choices
-from bbedge.readers.path_patterns import path_pattern
+from bbedge.readers.assemble.pairing import path_pattern
 
 RUNS = (1, 2, 3)
 SHAPES = {

@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.errors import FormatError
 from bbedge.readers import read_items, read_scores
-from bbedge.readers.folders import files_below, files_matching
+from bbedge.readers.opening import files_below, files_matching
 from bbedge.readers.survey import survey
 
 A = "model,item,score\na,q1,1\na,q2,0\n"

@@ -7,9 +7,9 @@ memory should hold, they go to a temporary file.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -17,36 +17,87 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble import spool
-from bbedge.readers.assemble.books import ItemBook
 from bbedge.readers.assemble.spool import Piece, Spool
+from bbedge.readers.choices import OTHER_BLOCKS
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
-from bbedge.readers.tables.columns import Role, mixed, scores_from_text
-from bbedge.readers.tables.item_columns import column_name, is_of_item
+from bbedge.readers.tables import Table
+from bbedge.readers.tables.columns import Role, failing, mapped_to_unit, mixed, scores_from_text
+from bbedge.readers.tables.roles import column_name, is_of_item
 from bbedge.text import quoted
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Positions in a vocabulary, in as few bytes as its size needs."""
 
 
-class Table(Protocol):
-    """A table that can be read in batches and can locate a row."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A row that gives an item another value than an earlier row did."""
 
-    @property
-    def name(self) -> str:
-        """What to call the table in messages."""
+    table: Table
+    """The table with the row."""
+    row: int
+    """The row, from 0."""
+    item: int
+    """The code of the item."""
+    value: int
+    """The code of the value in this row."""
+    before: int
+    """The code of its value before."""
 
-    @property
-    def text_scores(self) -> bool:
-        """Whether scores come as text."""
 
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
+@dataclass(slots=True)
+class ItemBook:
+    """One value for every item. The first row that contradicts it is kept for an error message."""
 
-    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """Frames with one column per role, together all rows in order."""
+    column: str | None = None
+    """The item column that the values are from; None for blocks."""
+    _value_of: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    conflict: Conflict | None = None
+    """The first row that gives an item another value than an earlier one, if there is one."""
 
-    def place(self, row: int) -> str:
-        """Where row ``row`` (from 0) is, for a message."""
+    def add(self, items: Codes, values: Codes, *, table: Table, first_row: int) -> None:
+        """Learn from rows, which begin with row ``first_row`` of the table."""
+        if self.conflict is not None:
+            return
+        known = len(self._value_of)
+        most = int(items.max()) + 1
+        if most > known:
+            # Room for twice as many, so that a column of ever new items does not copy the book at every turn.
+            grown = np.full(max(most, 2 * known), -1, dtype=np.int64)
+            grown[:known] = self._value_of
+            self._value_of = grown
+        before = self._value_of[items]
+        new = before < 0
+        if new.any():
+            # Backwards, because of several values for one position NumPy keeps the last: the first row shall count.
+            self._value_of[items[new][::-1]] = values[new][::-1]
+            before = self._value_of[items]
+        other = before != values
+        if other.any():
+            row = int(other.argmax())
+            self.conflict = Conflict(
+                table=table, row=first_row + row, item=int(items[row]), value=int(values[row]), before=int(before[row])
+            )
+
+    def known(self, *, names: Sequence[str], labels: Sequence[str]) -> Mapping[str, str]:
+        """The value of each item that has one; ``names`` and ``labels`` are the items and values by code."""
+        if self.conflict is not None:
+            raise self._refusal(self.conflict, names, labels)
+        return {name: labels[value] for name, value in zip(names, self._value_of.tolist(), strict=False) if value >= 0}
+
+    def _refusal(self, found: Conflict, names: Sequence[Any], labels: Sequence[Any]) -> DataError:
+        item, here, before = quoted(names[found.item]), quoted(labels[found.value]), quoted(labels[found.before])
+        place = found.table.place(found.row)
+        if self.column is not None:
+            return FormatError(
+                f"{place}: item {item} has {here} as {quoted(self.column)} here and {before} before; an item has one "
+                "value in a column that describes the items: correct the column, or choose another"
+            )
+        return DataError(
+            f"{place}: item {item} is in block {here} here and in block {before} before; an item belongs "
+            "to one block: correct the column, or pass ",
+            *OTHER_BLOCKS,
+        )
 
 
 class Vocabulary:
@@ -54,7 +105,8 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._names = pl.Series("names", [], dtype=pl.String)
-        self._codes = pl.Enum(self._names)
+        self.codes = pl.Enum(self._names)
+        """The type whose physical values are the codes."""
 
     def names(self) -> list[str]:
         """All names; the position of a name is its code."""
@@ -67,22 +119,17 @@ class Vocabulary:
         """Whether one of the names from code ``since`` on is empty or white space only."""
         return bool((self._names[since:].str.strip_chars() == "").any())
 
-    @property
-    def codes(self) -> pl.Enum:
-        """The type whose physical values are the codes."""
-        return self._codes
-
     def encode(self, column: pl.Series, coded: pl.Series | None = None) -> Codes:
         """The codes of a column without nulls; names that are new get new codes.
 
         ``coded`` is the column cast to :attr:`codes`, if that has been done, with nulls for new names.
         """
         if coded is None:
-            coded = column.cast(self._codes, strict=False)
+            coded = column.cast(self.codes, strict=False)
         if coded.null_count():
             self._names = self._names.append(column.filter(coded.is_null()).unique(maintain_order=True))
-            self._codes = pl.Enum(self._names)
-            coded = column.cast(self._codes)
+            self.codes = pl.Enum(self._names)
+            coded = column.cast(self.codes)
         return coded.to_physical().to_numpy()
 
 
@@ -110,8 +157,7 @@ class Chunk:
 
     def scores(self) -> NDArray[np.float64]:
         """Scores mapped to [0, 1]; NaN where there is none."""
-        kept = self.kept["score"]
-        return np.asarray(kept.load() if isinstance(kept, Piece) else kept, dtype=np.float64)
+        return np.asarray(self.codes("score"), dtype=np.float64)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,10 +170,8 @@ class Coder:
     """The names of each role."""
     chunks: list[Chunk] = field(default_factory=list)
     """The rows so far."""
-    blocks: ItemBook = field(default_factory=ItemBook)
-    """The block of every item."""
     columns: dict[Role, ItemBook] = field(default_factory=dict)
-    """What else is known of every item, by the key of its column."""
+    """What is known of every item, such as its block, by the key of its column."""
     _held: int = 0
     _spool: Spool = field(default_factory=Spool)
 
@@ -146,10 +190,8 @@ class Coder:
                     raise DataError(f"{table.place(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
                 kind = this
             numbers = _narrow(self._mapped(scores, table, row))
-            if self.score_range is not None and "block" in codes:
-                self.blocks.add(codes["item"], codes.pop("block"), table=table, first_row=row)
-            for key in [key for key in codes if is_of_item(key)]:
-                book = self.columns.setdefault(key, ItemBook(column=column_name(key) or key))
+            for key in [key for key in codes if is_of_item(key) or (key == "block" and self.score_range is not None)]:
+                book = self.columns.setdefault(key, ItemBook(column=column_name(key)))
                 book.add(codes["item"], codes.pop(key), table=table, first_row=row)
             self.chunks.append(self._chunk(table, roles, row, {**codes, "score": numbers}))
             row += batch.height
@@ -177,21 +219,36 @@ class Coder:
             replicates=present,
         )
 
-    def recoded(self, chunk: Chunk, role: Role, codes: Codes) -> Chunk:
-        """The chunk with other codes for a role."""
-        kept = self._spool.write(codes) if isinstance(chunk.kept[role], Piece) else codes
-        present = _present(codes) if role == "replicate" else chunk.replicates
-        return replace(chunk, kept={**chunk.kept, role: kept}, replicates=present)
+    def rename(self, role: Role, names_in: Callable[[Table], Sequence[str]]) -> None:
+        """Give the names of a role other names, by their codes; those of one table may differ from those of another."""
+        vocabulary = Vocabulary()
+        for position, chunk in enumerate(self.chunks):
+            before, names = chunk.codes(role), names_in(chunk.table)
+            used = _present(before)
+            new = vocabulary.encode(pl.Series([names[code] for code in used], dtype=pl.String))
+            recoded = np.zeros(len(names), dtype=new.dtype)
+            recoded[used] = new
+            codes = recoded[before]
+            kept = self._spool.write(codes) if isinstance(chunk.kept[role], Piece) else codes
+            present = _present(codes) if role == "replicate" else chunk.replicates
+            self.chunks[position] = replace(chunk, kept={**chunk.kept, role: kept}, replicates=present)
+        self.vocabularies[role] = vocabulary
 
     def names(self, role: Role) -> list[str]:
         """The names of a role; the position of a name is its code."""
         return self.vocabularies[role].names()
 
-    def place(self, row: int) -> str:
-        """Where row ``row`` of all tables together is."""
+    def known(self, key: Role) -> Mapping[str, str]:
+        """The value of each item that has one under a key."""
+        if key not in self.columns:
+            return {}
+        return self.columns[key].known(names=self.names("item"), labels=self.names(key))
+
+    def located(self, row: int) -> tuple[Chunk, str]:
+        """The chunk with row ``row`` of all tables together, and where it is, for a message."""
         for chunk in self.chunks:
             if row < chunk.height:
-                return chunk.table.place(chunk.first_row + row)
+                return chunk, chunk.table.place(chunk.first_row + row)
             row -= chunk.height
         raise IndexError(row)
 
@@ -218,10 +275,7 @@ class Coder:
         return codes
 
     def _scores(self, column: pl.Series, table: Table, first_row: int) -> pl.Series:
-        def fail(row: int, problem: str) -> NoReturn:
-            raise DataError(f"{table.place(first_row + row)}: {problem}")
-
-        scores = scores_from_text(column, fail=fail) if table.text_scores else column
+        scores = scores_from_text(column, fail=failing(table.place, first_row)) if table.text_scores else column
         if scores.null_count() == len(scores):
             # Neither kind: the next batch decides.
             return pl.Series("score", [None] * len(scores), dtype=pl.Null)
@@ -231,29 +285,11 @@ class Coder:
         if self.score_range is None:
             return np.array(column.cast(pl.Float64).to_numpy(), dtype=np.float64)
         low, high = self.score_range
-        if column.dtype == pl.Boolean and (low, high) != (0.0, 1.0):
-            first = int(column.is_not_null().arg_max() or 0)
-            raise DataError(
-                f"{table.place(first_row + first)}: score {str(column[first]).lower()} is not a number in the range "
-                f"{low:g} to {high:g}; leave ",
-                Argument("score_range"),
-                " out for true and false, or write numbers",
-            )
-        numbers = column.cast(pl.Float64)
-        scores = np.array(numbers.to_numpy(), dtype=np.float64)
-        # Written so that NaN fails: it is the smallest and the largest of the numbers that it is among.
-        if not (scores.min() >= low and scores.max() <= high):
-            # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
-            bad = ~((scores >= low) & (scores <= high)) & numbers.is_not_null().to_numpy()
-            if bad.any():
-                row = int(bad.argmax())
-                raise DataError(f"{table.place(first_row + row)}: ", *_range_problem(float(scores[row]), low, high))
-        if (low, high) != (0.0, 1.0):
-            scores -= low
-            scores /= high - low
-        # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
-        scores += 0.0
-        return scores
+
+        def refuse(row: int) -> NoReturn:
+            raise DataError(f"{table.place(first_row + row)}: ", *_range_problem(column[row], low, high))
+
+        return mapped_to_unit(column, low, high, refuse=refuse)
 
 
 def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, first_row: int) -> None:
@@ -289,7 +325,14 @@ def _narrow(scores: NDArray[np.float64]) -> NDArray[Any]:
     return scores
 
 
-def _range_problem(score: float, low: float, high: float) -> tuple[Part, ...]:
+def _range_problem(given: float | bool, low: float, high: float) -> tuple[Part, ...]:
+    if isinstance(given, bool):
+        return (
+            f"score {str(given).lower()} is not a number in the range {low:g} to {high:g}; leave ",
+            Argument("score_range"),
+            " out for true and false, or write numbers",
+        )
+    score = float(given)
     if math.isnan(score):
         return ("score NaN is not a number; leave the score empty where the sample failed, or repeat the sample",)
     if math.isinf(score):

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import Choice
-from bbedge.readers.item_list import Items, read_items
+from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key
-from bbedge.readers.tables.joined import has_nested
-from bbedge.readers.tables.metrics import without_metrics
-from bbedge.readers.tables.named import NamedTable
-from bbedge.readers.tables.wide import WideTable
+from bbedge.readers.tables import Table
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key
+from bbedge.readers.tables.wide import WideTable, wide_inside
+from bbedge.readers.tables.wrappers import has_nested
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 
@@ -38,10 +36,9 @@ class Described:
         """The item columns that a table has."""
         if isinstance(table, LogTable):
             return list(table.described)
-        table = without_metrics(table)
-        table = table.inner if isinstance(table, NamedTable) else table
-        if isinstance(table, WideTable):
-            return [name for name in self.names if column_key(name) in table.kept]
+        wide = wide_inside(table)
+        if wide is not None:
+            return [name for name in self.names if column_key(name) in wide.kept]
         found = set(table.columns())
         return [name for name in self.names if name in found or has_nested(table, name)]
 
@@ -97,7 +94,7 @@ class Described:
                 )
 
     def _values(self, name: str, coder: Coder, items: Sequence[str], originals: Sequence[str]) -> Iterator[str]:
-        known = _known(coder, column_key(name))
+        known = coder.known(column_key(name))
         in_list: Mapping[str, str] = {}
         if self.listing is not None and name in self.listing.columns:
             in_list = dict(zip(self.listing.items, self.listing.columns[name], strict=True))
@@ -121,9 +118,9 @@ def check_headline(coder: Coder, metrics: Sequence[str]) -> None:
     """
     if ORIGINAL not in coder.columns or not metrics:
         return
-    originals = _known(coder, ORIGINAL)
+    originals = coder.known(ORIGINAL)
     of_item: dict[str, list[str]] = {original: [] for original in originals.values()}
-    for item, metric in _known(coder, column_key(METRIC)).items():
+    for item, metric in coder.known(column_key(METRIC)).items():
         if metric in metrics:
             of_item[originals[item]].append(metric)
     for original, chosen in of_item.items():
@@ -149,14 +146,8 @@ def describe(names: Sequence[str], items: str | os.PathLike[str] | None) -> Desc
 
 def original_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
     """The items as the files name them, also where there is an item for each of their metrics."""
-    known = _known(coder, ORIGINAL)
+    known = coder.known(ORIGINAL)
     return tuple(known.get(item, item) for item in items)
-
-
-def _known(coder: Coder, key: Role) -> Mapping[str, str]:
-    if key not in coder.columns:
-        return {}
-    return coder.columns[key].known(names=coder.names("item"), labels=coder.names(key))
 
 
 def _columns(table: Table) -> Sequence[str]:

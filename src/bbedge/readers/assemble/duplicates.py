@@ -1,8 +1,9 @@
-"""Cells with two scores: found, counted, and refused with both places."""
+"""Cells with two scores: found, counted, and refused with both places and with the columns that tell them apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import PurePath
 from typing import NoReturn
 
@@ -10,19 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Part
-from bbedge.readers.assemble.coding import Chunk, Coder, Table
+from bbedge.readers.assemble.coding import Chunk, Coder
 from bbedge.readers.assemble.grid import Grid
-from bbedge.readers.assemble.pairing import model_of_files
+from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
-from bbedge.readers.path_patterns import path_pattern
-from bbedge.readers.tables.telling import columns_apart, is_file, path_of
+from bbedge.readers.tables import Table
+from bbedge.readers.tables.columns import ROLES, Role
+from bbedge.readers.tables.wide import wide_inside
+from bbedge.readers.tables.wrappers import (
+    ChosenMetric,
+    JoinedColumns,
+    MetricTable,
+    NamedTable,
+    file_of,
+    layers,
+    path_of,
+)
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
 # Words in names of columns that count runs, rather than being a part of what an item is called.
 _RUNS = ("run", "attempt", "iter", "rep", "trial", "seed", "sample", "rollout", "epoch", "generation", "try")
 # Beyond these it is not worth finding out which file repeats the others.
-_MOST_ROWS, _MOST_FILES = 5_000_000, 200
+_MOST_COMPARED, _MOST_FILES = 5_000_000, 200
+_MOST_ROWS, _LONGEST = 100_000, 60
 
 
 class RepeatedScoreError(OpenChoiceError):
@@ -43,30 +55,27 @@ def _in_groups(coder: Coder, grid: Grid) -> tuple[int, int, int]:
     """The number of repetitions, the row of the first and its cell; cells are marked some replicates at a time."""
     count, found = 0, (0, 0)
     panel = grid.shape[1] * grid.shape[2]
+    ends = accumulate(chunk.height for chunk in coder.chunks)
+    first_rows = {id(chunk): end - chunk.height for chunk, end in zip(coder.chunks, ends, strict=True)}
     for group in grid.groups():
         seen = np.zeros(len(group) * panel, dtype=bool)
-        first_row = 0
-        for chunk in coder.chunks:
-            within = grid.within(chunk, group)
-            if within is not None:
-                inside, cells = within
-                _, first = np.unique(cells, return_index=True)
-                again = np.ones(len(cells), dtype=bool)
-                again[first] = seen[cells[first]]
-                if again.any():
-                    position = int(again.argmax())
-                    row = first_row + (position if inside is None else int(np.flatnonzero(inside)[position]))
-                    if not count or row < found[0]:
-                        found = row, int(cells[position]) + group.start * panel
-                    count += int(again.sum())
-                seen[cells] = True
-            first_row += chunk.height
+        for chunk, inside, cells in grid.placed(coder, group):
+            _, first = np.unique(cells, return_index=True)
+            again = np.ones(len(cells), dtype=bool)
+            again[first] = seen[cells[first]]
+            if again.any():
+                position = int(again.argmax())
+                row = first_rows[id(chunk)] + int(np.arange(chunk.height)[inside][position])
+                if not count or row < found[0]:
+                    found = row, int(cells[position]) + group.start * panel
+                count += int(again.sum())
+            seen[cells] = True
     return count, *found
 
 
 def _sorted(coder: Coder, grid: Grid) -> tuple[int, int, int]:
     """The same where there are far more cells than rows."""
-    cells: NDArray[np.int64] = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
+    cells = grid.all_cells(coder)
     order = np.argsort(cells, kind="stable")
     ordered = cells[order]
     again = np.flatnonzero(ordered[1:] == ordered[:-1])
@@ -85,21 +94,22 @@ def _refuse(coder: Coder, grid: Grid, count: int, second: int, cell: int) -> NoR
             break
         first += chunk.height
     replicate, model, item = np.unravel_index(cell, grid.shape)
+    chunk, place = coder.located(second)
+    earlier, before = coder.located(first)
     said = (
-        f"{coder.place(second)}: a second score for model {quoted(grid.models.names[model])}, item "
+        f"{place}: a second score for model {quoted(grid.models.names[model])}, item "
         f"{quoted(grid.items.names[item])}, replicate {quoted(grid.replicates.names[replicate])}, first given at "
-        f"{coder.place(first)} ({count} such rows in all); "
+        f"{before} ({count} such rows in all); "
     )
-    raise RepeatedScoreError.proposing(*_remedy(coder, grid, first, second, said))
+    raise RepeatedScoreError.proposing(*_remedy(coder, grid, (earlier, chunk), said))
 
 
 def _remedy(
-    coder: Coder, grid: Grid, first: int, second: int, said: str
+    coder: Coder, grid: Grid, chunks: tuple[Chunk, Chunk], said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """What may have been meant: the proposal, and the parts of the message."""
-    chunks = _chunk_of(coder, first), _chunk_of(coder, second)
     tables = chunks[0].table, chunks[1].table
-    if any(not is_file(table) for table in tables):
+    if any(file_of(table) is None or wide_inside(table) for table in tables):
         return (), said + _NUMBER
     if tables[0] is not tables[1]:
         return _of_files(coder, grid, tables, said)
@@ -163,7 +173,7 @@ def _run_of_file(coder: Coder, paths: Sequence[str]) -> Argument | None:
 
 def _repeating(coder: Coder, grid: Grid) -> Table | None:
     """The file that repeats several others, which do not repeat each other; None if there is none such."""
-    if sum(chunk.height for chunk in coder.chunks) > _MOST_ROWS:
+    if sum(chunk.height for chunk in coder.chunks) > _MOST_COMPARED:
         return None
     cells: dict[int, NDArray[np.int64]] = {}
     tables = {id(chunk.table): chunk.table for chunk in coder.chunks}
@@ -180,9 +190,51 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     return tables[most]
 
 
-def _chunk_of(coder: Coder, row: int) -> Chunk:
-    for chunk in coder.chunks:
-        if row < chunk.height:
-            return chunk
-        row -= chunk.height
-    raise IndexError(row)
+def columns_apart(table: Table, columns: Mapping[Role, str]) -> list[str]:
+    """The columns that tell apart rows of one model and one item, as a number of the run or a part of the item does.
+
+    ``columns`` are those that were read, by their roles: they have another meaning already.
+
+    An answer may differ between such rows, too. But its values are not the same for every model, or do not come with
+    every item. Only the first rows are looked at.
+    """
+    inner = file_of(table)
+    if inner is None or isinstance(table, MetricTable | ChosenMetric):
+        return []
+    rows = inner.head(_MOST_ROWS)
+    parts = _parts(table, columns)
+    named = {part for its in parts.values() for part in its}
+    keys = [tuple(str([row.get(part) for part in parts[role]]) for role in ("model", "item")) for row in rows]
+    names = [name for name in inner.columns() if name.strip() and name not in named]
+    return [name for name in names if _tells(keys, [row.get(name) for row in rows])]
+
+
+def _parts(table: Table, columns: Mapping[Role, str]) -> dict[Role, tuple[str, ...]]:
+    """The columns of the file that every role is made of; none where the path gives the name."""
+    parts: dict[Role, tuple[str, ...]] = {role: (columns[role],) for role in ROLES if role in columns}
+    for each in layers(table):
+        if isinstance(each, NamedTable):
+            parts |= dict.fromkeys(each.names, ())
+        if isinstance(each, JoinedColumns):
+            parts = {
+                role: tuple(part for name in its for part in each.made.get(name, (name,)))
+                for role, its in parts.items()
+            }
+    return parts
+
+
+def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
+    """Whether the values, of rows with these models and items, number or name them."""
+    if not all(isinstance(value, str | int) and len(str(value)) <= _LONGEST for value in values):
+        return False
+    cells = {(*key, str(value)) for key, value in zip(keys, values, strict=True)}
+    if len(cells) < len(keys):
+        return False
+    of_model: dict[str, set[tuple[str, str]]] = {}
+    for model, item, value in cells:
+        of_model.setdefault(model, set()).add((item, value))
+    first, *others = of_model.values()
+    crossed = len(first) == len({item for item, _ in first}) * len({value for _, value in first})
+    # A number that no other row has is that of the row.
+    alone = len({value for _, value in first}) == len(first)
+    return not alone and (all(other == first for other in others) if others else crossed)

@@ -97,24 +97,27 @@ class Grid:
             cells += (self.replicates.positions * (models * items))[chunk.codes("replicate")]
         return cells
 
-    def within(self, chunk: Chunk, group: range) -> tuple[NDArray[np.bool_] | None, NDArray[np.int64]] | None:
-        """Which rows of a chunk are in a group of replicates, None for all; and their cells, from the group's first.
-
-        None where no row is.
-        """
-        if chunk.replicates is not None:
-            places = self.replicates.positions[chunk.replicates]
-            if not ((places >= group.start) & (places < group.stop)).any():
-                return None
-        cells = self.cells(chunk)
+    def placed(
+        self, coder: Coder, group: range
+    ) -> Iterator[tuple[Chunk, NDArray[np.bool_] | slice, NDArray[np.int64]]]:
+        """The chunks with rows in a group of replicates: which rows these are, and their cells from its first one."""
         panel = self.shape[1] * self.shape[2]
-        cells -= group.start * panel
-        if len(group) == self.shape[0]:
-            return None, cells
-        inside = (cells >= 0) & (cells < len(group) * panel)
-        if inside.all():
-            return None, cells
-        return inside, cells[inside]
+        for chunk in coder.chunks:
+            if chunk.replicates is not None:
+                places = self.replicates.positions[chunk.replicates]
+                if not ((places >= group.start) & (places < group.stop)).any():
+                    continue
+            cells = self.cells(chunk)
+            cells -= group.start * panel
+            inside = (cells >= 0) & (cells < len(group) * panel) if len(group) < self.shape[0] else None
+            if inside is None or inside.all():
+                yield chunk, slice(None), cells
+            else:
+                yield chunk, inside, cells[inside]
+
+    def all_cells(self, coder: Coder) -> NDArray[np.int64]:
+        """The cell of every row, where there are far more cells than rows."""
+        return np.concatenate([self.cells(chunk) for chunk in coder.chunks])
 
 
 _DIGITS = re.compile(r"([0-9]+)")

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
 from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
-from bbedge.readers.assemble.coding import Chunk, Coder, Codes, Table, Vocabulary
+from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
@@ -26,15 +23,15 @@ from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL
-from bbedge.readers.tables.metrics import ChosenMetric, MetricTable
-from bbedge.readers.tables.roles import ColumnError, chosen_columns
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
+from bbedge.readers.tables.wrappers import ChosenMetric, MetricTable
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.readers.reading import DataFrameLike
+    from bbedge.readers.read_scores import DataFrameLike
 
 _ROWS_PER_PROGRESS = 5_000_000
 
@@ -103,10 +100,11 @@ def join_rows(
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
     merged = merge_models(coder, choices)
-    passes.rename(merged)
-    check_copies(passes)
-    check_apart(passes, choices)
-    if watch.changed:
+    if logs:
+        passes.rename(merged)
+        check_copies(passes)
+        check_apart(passes, choices)
+    if logs and watch.changed:
         origin = choices.model_origin
         reworded = origin is not None and origin.kind == "field"
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
@@ -115,7 +113,10 @@ def join_rows(
     check_headline(coder, choices.metrics)
     check_one_metric(coder)
     if logs:
-        number_replicates(coder, passes)
+        # Passes stand for the replicates of logs until all runs are known.
+        labels, before = passes.labels(), coder.names("replicate")
+        numbered = [labels.get(name, name) for name in before]
+        coder.rename("replicate", lambda table: numbered if isinstance(table, LogTable) else before)
     names = ", ".join(table.name for table in tables)
     replicates, are_seeds = ["1"], False
     if "replicate" in coder.vocabularies:
@@ -133,15 +134,15 @@ def join_rows(
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
-            *_log_notes(logs, passes, watch, replicates),
+            *(_log_notes(logs, passes, watch, replicates) if logs else ()),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, choices),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
         ),
-        runs=passes.identities(),
-        gaps=watch.gaps(),
+        runs=passes.identities() if logs else {},
+        gaps=watch.gaps() if logs else "",
         sources=sources,
         described=wanted,
         score_range=score_range if scales is None else scales.score_range,
@@ -157,30 +158,6 @@ def _scales(choices: Choices, described: Described, score_range: tuple[float, fl
     if METRIC in described.names or choices.metric_ranges:
         return MetricScales(ranges=choices.metric_ranges, usual=score_range)
     return None
-
-
-def number_replicates(coder: Coder, passes: PassBook) -> None:
-    """Replace the codes of passes, which stand for replicates of logs, by the replicates' labels."""
-    labels = passes.labels()
-    before = coder.names("replicate")
-    vocabulary = Vocabulary()
-    of_logs: Codes = vocabulary.encode(pl.Series([labels.get(name, name) for name in before], dtype=pl.String))
-    of_tables: Codes | None = None
-    if not all(isinstance(chunk.table, LogTable) for chunk in coder.chunks):
-        of_tables = vocabulary.encode(pl.Series(before, dtype=pl.String))
-
-    def renamed(chunk: Chunk) -> Codes:
-        new = of_logs if of_tables is None or isinstance(chunk.table, LogTable) else of_tables
-        return new[chunk.codes("replicate")]
-
-    used = np.unique(np.concatenate([np.unique(renamed(chunk)) for chunk in coder.chunks]))
-    names = vocabulary.names()
-    final = Vocabulary()
-    codes = final.encode(pl.Series([names[code] for code in used], dtype=pl.String))
-    kept = np.zeros(len(names), dtype=codes.dtype)
-    kept[used] = codes
-    coder.chunks[:] = [coder.recoded(chunk, "replicate", kept[renamed(chunk)]) for chunk in coder.chunks]
-    coder.vocabularies["replicate"] = final
 
 
 def _opened(

@@ -5,25 +5,35 @@ A policy for missing scores would make a number of such a table that compares ea
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
 
 import numpy as np
 
 from bbedge.core.notes import Note
-from bbedge.errors import Blank, FormatError
+from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.gaps import Gaps
-from bbedge.readers.assemble.settling import Outline
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.assemble.missing_scores import Gaps, Outline
+from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoices, without_ending
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.path_patterns import PathPattern, path_pattern
 from bbedge.readers.tables.roles import ColumnError
-from bbedge.readers.tables.telling import path_of
+from bbedge.readers.tables.wrappers import path_of
 from bbedge.text import quoted
 
 # Two runs of each of two models.
 _FEWEST = 4
+# Words before the number of a run; they begin where a word begins.
+_WORDS = "replicate|repetition|repeat|rep|run|seed|trial|epoch|attempt|pass|iteration|iter|rollout|try|r|s"
+_NUMBERED = re.compile(rf"(?<![a-zA-Z])({_WORDS})([-_=. ]?)[0-9]+", re.IGNORECASE)
+_SEPARATORS = "-_=., "
+_SPECIAL = re.compile(r"([.^$*+?{}\[\]\\|()])")
+_ENDING = r"(?:\.[a-zA-Z]+)*$"
+# More names, or longer ones, are not listed in a command.
+_MOST_NAMES, _MOST_CHARACTERS = 6, 80
 
 
 class UnpairedRunsError(OpenChoiceError):
@@ -42,7 +52,8 @@ def check_paired(coder: Coder, gaps: Gaps, sources: str) -> None:
         f"{sources}: no replicate has runs of two models, so that there is nothing to compare: replicate "
         f"{quoted(label)}, for example, has runs of {quoted(model)} only. A replicate is one run of every model"
     )
-    pattern = paired_by_paths(coder)
+    of_files = model_of_files(coder) or {}
+    pattern = path_pattern(list(of_files), list(of_files.values())) or path_pattern(list(of_files))
     if pattern is None:
         raise UnpairedRunsError(
             f"{said}. Number the runs of every model in the same way, in a column named replicate; or, where paths "
@@ -84,14 +95,6 @@ def path_notes(coder: Coder) -> Iterator[Note]:
         )
 
 
-def paired_by_paths(coder: Coder) -> PathPattern | None:
-    """What the paths show where every file has one model: what names the run, and the model if the files do not."""
-    models = model_of_files(coder)
-    if models is None:
-        return None
-    return path_pattern(list(models), list(models.values())) or path_pattern(list(models))
-
-
 def model_of_files(coder: Coder) -> dict[str, str] | None:
     """The model of every file; None if a file has several, or something else is read than files."""
     names = coder.names("model")
@@ -102,3 +105,152 @@ def model_of_files(coder: Coder) -> dict[str, str] | None:
     if "" in found or any(len(codes) > 1 for codes in found.values()):
         return None
     return {path: names[codes.pop()] for path, codes in found.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathPattern:
+    """Choices with which every file is one run of one model, and runs of different models are paired."""
+
+    replicate_from: str
+    """What names the replicate."""
+    model_from: str | None = None
+    """What names the model; None where the files say it."""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices one by one."""
+        model = () if self.model_from is None else (Choice("model_from", self.model_from),)
+        return *model, Choice("replicate_from", self.replicate_from)
+
+    @property
+    def argument(self) -> Argument:
+        """The choices together, for a message."""
+        return SeveralChoices("choices", self.choices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Number:
+    """An expression for the number of a run: a word or a sign, the digits, and where in the path it is."""
+
+    word: str
+    place: str = ""
+    counts: bool = False
+    """Whether it is believed only if it counts the runs: a number alone may also be the version of a model."""
+
+    @property
+    def expression(self) -> str:
+        return rf"{self.word}(\d+){self.place}"
+
+
+def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> PathPattern | None:
+    r"""The pattern that the paths show, or None; ``models`` are the model of every file, where the files say it.
+
+    >>> path_pattern(["old_run1.csv", "old_run2.csv", "new_run1.csv", "new_run2.csv"])
+    PathPattern(replicate_from='path:run(\\d+)', model_from='path:(old|new)_run')
+    >>> path_pattern(["gpt-3.csv", "gpt-4.csv", "claude-3.csv", "claude-4.csv"]) is None
+    True
+    """
+    whole = [PurePath(path).as_posix() for path in paths]
+    for number in _numbers(whole) if whole else ():
+        choice = f"path:{number.expression}"
+        labels = _named(whole, choice, "replicate_from")
+        if labels is None or (number.counts and not _counts(labels)):
+            continue
+        for model_from in [None] if models is not None else _models(whole, number):
+            names = models if model_from is None else _named(whole, model_from, "model_from")
+            if names is not None and _are_paired(names, labels, complete=number.counts):
+                return PathPattern(replicate_from=choice, model_from=model_from)
+    for choice in () if models is None else (*_beside_models(whole, models), "folder", "file"):
+        labels = _named(whole, choice, "replicate_from")
+        if models is not None and labels is not None and _are_paired(models, labels, complete=True):
+            return PathPattern(replicate_from=choice)
+    return None
+
+
+def _named(paths: Sequence[str], given: str, choice: Literal["model_from", "replicate_from"]) -> list[str] | None:
+    """The model or the replicate that each path names; None if one names none."""
+    origin = Origin.parse(given, choice=choice)
+    found = [origin.in_path(path) or "" for path in paths]
+    names = [without_ending(name) for name in found] if (choice, origin.kind) == ("model_from", "file") else found
+    return names if all(names) else None
+
+
+def _are_paired(models: Sequence[str], labels: Sequence[str], *, complete: bool) -> bool:
+    """Whether every file is another run, models have several, and runs of different models have the same label."""
+    pairs = len(set(zip(models, labels, strict=True)))
+    kinds, runs = len(set(models)), len(set(labels))
+    if pairs < len(labels) or pairs == max(kinds, runs):
+        return False
+    return pairs == kinds * runs if complete else True
+
+
+def _counts(labels: Sequence[str]) -> bool:
+    numbers = sorted({int(label) for label in labels})
+    return numbers[0] in (0, 1) and numbers[-1] - numbers[0] + 1 == len(numbers)
+
+
+def _numbers(paths: Sequence[str]) -> Iterator[_Number]:
+    """Expressions that may find the number of the run in all paths, those with a word first."""
+    words = [dict.fromkeys(match.group(1, 2) for match in _NUMBERED.finditer(path)) for path in paths]
+    for word, separator in words[0]:
+        if all((word, separator) in found for found in words):
+            for place in ("", "[^/]*$", "[^/]*/[^/]*$"):
+                yield _Number(word=word + _plain(separator), place=place)
+    names = [PurePath(path).name for path in paths]
+    endings = {name[len(without_ending(name)) :] for name in names}
+    signs = {without_ending(name).rstrip("0123456789")[-1:] for name in names}
+    sign = next(iter(signs)) if len(signs) == 1 and signs <= set(_SEPARATORS) else ""
+    ending = _plain(next(iter(endings))) if len(endings) == 1 else "[^0-9/]*"
+    yield _Number(word=_plain(sign), place=f"{ending}$", counts=True)
+    yield _Number(word="", place="/[^/]*$", counts=True)
+
+
+def _models(paths: Sequence[str], number: _Number) -> Iterator[str]:
+    """Choices that may name the model where a number names the run: what is left of the name, or another part."""
+    heads, tails = [], []
+    for path in paths:
+        match = re.search(number.expression, path)
+        if match is None:
+            return
+        heads.append(path[: match.start()].rpartition("/")[2])
+        folder, inside, _ = path[match.end(1) :].partition("/")
+        tails.append(folder if inside else without_ending(folder))
+    if len(set(tails)) == 1:
+        names = [head.rstrip(_SEPARATORS) for head in heads]
+        between = {head[len(name) :] for head, name in zip(heads, names, strict=True)}
+        if len(between) == 1 and all(names):
+            sign = _plain(between.pop()) + number.word
+            digit = "" if sign[-1:].isalpha() else r"\d"
+            yield f"path:({_alternatives(names) or '[^/]+'}){sign}{digit}"
+    if len(set(heads)) == 1:
+        names = [tail.lstrip(_SEPARATORS) for tail in tails]
+        between = {tail[: len(tail) - len(name)] for tail, name in zip(tails, names, strict=True)}
+        if len(between) == 1 and all(names):
+            listed = _alternatives(names)
+            name = f"({listed})" if listed else f"([^/]+?){_ENDING}"
+            yield rf"path:{number.word}\d+{_plain(between.pop())}{name}"
+    yield from ("file", "folder", "path:([^/]+)/[^/]+/[^/]+$")
+
+
+def _beside_models(paths: Sequence[str], models: Sequence[str]) -> Iterator[str]:
+    """Choices that may name the run by what stands in the name of a file beside the name of its model."""
+    listed = _alternatives(models)
+    stems = [without_ending(PurePath(path).name) for path in paths]
+    for separator in _SEPARATORS if listed else "":
+        if all(stem.startswith(f"{model}{separator}") for stem, model in zip(stems, models, strict=True)):
+            yield rf"path:(?:{listed}){_plain(separator)}([^/]+?){_ENDING}"
+        if all(stem.endswith(f"{separator}{model}") for stem, model in zip(stems, models, strict=True)):
+            yield rf"path:([^/]+){_plain(separator)}(?:{listed}){_ENDING}"
+
+
+def _alternatives(names: Sequence[str]) -> str | None:
+    """An expression for one of the names, the longest first; None if they are many or long."""
+    different = dict.fromkeys(names)
+    if len(different) > _MOST_NAMES or sum(map(len, different)) > _MOST_CHARACTERS:
+        return None
+    return "|".join(_plain(name) for name in sorted(different, key=len, reverse=True))
+
+
+def _plain(text: str) -> str:
+    """An expression for exactly this text."""
+    return _SPECIAL.sub(r"\\\1", text)

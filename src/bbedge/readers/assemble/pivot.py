@@ -17,21 +17,23 @@ from bbedge.core.notes import Note
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.gaps import (
+from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, uncovered
+from bbedge.readers.assemble.missing_scores import (
     AXES,
     PLURALS,
     Axis,
     Gaps,
     Kept,
+    Outline,
+    Plan,
     dropped,
+    failed_cells,
     kept_in_words,
     usable,
 )
-from bbedge.readers.assemble.grid import Grid, Names
 from bbedge.readers.assemble.pairing import check_paired
-from bbedge.readers.assemble.refusal import LAID_OUT, refusal, too_large, uncovered
-from bbedge.readers.assemble.settling import Outline, Plan, failed_cells
-from bbedge.readers.assemble.spool import Spool, one_by_one
+from bbedge.readers.assemble.spool import Spool, one_by_one, spooled
 from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.text import listed, quoted
 
@@ -95,11 +97,6 @@ def build_panels(coder: Coder, *, replicates: Sequence[str], case: Case, least_m
     return _from_sparse(coder, grid, case)
 
 
-def blocks_of_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
-    """The label of the block of each item."""
-    return coder.blocks.of_items(items, names=coder.names("item"), labels=coder.names("block"))
-
-
 def _from_dense(coder: Coder, grid: Grid, case: Case) -> Panels:
     values, missing = _filled(coder, grid)
     if not len(missing):
@@ -154,18 +151,17 @@ def _completed(
     """The panels that exist, with what their missing cells count as; in memory or on disk as they are."""
     size = values[0].size
     ends = np.searchsorted(missing, np.arange(len(values) + 1) * size)
-    spool = Spool()
-    shape = (int(plan.exists.sum()), *values.shape[1:])
+
+    def complete(place: int, panel: NDArray[np.float64]) -> NDArray[np.float64]:
+        plan.fill(place, panel, missing[ends[place] : ends[place + 1]] - place * size)
+        return panel
+
+    existing = ((place, panel) for place, panel in enumerate(one_by_one(values)) if plan.exists[place])
     if not in_memory:
-        spool.require(8 * prod(shape))
-    for place, panel in enumerate(one_by_one(values)):
-        if plan.exists[place]:
-            whole = panel if in_memory else panel.copy()
-            plan.fill(place, whole, missing[ends[place] : ends[place + 1]] - place * size)
-            if not in_memory:
-                spool.write(whole)
-    if not in_memory:
-        return spool.mapped(shape)
+        shape = (int(plan.exists.sum()), *values.shape[1:])
+        return spooled((complete(place, panel.copy()) for place, panel in existing), shape)
+    for place, panel in existing:
+        complete(place, panel)
     return values if plan.exists.all() else values[plan.exists]
 
 
@@ -183,13 +179,9 @@ def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.i
         values = buffer[: len(group) * panel]
         values.fill(_NO_ROW)
         rows = filled = 0
-        for chunk in coder.chunks:
-            within = grid.within(chunk, group)
-            if within is not None:
-                inside, cells = within
-                scores = chunk.scores()
-                values[cells] = scores if inside is None else scores[inside]
-                rows += len(cells)
+        for chunk, inside, cells in grid.placed(coder, group):
+            values[cells] = chunk.scores()[inside]
+            rows += len(cells)
         for position, scores in zip(group, values.reshape(len(group), panel), strict=True):
             filled += panel
             # Written so that NaN fails, which is the smallest of the numbers that it is among.
@@ -209,19 +201,14 @@ def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray
     replicates, models, items = kept
     if in_memory:
         return values[np.ix_(*kept)]
-    cut = np.ix_(models, items)
     shape = (int(replicates.sum()), int(models.sum()), int(items.sum()))
-    spool = Spool()
-    spool.require(8 * prod(shape))
-    for panel, stays in zip(one_by_one(values), replicates, strict=True):
-        if stays:
-            spool.write(panel[cut])
-    return spool.mapped(shape)
+    stay = (panel for panel, stays in zip(one_by_one(values), replicates, strict=True) if stays)
+    return spooled((panel[np.ix_(models, items)] for panel in stay), shape)
 
 
 def _from_sparse(coder: Coder, grid: Grid, case: Case) -> Panels:
     check_unique(coder, grid)
-    cells = np.concatenate([grid.cells(chunk) for chunk in coder.chunks])
+    cells = grid.all_cells(coder)
     scores = np.concatenate([chunk.scores() for chunk in coder.chunks])
     scored = ~np.isnan(scores)
     gaps = _gaps(coder, grid, case, cells[scored], "present")

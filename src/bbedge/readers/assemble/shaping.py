@@ -7,20 +7,27 @@ from dataclasses import dataclass
 
 from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.assemble.coding import Coder, Table
+from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.describing import Described
-from bbedge.readers.candidates import text_columns, with_score_proposal
+from bbedge.readers.candidates import with_score_proposal
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.sources import Source, open_table
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, with_columns
-from bbedge.readers.tables.joined import with_chosen
-from bbedge.readers.tables.metrics import ChosenMetric, MetricTable, WatchedMetric, several_metrics
-from bbedge.readers.tables.named import NamedTable
-from bbedge.readers.tables.roles import ColumnError, find_roles
-from bbedge.readers.tables.wide import WideTable, as_wide
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
+from bbedge.readers.tables.wide import as_wide, wide_inside
+from bbedge.readers.tables.wrappers import (
+    ChosenMetric,
+    MetricTable,
+    NamedTable,
+    WatchedMetric,
+    has_texts,
+    layers,
+    several_metrics,
+    with_chosen,
+)
 from bbedge.text import listed, quoted, shown
 
 
@@ -41,14 +48,12 @@ class Shaping:
 
     def opened(self, source: Source) -> Table:
         """The table of a file."""
-        path = source.path
-        names: dict[Role, str] = {}
-        model, replicate = self.choices.model_in_path(path), self.choices.replicate_in_path(path)
-        if model is not None:
-            names["model"] = model
-        if replicate is not None:
-            names["replicate"] = replicate
-        return self.shaped(open_table(path, source.called), names)
+        in_path: dict[Role, str | None] = {
+            "model": self.choices.model_in_path(source.path),
+            "replicate": self.choices.replicate_in_path(source.path),
+        }
+        names = {role: name for role, name in in_path.items() if name is not None}
+        return self.shaped(open_table(source.path, source.called), names)
 
     def shaped(self, table: Table, names: Mapping[Role, str] | None = None) -> Table:
         """A table as one with a row for every score; ``names`` are what its path says."""
@@ -71,19 +76,17 @@ class Shaping:
 
     def roles(self, table: Table, described: Sequence[str]) -> dict[Role, str]:
         """The column of every role of a table, and those of the item columns that it has."""
-        if isinstance(table, LogTable | WideTable):
+        if isinstance(table, LogTable):
             return table.roles()
+        wide = wide_inside(table)
+        given = next((each.names for each in layers(table) if isinstance(each, NamedTable)), {})
+        roles = self._columns(table, described, given) if wide is None else wide.roles()
+        roles |= {role: role for role in given}
         if isinstance(table, MetricTable):
-            return {**self.roles(table.inner, described), ORIGINAL: "item"}
-        if isinstance(table, ChosenMetric):
-            return self.roles(table.inner, described)
+            roles[ORIGINAL] = "item"
         if isinstance(table, WatchedMetric):
-            return {**self.roles(table.inner, described), column_key(METRIC): METRIC}
-        if isinstance(table, NamedTable):
-            inner = table.inner
-            own = inner.roles() if isinstance(inner, WideTable) else self._columns(inner, described, table.names)
-            return {**own, **{role: role for role in table.names}}
-        return self._columns(table, described, {})
+            roles[column_key(METRIC)] = METRIC
+        return roles
 
     def _columns(self, table: Table, described: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
         chosen = {role: name for role, name in self.chosen.items() if role not in given}
@@ -103,8 +106,7 @@ class Shaping:
     def _by_metric(self, table: Table) -> Table:
         if METRIC in self.described.names:
             return MetricTable(table, self.scales) if METRIC in self.described.in_table(table) else table
-        inner = table.inner if isinstance(table, NamedTable) else table
-        if isinstance(inner, WideTable) or METRIC not in text_columns(inner) or METRIC in self.chosen.values():
+        if wide_inside(table) or not has_texts(table, METRIC) or METRIC in self.chosen.values():
             return table
         return ChosenMetric(table, self.choices.metrics, self.scales) if self.choices.metrics else WatchedMetric(table)
 
@@ -154,7 +156,7 @@ class Shaping:
         self.choices.check_names([seen for log in logs for seen in log.models()])
 
     def _check_dropped(self, tables: Sequence[Table]) -> None:
-        there = {name for wide in wide_tables(tables) for name in wide.dropped}
+        there = {name for wide in map(wide_inside, tables) if wide for name in wide.dropped}
         for name in self.choices.drop_columns:
             if name not in there:
                 raise DomainError(
@@ -163,19 +165,9 @@ class Shaping:
                 )
 
 
-def wide_tables(tables: Sequence[Table]) -> Iterator[WideTable]:
-    """The wide tables among these, and inside of them."""
-    for table in tables:
-        inner = table
-        while isinstance(inner, MetricTable | ChosenMetric | WatchedMetric | NamedTable):
-            inner = inner.inner
-        if isinstance(inner, WideTable):
-            yield inner
-
-
 def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
     """Which tables were read as wide ones without being asked for, and what was dropped from them."""
-    for table in wide_tables(tables):
+    for table in filter(None, map(wide_inside, tables)):
         if choices.format is None:
             yield Note(
                 kind="files",

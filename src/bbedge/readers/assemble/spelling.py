@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-import polars as pl
-
 from bbedge.core.notes import Note
 from bbedge.errors import Part
-from bbedge.readers.assemble.coding import Coder, Vocabulary
+from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import Choice, Choices
 from bbedge.text import folded, listed, shown
 
@@ -52,10 +50,7 @@ def merge_models(coder: Coder, choices: Choices) -> Mapping[str, str]:
     names = merged_names(before, choices.preferred_names) if choices.merge_names else {}
     changed = {old: new for old, new in names.items() if old != new}
     if changed:
-        vocabulary = Vocabulary()
-        codes = vocabulary.encode(pl.Series([names[name] for name in before], dtype=pl.String))
-        coder.chunks[:] = [coder.recoded(chunk, "model", codes[chunk.codes("model")]) for chunk in coder.chunks]
-        coder.vocabularies["model"] = vocabulary
+        coder.rename("model", lambda _: list(names.values()))
     return changed
 
 

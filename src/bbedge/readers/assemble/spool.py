@@ -7,7 +7,7 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
@@ -66,19 +66,15 @@ class Spool:
         self.size += array.nbytes
         return piece
 
-    def read(self, piece: Piece) -> NDArray[Any]:
-        """An array that was written before."""
-        array = np.empty(piece.shape, dtype=piece.dtype)
-        if array.size:
-            file = cast("io.FileIO", self._file)
-            file.seek(piece.offset)
-            whole, done = array.reshape(-1).view(np.uint8).data, 0
-            while done < len(whole):
-                got = file.readinto(whole[done : done + _PART])
-                if not got:
-                    raise self._refusal("the temporary file ends before what was written to it")
-                done += got
-        return array
+    def read_into(self, whole: memoryview, offset: int) -> None:
+        """Fill a buffer with what was written from an offset on."""
+        file, done = cast("io.FileIO", self._file), 0
+        file.seek(offset)
+        while done < len(whole):
+            got = file.readinto(whole[done : done + _PART])
+            if not got:
+                raise self._refusal("the temporary file ends before what was written to it")
+            done += got
 
     def mapped(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Everything that was written, float64 numbers, as one array that cannot be changed and stays on disk."""
@@ -118,7 +114,19 @@ class Piece:
 
     def load(self) -> NDArray[Any]:
         """The array, in memory."""
-        return self.spool.read(self)
+        array = np.empty(self.shape, dtype=self.dtype)
+        if array.size:
+            self.spool.read_into(array.reshape(-1).view(np.uint8).data, self.offset)
+        return array
+
+
+def spooled(panels: Iterable[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Panels, which together have this shape, as one array that stays on disk."""
+    spool = Spool()
+    spool.require(8 * prod(shape))
+    for panel in panels:
+        spool.write(panel)
+    return spool.mapped(shape)
 
 
 def spool_folder() -> str:

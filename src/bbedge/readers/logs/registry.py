@@ -2,17 +2,77 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
+from pathlib import PurePath
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.choices import Choice
 from bbedge.readers.logs.contract import Glimpse, Log, Reader, Recognition, Sample
+from bbedge.readers.tables import PARQUET, SEPARATORS
 from bbedge.text import listed, quoted, shown_path
 
 GROUP = "bbedge.readers"
 """The group of entry points under which other packages add readers."""
+
+
+# By name, where each is. Order matters: of several tools that have a file beside their logs, the first is named.
+_OURS = {
+    "lm-eval": "lm_eval.LmEval",
+    "inspect": "inspect_ai.InspectAi",
+    "helm": "helm.Helm",
+    "lighteval": "lighteval.Lighteval",
+    "promptfoo": "promptfoo.Promptfoo",
+    "openai-evals": "openai_evals.OpenAiEvals",
+    "tau-bench": "tau_bench.TauBench",
+    "tau2-bench": "tau2_bench.Tau2Bench",
+    "terminal-bench": "terminal_bench.TerminalBench",
+    "harbor": "harbor.Harbor",
+    "nemo-evaluator": "nemo_evaluator.NemoEvaluator",
+    "every-eval-ever": "every_eval_ever.EveryEvalEver",
+    "evalplus": "evalplus.EvalPlus",
+    "evalscope": "evalscope.EvalScope",
+    "verifiers": "verifiers.Verifiers",
+    "deepeval": "deepeval.DeepEval",
+    "mlflow": "mlflow.MlFlow",
+    "openai-api": "openai_api.OpenAiApi",
+    "swe-bench": "swe_bench.SweBench",
+    "livebench": "livebench.LiveBench",
+    "arena-hard": "arena_hard.ArenaHard",
+    "mt-bench": "mt_bench.MtBench",
+    "alpaca-eval": "alpaca_eval.AlpacaEval",
+}
+# Our tools that have files that are tables by their name and content: by what such a file begins with, and by its path.
+_WITH_TABLES = {
+    "lighteval": (b"PAR1", ""),
+    "helm": (b"", r"(^|/)display_[^/]*$"),
+    "harbor": (b"", r"(^|/)(agent|verifier)/[^/]*$"),
+}
+# Documents and archives, which may be the log of any tool whatever their name is.
+_DOCUMENTS = (b"{", b"[", b"PK")
+
+
+class _Readers(Mapping[str, Reader]):
+    """Readers by name, of which ours are imported when they are asked for."""
+
+    def __init__(self, added: Mapping[str, Reader]) -> None:
+        self._loaded = dict(added)
+        self._names = (*_OURS, *added)
+
+    def __getitem__(self, name: str) -> Reader:
+        if name not in self._loaded:
+            module, _, reader = _OURS[name].partition(".")
+            self._loaded[name] = getattr(import_module(f"bbedge.readers.logs.{module}"), reader)()
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 @cache
@@ -20,63 +80,35 @@ def readers() -> Mapping[str, Reader]:
     """All readers by name. A reader of another package may not take the name of one of ours."""
     from importlib.metadata import entry_points
 
-    from bbedge.readers.logs.helm import Helm
-    from bbedge.readers.logs.inspect_ai import InspectAi
-    from bbedge.readers.logs.lighteval import Lighteval
-    from bbedge.readers.logs.lm_eval import LmEval
-    from bbedge.readers.logs.openai_evals import OpenAiEvals
-    from bbedge.readers.logs.promptfoo import Promptfoo
-
-    ours: list[Reader] = [LmEval(), InspectAi(), Helm(), Lighteval(), Promptfoo(), OpenAiEvals()]
-    ours += _of_agents_and_suites()
-    ours += _of_runs_and_judgments()
-    found = {reader.name: reader for reader in ours}
+    added: dict[str, Reader] = {}
     for point in entry_points(group=GROUP):
         loaded = point.load()
         reader: Reader = loaded() if isinstance(loaded, type) else loaded
-        if reader.name in found or reader.name in ("table", "wide"):
+        if reader.name in (*_OURS, *added, "table", "wide"):
             raise DomainError(
                 f"entry point {quoted(point.name)} of {GROUP}: a reader named {quoted(reader.name)} exists already; "
                 "rename it"
             )
-        found[reader.name] = reader
-    return found
+        added[reader.name] = reader
+    return _Readers(added)
 
 
-def _of_agents_and_suites() -> list[Reader]:
-    """The readers of agent benchmarks, and of frameworks that run suites."""
-    from bbedge.readers.logs.evalplus import EvalPlus
-    from bbedge.readers.logs.evalscope import EvalScope
-    from bbedge.readers.logs.every_eval_ever import EveryEvalEver
-    from bbedge.readers.logs.harbor import Harbor
-    from bbedge.readers.logs.nemo_evaluator import NemoEvaluator
-    from bbedge.readers.logs.tau2_bench import Tau2Bench
-    from bbedge.readers.logs.tau_bench import TauBench
-    from bbedge.readers.logs.terminal_bench import TerminalBench
-    from bbedge.readers.logs.verifiers import Verifiers
-
-    agents: list[Reader] = [TauBench(), Tau2Bench(), TerminalBench(), Harbor()]
-    return [*agents, NemoEvaluator(), EveryEvalEver(), EvalPlus(), EvalScope(), Verifiers()]
-
-
-def _of_runs_and_judgments() -> list[Reader]:
-    """The readers of test runs, of tables of results, and of judgments."""
-    from bbedge.readers.logs.alpaca_eval import AlpacaEval
-    from bbedge.readers.logs.arena_hard import ArenaHard
-    from bbedge.readers.logs.deepeval import DeepEval
-    from bbedge.readers.logs.livebench import LiveBench
-    from bbedge.readers.logs.mlflow import MlFlow
-    from bbedge.readers.logs.mt_bench import MtBench
-    from bbedge.readers.logs.openai_api import OpenAiApi
-    from bbedge.readers.logs.swe_bench import SweBench
-
-    return [DeepEval(), MlFlow(), OpenAiApi(), SweBench(), LiveBench(), ArenaHard(), MtBench(), AlpacaEval()]
+def _asked(glimpse: Glimpse) -> Iterator[Reader]:
+    """The readers that may know a file: where it can only be a table, few of ours, and none of the others is loaded."""
+    table = glimpse.path.lower().removesuffix(".gz").endswith((*SEPARATORS, *PARQUET))
+    table = table and not glimpse.head.lstrip().startswith(_DOCUMENTS)
+    path = PurePath(glimpse.path).as_posix()
+    for name in readers():
+        begin, pattern = _WITH_TABLES.get(name, (None, ""))
+        known = begin is not None and glimpse.head.startswith(begin) and re.search(pattern, path)
+        if known or not table or name not in _OURS:
+            yield readers()[name]
 
 
 def recognised(path: str) -> tuple[Reader | None, Recognition]:
     """The reader of a file, and whether the file has samples or stands beside one that has."""
     glimpse = Glimpse.of(path)
-    answers = [(reader, reader.recognises(glimpse)) for reader in readers().values()]
+    answers = [(reader, reader.recognises(glimpse)) for reader in _asked(glimpse)]
     certain = [reader for reader, answer in answers if answer == "samples"]
     if len(certain) > 1:
         raise FormatError(

@@ -26,7 +26,7 @@ from bbedge.readers.logs.runs import PassBook, Watch
 from bbedge.readers.logs.usage import with_usage
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.tables.columns import Role, names_from_objects
-from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, metric_item
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
 from bbedge.text import listed, quoted, shown, shown_path
 
 _ROWS = 1 << 16

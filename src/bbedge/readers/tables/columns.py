@@ -1,4 +1,4 @@
-"""Columns of tables: which plays which role, and what a cell may hold.
+"""Columns of tables: usual names of each role, what a cell may hold, and values inside values.
 
 Names are text or numbers, scores are numbers or true and false.
 """
@@ -14,7 +14,10 @@ from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from bbedge.errors import DataError
+from bbedge.readers.logs.fields import digest
 from bbedge.text import quoted
 
 Role = Literal["model", "item", "replicate", "block", "score"]
@@ -56,6 +59,17 @@ Fail = Callable[[int, str], NoReturn]
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9.]*[0-9],[0-9][0-9.,]*(e[+-]?[0-9]+)?", re.IGNORECASE)
 # Python does not write integers of more than some thousand digits.
 _TOO_LONG = 10**1000
+# Longer texts are prompts and answers, not names.
+_LONGEST = 200
+
+
+def failing(place: Callable[[int], str], first_row: int = 0) -> Fail:
+    """Errors about rows, of which ``place`` says where each is; they are counted from ``first_row``."""
+
+    def fail(row: int, problem: str) -> NoReturn:
+        raise DataError(f"{place(first_row + row)}: {problem}")
+
+    return fail
 
 
 def is_seed(name: str) -> bool:
@@ -74,6 +88,15 @@ def text_problem(value: str) -> str:
         f"score {quoted(value)} is text; expected a number, or true and false in the whole column: "
         "write the number, and leave the score empty where the sample failed"
     )
+
+
+def values_of(values: pl.Series | Sequence[Any], *, role: str, fail: Fail) -> pl.Series:
+    """The names or the scores of a typed column, or of Python values."""
+    if role == "score":
+        return scores_of(values, fail=fail) if isinstance(values, pl.Series) else scores_from_objects(values, fail=fail)
+    if isinstance(values, pl.Series):
+        return names_of(values, role=role, fail=fail)
+    return names_from_objects(values, role=role, fail=fail)
 
 
 def names_of(column: pl.Series, *, role: str, fail: Fail) -> pl.Series:
@@ -134,6 +157,31 @@ def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
     return flags
 
 
+def mapped_to_unit(
+    column: pl.Series, worst: float, best: float, *, refuse: Callable[[int], NoReturn]
+) -> NDArray[np.float64]:
+    """Numbers or truth values on the scale from 0 to 1, NaN where there is none; ``refuse`` raises for a row outside.
+
+    Truth values fit no other range than 0 to 1.
+    """
+    low, high = min(worst, best), max(worst, best)
+    misfit = column.dtype == pl.Boolean and (low, high) != (0.0, 1.0)
+    numbers = column.cast(pl.Float64)
+    values = np.array(numbers.to_numpy(), dtype=np.float64)
+    # Written so that NaN fails: it is the smallest and the largest of the numbers that it is among.
+    if misfit or not (values.min() >= low and values.max() <= high):
+        # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
+        bad = (misfit | ~((values >= low) & (values <= high))) & numbers.is_not_null().to_numpy()
+        if bad.any():
+            refuse(int(bad.argmax()))
+    if (worst, best) != (0.0, 1.0):
+        values -= worst
+        values /= best - worst
+    # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
+    values += 0.0
+    return values
+
+
 def mixed(given: str, kind: str) -> str:
     """What to say where numbers and truth values meet in one column."""
     return (
@@ -190,3 +238,64 @@ def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
+    """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
+
+    >>> value_at({"a": {"b.c": 1}, "d": [2]}, "a.b.c"), value_at({"a": 1}, "a.b")
+    (1, None)
+    """
+    if path in row:
+        return row[path]
+    parts = path.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        inner = row.get(".".join(parts[:cut]))
+        if isinstance(inner, Mapping):
+            found = value_at(inner, ".".join(parts[cut:]))
+            if found is not None:
+                return found
+    return None
+
+
+def slim(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The value without long texts and lists: enough to look at it, and small enough to keep many.
+
+    >>> slim({"a": "b" * 300, "c": [1, 2], "d": 0.5})["c"]
+    []
+    """
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]} {digest(value)}"
+    if isinstance(value, Mapping):
+        return {key: slim(inner) for key, inner in value.items()}
+    return [] if isinstance(value, list) else value
+
+
+def expression_at(schema: Mapping[str, Any], path: str) -> pl.Expr | None:
+    """The column at a path, the field of a structure where there are dots; None if there is none.
+
+    >>> expression_at({"a": pl.Struct({"b": pl.Int64})}, "a.c") is None
+    True
+    """
+    names = _fields_at(schema, path.split("."))
+    if names is None:
+        return None
+    expression = pl.col(names[0])
+    for name in names[1:]:
+        expression = expression.struct.field(name)
+    return expression
+
+
+def _fields_at(schema: Mapping[str, Any], parts: Sequence[str]) -> list[str] | None:
+    """The names of the column and of the fields, one inside the other, that a path leads through."""
+    for cut in range(len(parts), 0, -1):
+        name, rest = ".".join(parts[:cut]), parts[cut:]
+        kind = schema.get(name)
+        if not rest and name in schema:
+            return [name]
+        inner = (
+            _fields_at({each.name: each.dtype for each in kind.fields}, rest) if isinstance(kind, pl.Struct) else None
+        )
+        if inner is not None:
+            return [name, *inner]
+    return None

@@ -10,9 +10,10 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, repeat
 from typing import Any
 
@@ -21,7 +22,7 @@ import polars as pl
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force
 from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces
-from bbedge.readers.tables import TableFile
+from bbedge.readers.tables import TableFile, line_of_row, whole_pieces
 from bbedge.readers.tables.columns import ALIASES, ROLES, Role
 from bbedge.text import quoted
 
@@ -62,29 +63,22 @@ class DelimitedFile(TableFile):
         header, skipped = self._header()
         for line, chunk in self._whole_records(skipped):
             with _long_fields():
-                rows = [fields for _, fields in islice(self._records(chunk, first_line=line), count)]
+                rows = [fields for _, fields in islice(self._records(chunk, line), count)]
             return [dict(zip(header, fields, strict=False)) for fields in rows]
         return []
 
     def place(self, row: int) -> str:
         """The path and the line at which data row ``row`` (from 0) begins."""
-        left = row
+        line = None
         try:
             with _long_fields():
-                for first_line, chunk in self._whole_records(self._header()[1]):
-                    # Lines of a plain piece are rows: counting them is a hundred times faster than parsing.
-                    plain = lines_if_plain(chunk, quote=b'"')
-                    if plain is not None and plain <= left:
-                        left -= plain
-                        continue
-                    for line, _ in self._records(chunk, first_line=first_line):
-                        if left == 0:
-                            return f"{self.name}:{line}"
-                        left -= 1
+                # Lines of a plain piece are rows: counting them is a hundred times faster than parsing.
+                count = partial(lines_if_plain, quote=b'"')
+                line = line_of_row(row, self._whole_records(self._header()[1]), count=count, lines=self._records)
         except FormatError:
             # polars read on where the csv module is stricter: the row is right, its line unknown.
             pass
-        return f"{self.name}: row {row + 1}"
+        return f"{self.name}: row {row + 1}" if line is None else f"{self.name}:{line}"
 
     def _header(self) -> tuple[tuple[str, ...], int]:
         """The header and the number of lines before the first data row."""
@@ -112,31 +106,20 @@ class DelimitedFile(TableFile):
 
     def _whole_records(self, skipped: int) -> Iterator[tuple[int, bytes]]:
         """Pieces that end with a record, each with its first line; the first ``skipped`` lines are left out."""
-        line, rest, to_skip = skipped + 1, b"", skipped
-        for whole in pieces(self.path, self.name):
-            piece, to_skip = _without_lines(whole, to_skip)
-            rest += piece
-            cut = _last_record_end(rest)
-            if cut:
-                yield line, rest[:cut]
-                line += rest.count(b"\n", 0, cut)
-                rest = rest[cut:]
-            elif len(rest) > limits_in_force().line_bytes:
-                raise self._endless(rest, line)
-        if rest:
-            yield line, rest
+        parts = _without_lines(pieces(self.path, self.name), skipped)
+        return whole_pieces(parts, first_line=skipped + 1, end_in=_last_record_end, check=self._check_ends)
 
-    def _endless(self, rest: bytes, line: int) -> FormatError:
-        if b'"' not in rest:
-            return LimitError(
-                f"{self.name}:{line}: a line does not end for {len(rest) >> 20} MiB; write one row per line, or ",
-                *HOW_TO_RAISE,
+    def _check_ends(self, rest: bytes, line: int) -> None:
+        if len(rest) <= limits_in_force().line_bytes:
+            return
+        size = len(rest) >> 20
+        said = f"a line does not end for {size} MiB; write one row per line, or "
+        if b'"' in rest:
+            said = (
+                f"from here on a quoted field does not end for {size} MiB; close the quote, or write a quote inside a "
+                "field twice and put the field in quotes, or "
             )
-        return LimitError(
-            f"{self.name}:{line}: from here on a quoted field does not end for {len(rest) >> 20} MiB; close the quote, "
-            "or write a quote inside a field twice and put the field in quotes, or ",
-            *HOW_TO_RAISE,
-        )
+        raise LimitError(f"{self.name}:{line}: {said}", *HOW_TO_RAISE)
 
     def _parsed(self, chunk: bytes, header: tuple[str, ...], line: int) -> pl.DataFrame:
         schema = {str(position): pl.String for position in range(len(header))}
@@ -163,7 +146,7 @@ class DelimitedFile(TableFile):
     def _parsed_slowly(self, chunk: bytes, schema: dict[str, type[pl.String]], line: int) -> pl.DataFrame:
         rows = []
         with _long_fields():
-            for place, fields in self._records(chunk, first_line=line):
+            for place, fields in self._records(chunk, line):
                 if len(fields) != len(schema):
                     raise FormatError(
                         f"{self.name}:{place}: {len(fields)} fields where the header has {len(schema)}; a field that "
@@ -172,7 +155,7 @@ class DelimitedFile(TableFile):
                 rows.append(fields)
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def _records(self, chunk: bytes, *, first_line: int) -> Iterator[tuple[int, list[str]]]:
+    def _records(self, chunk: bytes, first_line: int) -> Iterator[tuple[int, list[str]]]:
         """The records that are not blank, each with the line at which it begins."""
         at, reached = 0, first_line - 1
 
@@ -273,15 +256,13 @@ def _last_record_end(data: bytes) -> int:
     return cut
 
 
-def _without_lines(data: bytes, count: int) -> tuple[bytes, int]:
-    """The data without its first ``count`` lines, and how many of these are still to come."""
-    there = data.count(b"\n") if count else 0
-    if count > there:
-        return b"", count - there
-    at = 0
-    for _ in range(count):
-        at = data.index(b"\n", at) + 1
-    return data[at:], 0
+def _without_lines(parts: Iterable[bytes], count: int) -> Iterator[bytes]:
+    """The parts of a file without its first ``count`` lines."""
+    for data in parts:
+        at = 0
+        while count and (end := data.find(b"\n", at) + 1):
+            count, at = count - 1, end
+        yield b"" if count else data[at:]
 
 
 def _without_blank_lines(chunk: bytes) -> bytes:

@@ -8,20 +8,19 @@ https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thr
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import polars as pl
 
-from bbedge.errors import DataError, FormatError
+from bbedge.errors import FormatError
 from bbedge.readers.limits import limits_in_force
 from bbedge.readers.opening import naming_errors
-from bbedge.readers.tables import TableFile
-from bbedge.readers.tables.columns import Role, names_from_objects, names_of, scores_from_objects, scores_of
-from bbedge.readers.tables.nested import expression_at
+from bbedge.readers.tables import Table, TableFile
+from bbedge.readers.tables.columns import Role, expression_at, failing, scores_of, values_of
 from bbedge.text import quoted
 
 # Names are text until they are coded, so this many rows of text are in memory at a time.
@@ -42,24 +41,20 @@ class ParquetFile(TableFile):
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        with self._readable():
-            return tuple(self._scan().collect_schema().names())
+        return tuple(self._schema())
 
-    def plain_columns(self) -> tuple[str, ...]:
+    def field_names(self) -> tuple[str, ...]:
         """The names of the columns whose values are texts, numbers or the like."""
-        with self._readable():
-            schema = self._scan().collect_schema()
+        schema = self._schema()
         return tuple(name for name, kind in schema.items() if not (kind.is_nested() or kind in (pl.Binary, pl.Object)))
 
-    def columns_of(self, kind: type[pl.DataType]) -> tuple[str, ...]:
-        """The names of the columns of a type."""
-        with self._readable():
-            return tuple(name for name, its in self._scan().collect_schema().items() if its == kind)
+    def text_columns(self) -> frozenset[str]:
+        """The names of the columns of texts."""
+        return _texts(self._schema())
 
     def has_field(self, path: str) -> bool:
         """Whether there is a column, or a field of a column, at a path of names joined by dots."""
-        with self._readable():
-            return expression_at(self._scan().collect_schema(), path) is not None
+        return expression_at(self._schema(), path) is not None
 
     def head(self, count: int) -> list[dict[str, Any]]:
         """The first rows."""
@@ -69,16 +64,11 @@ class ParquetFile(TableFile):
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some rows at a time."""
-        first = 0
-        for table in self.slices(list(dict.fromkeys(roles.values())), _ROWS):
-            yield _typed(table, roles, name=self.name, first_row=first)
-            first += table.height
+        yield from _typed(self.slices(list(dict.fromkeys(roles.values())), _ROWS), roles, self)
 
     def slices(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
         """Some columns, so many rows at a time. What they unpack to is checked before."""
-        with self._readable():
-            schema = self._scan().collect_schema()
-        wanted = _selected(schema, columns)
+        wanted = _selected(self._schema(), columns)
         check_expansion(self.path, self.name, frozenset(name for each in wanted for name in each.meta.root_names()))
         first = 0
         while True:
@@ -103,6 +93,10 @@ class ParquetFile(TableFile):
         # A path is one file: no wildcards in it, and no columns taken from the names of its folders.
         return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 
+    def _schema(self) -> pl.Schema:
+        with self._readable():
+            return self._scan().collect_schema()
+
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
@@ -126,10 +120,9 @@ class Frame:
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        names = getattr(self.table, "column_names", None)
-        if names is None:
-            names = self._lazy_names() if isinstance(self.table, pl.LazyFrame) else self.table.columns
-        return tuple(str(name) for name in names)
+        # A lazy frame warns when it is asked for its columns.
+        names = self._schema() if isinstance(self.table, pl.LazyFrame) else getattr(self.table, "column_names", None)
+        return tuple(str(name) for name in (self.table.columns if names is None else names))
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some rows at a time, or in one go where they are made from Python values."""
@@ -137,10 +130,8 @@ class Frame:
         if hasattr(self.table, "iloc"):
             yield self._from_pandas(roles)
             return
-        if isinstance(self.table, pl.LazyFrame):
-            table = self.table.select(_selected(self.table.collect_schema(), wanted)).collect()
-        elif isinstance(self.table, pl.DataFrame):
-            table = self.table.select(_selected(self.table.schema, wanted))
+        if isinstance(self.table, pl.DataFrame | pl.LazyFrame):
+            table = self.table.lazy().select(_selected(self._schema(), wanted)).collect()
         elif hasattr(self.table, "__arrow_c_stream__"):
             table = pl.DataFrame(self.table.select(wanted) if hasattr(self.table, "select") else self.table)
         else:
@@ -148,10 +139,7 @@ class Frame:
                 f"{self.name}: a {quoted(type(self.table).__name__)} is not a table that can be read; pass a path, or "
                 "a polars, pandas or Arrow table"
             )
-        first = 0
-        for part in table.iter_slices(_ROWS):
-            yield _typed(part, roles, name=self.name, first_row=first)
-            first += part.height
+        yield from _typed(table.iter_slices(_ROWS), roles, self)
 
     def place(self, row: int) -> str:
         """The number of the row, from 1."""
@@ -159,18 +147,21 @@ class Frame:
 
     def has_field(self, path: str) -> bool:
         """Whether there is a column, or a field of a column, at a path of names joined by dots."""
-        if isinstance(self.table, pl.DataFrame | pl.LazyFrame):
-            return expression_at(self.table.collect_schema(), path) is not None
-        return path in self.columns()
+        schema = self._schema()
+        return expression_at(schema, path) is not None if schema else path in self.columns()
 
-    def _lazy_names(self) -> list[str]:
-        names: list[str] = self.table.collect_schema().names()
-        return names
+    def text_columns(self) -> frozenset[str]:
+        """The names of the columns of texts, of a polars frame."""
+        return _texts(self._schema())
+
+    def _schema(self) -> Mapping[str, Any]:
+        """The types of the columns of a polars frame; of others nothing."""
+        return self.table.collect_schema() if isinstance(self.table, pl.DataFrame | pl.LazyFrame) else {}
 
     def _from_pandas(self, roles: Mapping[Role, str]) -> pl.DataFrame:
         # Through NumPy and Python values: polars' own conversion needs pyarrow.
         by_name = dict(zip(self.columns(), self.table.columns, strict=True))
-        fail = _failing(self.name, 0)
+        fail = failing(self.place)
         columns: dict[str, pl.Series] = {}
         for role, name in roles.items():
             column = self.table[by_name[name]]
@@ -182,12 +173,12 @@ class Frame:
                 columns[role] = scores.set(pl.Series(absent), None) if absent.any() else scores
                 continue
             values = [None if gone else value for value, gone in zip(column.tolist(), absent, strict=True)]
-            columns[role] = (
-                scores_from_objects(values, fail=fail)
-                if role == "score"
-                else names_from_objects(values, role=role, fail=fail)
-            )
+            columns[role] = values_of(values, role=role, fail=fail)
         return pl.DataFrame(columns)
+
+
+def _texts(schema: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, kind in schema.items() if kind == pl.String)
 
 
 def _selected(schema: Mapping[str, Any], names: Sequence[str]) -> list[pl.Expr]:
@@ -196,23 +187,12 @@ def _selected(schema: Mapping[str, Any], names: Sequence[str]) -> list[pl.Expr]:
     return [pl.col(name) if expression is None else expression.alias(name) for name, expression in found]
 
 
-def _typed(table: pl.DataFrame, roles: Mapping[Role, str], *, name: str, first_row: int) -> pl.DataFrame:
-    fail = _failing(name, first_row)
-    return pl.DataFrame(
-        {
-            role: scores_of(table[column], fail=fail)
-            if role == "score"
-            else names_of(table[column], role=role, fail=fail)
-            for role, column in roles.items()
-        }
-    )
-
-
-def _failing(name: str, first_row: int) -> Any:  # noqa: ANN401 - a Fail, which mypy cannot infer to be NoReturn
-    def fail(row: int, problem: str) -> NoReturn:
-        raise DataError(f"{name}: row {first_row + row + 1}: {problem}")
-
-    return fail
+def _typed(parts: Iterable[pl.DataFrame], roles: Mapping[Role, str], table: Table) -> Iterator[pl.DataFrame]:
+    first = 0
+    for part in parts:
+        fail = failing(table.place, first)
+        yield pl.DataFrame({role: values_of(part[column], role=role, fail=fail) for role, column in roles.items()})
+        first += part.height
 
 
 def check_expansion(path: str, name: str, columns: Collection[str] | None = None) -> None:

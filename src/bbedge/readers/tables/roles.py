@@ -1,9 +1,13 @@
-"""Which column of a table plays which role: named by the caller, or found by its usual names."""
+"""Which column of a table plays which role, named by the caller or found by its usual names; and which describe items.
+
+The item column ``metric`` is special: an item that is scored by several metrics becomes one item for each of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import cast
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
 from bbedge.readers.choices import Choice, OpenChoiceError
@@ -12,6 +16,11 @@ from bbedge.text import listed, quoted, shown
 
 # Names of a question's text or of a whole benchmark, which may come more than once: an identifier says more.
 _BEATEN_BY_IDS = ("task", "question", "prompt")
+METRIC = "metric"
+"""The item column that makes one item of each metric of an item."""
+ORIGINAL = cast("Role", "original item")
+"""The key of the item that a metric belongs to, in batches that have one row for each metric."""
+_PREFIX = "column "
 
 
 class ColumnError(OpenChoiceError):
@@ -156,16 +165,52 @@ def _path_hint(role: Role) -> tuple[Part, ...]:
 
 
 def _separator_hint(found: Sequence[str]) -> str:
-    if len(found) == 1:
-        for separator, title in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")):
-            if separator in found[0]:
-                return f" (the separator seems to be {title}; .csv needs commas and .tsv tabs)"
-        if "," in found[0]:
-            return " (the separator seems to be a comma; name the file .csv)"
-    return ""
+    titles = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
+    sign = next((sign for sign in titles if sign in found[0]), None) if len(found) == 1 else None
+    advice = "name the file .csv" if sign == "," else ".csv needs commas and .tsv tabs"
+    return f" (the separator seems to be {titles[sign]}; {advice})" if sign else ""
 
 
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     if role == "score" or len(found) < 3:
         return ()
     return "; or ", Choice("format", "wide"), f" if there is a column for every {role}"
+
+
+def column_key(name: str) -> Role:
+    """The key under which batches of a table hold an item column, apart from those of the roles."""
+    return cast("Role", f"{_PREFIX}{name}")
+
+
+def column_name(key: str) -> str | None:
+    """The item column of a key; None if it is the key of a role.
+
+    >>> column_name(column_key("block")), column_name("block")
+    ('block', None)
+    """
+    return key.removeprefix(_PREFIX) if key.startswith(_PREFIX) else None
+
+
+def is_of_item(key: str) -> bool:
+    """Whether the values under a key are the same in all rows of an item, and are kept once."""
+    return key == ORIGINAL or key.startswith(_PREFIX)
+
+
+def with_columns(roles: Mapping[Role, str], names: Sequence[str], *, table: str) -> dict[Role, str]:
+    """The roles and the item columns of a table, by their keys.
+
+    >>> with_columns({"item": "id", "score": "s"}, ["topic"], table="a.csv")
+    {'item': 'id', 'score': 's', 'column topic': 'topic'}
+    """
+    if roles["score"] in names:
+        raise DomainError(f"{table}: column {quoted(roles['score'])} holds the scores, so it cannot describe the items")
+    return {**roles, **{column_key(name): name for name in names}}
+
+
+def metric_item(item: str, metric: str) -> str:
+    """The name of an item for one of its metrics.
+
+    >>> metric_item("q1", "acc")
+    'q1 [acc]'
+    """
+    return f"{item} [{metric}]"

@@ -1,29 +1,38 @@
-"""Wide tables: a row per model and a column per item, or a row per item and a column per model."""
+"""Wide tables: a row per model and a column per item, or a row per item and a column per model.
+
+Columns that sum up the others are refused: read as one more item, a mean would count every score twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from bbedge.errors import FormatError
-from bbedge.readers.assemble.coding import Table
+from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, Role
 from bbedge.readers.tables.delimited import CELL
-from bbedge.readers.tables.heads import as_number, rows_of
-from bbedge.readers.tables.item_columns import column_key
-from bbedge.readers.tables.roles import repeated_names
-from bbedge.readers.tables.summaries import SUMMARIES, RowMeans, summary_error
-from bbedge.text import listed, quoted
+from bbedge.readers.tables.roles import column_key, repeated_names
+from bbedge.readers.tables.wrappers import WrappedTable, as_number, layers, rows_of
+from bbedge.text import listed, quoted, shown
 
 _CELLS = 1 << 20
 # A model's means in a few columns are a summary, not scores of items.
-_LEAST = 8
+_LEAST_SCORED = 8
 _OTHER = 0.2
+SUMMARIES = frozenset({"overall", "mean", "average", "avg", "total", "macro", "micro"})
+"""Names of columns that are summaries; case does not matter."""
+# In fewer rows or columns one could be the mean of the others by chance. Right and wrong answers never are.
+_LEAST_ROWS, _LEAST_COLUMNS = 2, 4
+# Means are often rounded when they are written.
+_ROUNDED = 0.5e-3
 
 
-class WideTable:
+class WideTable(WrappedTable):
     """A wide table that is read like a long one.
 
     ``kept`` are the columns that are not scores: the model or the item of the row, the replicate, the block, and
@@ -43,13 +52,9 @@ class WideTable:
         scored: tuple[str, ...],
         dropped: tuple[str, ...] = (),
     ) -> None:
-        self.inner, self.kept, self.across, self.scored, self.dropped = inner, kept, across, scored, dropped
+        super().__init__(inner)
+        self.kept, self.across, self.scored, self.dropped = kept, across, scored, dropped
         self._slices: list[tuple[int, int, int]] = []
-
-    @property
-    def name(self) -> str:
-        """What to call the table in messages."""
-        return self.inner.name
 
     def columns(self) -> tuple[str, ...]:
         """The roles that the table fills."""
@@ -98,6 +103,11 @@ class WideTable:
         return f"{self.inner.place(first + below)}, column {quoted(self.scored[column])}"
 
 
+def wide_inside(table: Table) -> WideTable | None:
+    """The wide table that a table is, or has inside it."""
+    return next((each for each in layers(table) if isinstance(each, WideTable)), None)
+
+
 def as_wide(
     table: Table,
     *,
@@ -142,9 +152,8 @@ def as_wide(
     left_out = tuple(name for name in found if name in dropped and name not in by_role.values())
     scored = tuple(name for name in found if name not in by_role.values() and name not in left_out)
     usual = {*FIRST_ALIASES["item"], *ALIASES["score"]}
-    if not asked and (len(scored) + len(left_out) < _LEAST or any(name.strip().casefold() in usual for name in scored)):
-        return None
-    if not asked and _mostly_other(table, scored):
+    few = len(scored) + len(left_out) < _LEAST_SCORED
+    if not asked and (few or any(name.strip().casefold() in usual for name in scored) or _mostly_other(table, scored)):
         return None
     if not scored:
         raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
@@ -174,3 +183,47 @@ def _found(columns: Sequence[str], role: Role) -> str | None:
         return None
     usual = [name for name in columns if name.strip().casefold() in FIRST_ALIASES[role]]
     return usual[0] if len(usual) == 1 else None
+
+
+class RowMeans:
+    """Looks for a column that is the mean of the others in every row that could tell."""
+
+    def __init__(self, columns: int) -> None:
+        self._is_mean = np.ones(columns, dtype=np.bool_)
+        self._rows = 0
+
+    def add(self, cells: pl.DataFrame) -> None:
+        """Look at some rows, given as texts or numbers."""
+        if not self._is_mean.any() or cells.width < _LEAST_COLUMNS:
+            return
+        values = cells.select(pl.all().cast(pl.String).cast(pl.Float64, strict=False)).to_numpy()
+        there = np.isfinite(values)
+        # A row of equal numbers is the mean of itself whichever column is looked at.
+        low, high = np.where(there, values, np.inf).min(axis=1), np.where(there, values, -np.inf).max(axis=1)
+        telling = np.isfinite(high - low) & (high > low)
+        if not telling.any():
+            return
+        self._rows += int(telling.sum())
+        values, there = values[telling], there[telling]
+        known = np.where(there, values, 0.0)
+        others, count = known.sum(axis=1, keepdims=True) - known, there.sum(axis=1, keepdims=True) - there
+        expected = others / np.maximum(count, 1)
+        equal = np.abs(values - expected) <= _ROUNDED * np.maximum(1.0, np.abs(expected))
+        self._is_mean &= np.all(equal & there, axis=0)
+
+    def found(self) -> int | None:
+        """The position of such a column; None if there is none."""
+        if self._rows < _LEAST_ROWS or not self._is_mean.any():
+            return None
+        return int(self._is_mean.argmax())
+
+
+def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
+    """The refusal of a column."""
+    drop = Choice("drop_columns", (shown(column),))
+    return OpenChoiceError.proposing(
+        (Choice("drop_columns", (column,)),),
+        f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
+        drop,
+        f"; if it is one {across} after all, write the table with a row for every score",
+    )

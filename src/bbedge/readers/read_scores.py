@@ -1,4 +1,4 @@
-"""Score tables and logs in, complete panels out.
+"""Score tables and logs in, complete panels out; answers that were judged several times; the files behind scores.
 
 polars takes a while to import; the modules that use it are imported when the first table is read.
 """
@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bbedge.errors import DomainError
-from bbedge.readers.choices import Choices
+from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError
+from bbedge.readers.choices import Choice, Choices
 from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.readers.limits import Limits, limited
+from bbedge.text import counted, quoted, shown
 
 if TYPE_CHECKING:
+    from bbedge.core.judged import JudgedScores
+    from bbedge.core.origin import SourceFile
     from bbedge.core.scores import Scores
     from bbedge.readers.assemble.joining import Rows
     from bbedge.readers.assemble.pivot import Panels
+    from bbedge.readers.sources import Source
+
+_PART = re.compile(r"(?:[^\\+]|\\.)+")
 
 
 class DataFrameLike(Protocol):
@@ -71,7 +79,7 @@ def read_scores(
     """
     from bbedge.readers.assemble.describing import describe, original_items
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.pivot import Case, blocks_of_items, build_panels
+    from bbedge.readers.assemble.pivot import Case, build_panels
 
     score_range = checked_range(score_range)
     policy = IncompletePolicy.of(incomplete)
@@ -101,7 +109,7 @@ def read_scores(
         listed_blocks = described.blocks(rows.coder, names) if blocks is None else None
         of_items = listed_blocks or original_items(rows.coder, names)
         if rows.blocked:
-            of_items = blocks_of_items(rows.coder, names)
+            of_items = tuple(map(rows.coder.known("block").__getitem__, names))
         if blocks == "one":
             of_items = ("one",) * len(names)
         scores = _named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
@@ -115,8 +123,6 @@ def read_scores(
 
 def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -> Scores:
     """The scores with the files that they came from; with data frames among the sources, these are not all."""
-    from bbedge.readers.identity import source_file, source_files
-
     found = source_files(rows.sources.files)
     listing = [] if rows.described.path is None else [source_file(rows.described.path)]
     return replace(
@@ -168,3 +174,140 @@ def checked_range(score_range: tuple[float, float]) -> tuple[float, float]:
     if not (low < high and math.isfinite(high - low)):
         raise DomainError(f"score range {low:g} to {high:g}; expected two finite numbers, the lower one first")
     return low, high
+
+
+def read_judgements(
+    *sources: str | os.PathLike[str] | DataFrameLike,
+    judgement: str,
+    blocks: str | None = None,
+    score_range: tuple[float, float] = (0.0, 1.0),
+    columns: Mapping[str, str] | None = None,
+    incomplete: str | IncompletePolicy = "refuse",
+    choices: Choices | None = None,
+    least_models: int = 2,
+    progress: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
+) -> JudgedScores:
+    """Read tables with a row for every judgement; ``judgement`` is the column that numbers those of one answer.
+
+    The other arguments are those of :func:`read_scores`, which refuses such a table, because a model x item x replicate
+    comes more than once in it.
+
+    **Needs:** a replicate column, and every answer judged equally often.
+    """
+    replicate = (columns or {}).get("replicate", "replicate")
+    if choices is not None and choices.replicate_from is not None:
+        raise DomainError(
+            Argument("judgement", shown(judgement)), " needs a replicate column; leave out ", Choice("replicate_from")
+        )
+    from bbedge.readers.tables.roles import ColumnError
+
+    try:
+        read = read_scores(
+            *sources,
+            blocks=blocks,
+            score_range=score_range,
+            columns={**(columns or {}), "replicate": f"{replicate}+{judgement}"},
+            incomplete=incomplete,
+            choices=choices,
+            least_models=least_models,
+            progress=progress,
+            limits=limits,
+        )
+    except ColumnError as error:
+        if error.role != "replicate":
+            raise
+        raise FormatError(
+            f"there are no columns {quoted(replicate)} and {quoted(judgement)} for the replicate and its judgements; "
+            "correct ",
+            Argument("judgement", shown(judgement)),
+            ", or name the replicate column with ",
+            Argument("columns", {"replicate": Blank("NAME")}),
+        ) from None
+    return _arranged(read, column=replicate)
+
+
+def _arranged(read: Scores, *, column: str) -> JudgedScores:
+    import numpy as np
+
+    from bbedge.core.judged import JudgedScores
+    from bbedge.readers.assemble.grid import ordered_replicates
+    from bbedge.readers.tables.columns import is_seed
+
+    places: dict[str, list[int]] = {}
+    for place, label in enumerate(read.replicates):
+        places.setdefault(_parts(label)[0], []).append(place)
+    order = ordered_replicates(list(places), are_seeds=is_seed(column), tables="the judgements")
+    counts = {label: len(places[label]) for label in order}
+    most = max(counts.values())
+    fewer = next((label for label in order if counts[label] < most), None)
+    if fewer is not None:
+        raise DataError(
+            f"replicate {quoted(fewer)} has {counted(counts[fewer], 'judgement')} of each answer, and another one has "
+            f"{most}; every answer must be judged equally often: leave the further judgements out, or add those that "
+            "are missing"
+        )
+    judgements = np.stack([read.values[places[label]] for label in order])
+    scores = replace(
+        read,
+        replicates=tuple(order),
+        values=judgements.mean(axis=1),
+        # What was noticed about copies is about judgements; copies of replicates are looked for anew.
+        notes=tuple(note for note in read.notes if note.kind not in ("copies", "repeats")),
+        seen=None,
+    )
+    return JudgedScores(scores=scores, judgements=judgements)
+
+
+def _parts(label: str) -> list[str]:
+    r"""The parts of a name that was made of several columns.
+
+    >>> _parts("1+2"), _parts("a\\+b+2")
+    (['1', '2'], ['a+b', '2'])
+    """
+    return [re.sub(r"\\(.)", r"\1", part) for part in _PART.findall(label)]
+
+
+def source_files(sources: Sequence[Source]) -> list[SourceFile]:
+    """The files of sources.
+
+    A certificate is made to be published, so that its names must not reveal the folders of a machine: a relative path
+    is kept as it was given, of absolute ones what they have in common is left out.
+    """
+    names = iter(harmless_names([source.path for source in sources if source.called is None]))
+    return [_source_file(source.path, source.called or next(names)) for source in sources]
+
+
+def source_file(path: str) -> SourceFile:
+    """A single file."""
+    return _source_file(path, harmless_names([path])[0])
+
+
+def harmless_names(paths: Sequence[str]) -> list[str]:
+    """The names of files for others to read.
+
+    >>> harmless_names(["runs/a.csv", "../b.csv"]), harmless_names(["/home/me/x/a.csv", "/home/me/y/a.csv"])
+    (['runs/a.csv', 'b.csv'], ['x/a.csv', 'y/a.csv'])
+    >>> harmless_names(["/home/me/a.csv"])
+    ['a.csv']
+    """
+    absolute = [PurePath(os.path.normpath(path)) for path in paths if PurePath(path).is_absolute()]
+    parents = {str(path.parent) for path in absolute}
+    # Paths on different drives of Windows have nothing in common.
+    together = len({path.anchor for path in absolute}) == 1
+    common = PurePath(os.path.commonpath(parents)) if together else None
+    return [shown(_name(PurePath(os.path.normpath(path)), common), None) for path in paths]
+
+
+def _name(path: PurePath, common: PurePath | None) -> str:
+    if path.is_absolute():
+        return path.relative_to(common).as_posix() if common is not None else path.name
+    parts = [part for part in path.parts if part != os.pardir]
+    return PurePath(*parts).as_posix()
+
+
+def _source_file(path: str, name: str) -> SourceFile:
+    from bbedge.core.origin import SourceFile
+    from bbedge.readers.sources import fingerprint
+
+    return SourceFile(name=name, sha256=fingerprint(path), bytes=Path(path).stat().st_size)

@@ -10,8 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DataError, Part
-from bbedge.readers.assemble.gaps import PLURALS, Axis, Gaps, Kept, dropped, kept_in_words, size
-from bbedge.readers.assemble.settling import Outline, Plan, kinds_in_words
+from bbedge.readers.assemble.missing_scores import (
+    PLURALS,
+    Axis,
+    Gaps,
+    Kept,
+    Outline,
+    Plan,
+    dropped,
+    kept_in_words,
+    kinds_in_words,
+    size,
+)
 from bbedge.readers.assemble.spelling import similar_hint
 from bbedge.readers.incomplete import ERROR_KINDS, ErrorKind, IncompletePolicy
 from bbedge.text import counted, quoted
