@@ -208,21 +208,23 @@ def _has(need: Need, design: Design, *, runs: int) -> bool:
             return len(set(layout.sizes.tolist())) == 1
 
 
-def _edges(
-    name: str, validity: Validity, assumes: str, run: Run, *needs: Need, target: Target = "these items"
+def _method(
+    name: str,
+    validity: Validity,
+    assumes: str,
+    run: Run,
+    *needs: Need,
+    claims: Literal["edges", "ranks"] = "edges",
+    target: Target = "these items",
 ) -> Method:
-    return Method(name=name, claims="edges", validity=validity, assumes=assumes, run=run, needs=needs, target=target)
-
-
-def _ranks(name: str, validity: Validity, assumes: str, run: Run, *needs: Need) -> Method:
-    return Method(name=name, claims="ranks", validity=validity, assumes=assumes, run=run, needs=needs)
+    return Method(name=name, claims=claims, validity=validity, assumes=assumes, run=run, needs=needs, target=target)
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         *(
-            _edges(
+            _method(
                 name,
                 "all looks",
                 "independent replicates" if name == "CR-EDGE" else _BLOCKS,
@@ -230,9 +232,9 @@ METHODS: dict[str, Method] = {
             )
             for name in e_values.VARIANTS
         ),
-        _edges("BB-EDGE-PI", "all looks", _BLOCKS, e_values.plug_in_edges),
-        _edges("AsympCS-Bonf", "none", _LIMIT, means.asymp_cs_edges, "2 runs"),
-        _edges(
+        _method("BB-EDGE-PI", "all looks", _BLOCKS, e_values.plug_in_edges),
+        _method("AsympCS-Bonf", "none", _LIMIT, means.asymp_cs_edges, "2 runs"),
+        _method(
             "BEB-Holm",
             "one look",
             _BLOCKS + " of one size",
@@ -240,8 +242,8 @@ METHODS: dict[str, Method] = {
             "blocks of one size",
             "2 runs or 2 blocks",
         ),
-        _edges("t-Holm", "one look", _NORMAL, means.t_holm_edges, "2 runs"),
-        _edges(
+        _method("t-Holm", "one look", _NORMAL, means.t_holm_edges, "2 runs"),
+        _method(
             "Item-t-Holm",
             "one look",
             "blocks that are a random sample of many like them",
@@ -249,19 +251,19 @@ METHODS: dict[str, Method] = {
             "2 blocks",
             target="items like these",
         ),
-        _edges("SERPANT", "none", _STREAM, e_values.serpant_edges),
-        _edges("SERPANT-R", "none", _STREAM, e_values.serpant_r_edges),
+        _method("SERPANT", "none", _STREAM, e_values.serpant_edges),
+        _method("SERPANT-R", "none", _STREAM, e_values.serpant_r_edges),
         # With one run its bootstrap over runs has no spread, and it would claim whatever was observed.
-        _edges(
+        _method(
             "CBTL",
             "none",
             "preferences smooth in the order of items; one pair at a time",
             e_values.cbtl_edges,
             "2 runs",
         ),
-        _edges("EMR", "none", "that means are exact", means.emr_edges),
-        _ranks("TLRCI", "one look", _NORMAL, means.tlrci_ranks, "2 runs"),
-        _ranks("MB-Rank", "one look", _LIMIT, means.mb_rank_ranks, "2 runs"),
+        _method("EMR", "none", "that means are exact", means.emr_edges),
+        _method("TLRCI", "one look", _NORMAL, means.tlrci_ranks, "2 runs", claims="ranks"),
+        _method("MB-Rank", "one look", _LIMIT, means.mb_rank_ranks, "2 runs", claims="ranks"),
     )
 }
 """All methods by name."""

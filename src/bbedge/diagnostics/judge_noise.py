@@ -210,7 +210,8 @@ def judge_finding(noise: JudgeNoise | None, judged: JudgedScores) -> Finding:
         verdict="look" if noise.pays else "no alarm",
         found=f"{_parts_in_words(noise)} {_worth(noise)}",
         not_shown=_NOT_SHOWN,
-        to_do=_to_do(noise),
+        to_do=f"In the next study, set judge_repeats = {noise.best} under [benchmark]. It is part of the protocol: do "
+        "not change it in a study that has begun.",
     )
 
 
@@ -247,11 +248,4 @@ def _worth(noise: JudgeNoise) -> str:
     return (
         f"Pay for {what}: where a judgement costs {price} an answer, {best} of each answer in place of "
         f"{noise.judgements} give the same precision for {noise.saved:.0%} less."
-    )
-
-
-def _to_do(noise: JudgeNoise) -> str:
-    return (
-        f"In the next study, set judge_repeats = {noise.best} under [benchmark]. It is part of the protocol: do not "
-        "change it in a study that has begun."
     )

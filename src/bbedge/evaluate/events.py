@@ -88,7 +88,6 @@ class Begun:
     design_hash: str
     """The design."""
     question: str
-    """What is asked."""
     models: tuple[str, ...]
     """All models."""
     samples: int
@@ -131,7 +130,6 @@ class SampleDone(_OfSample):
     """A sample was run and scored, and is on the disk."""
 
     usage: Usage
-    """What it cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +137,6 @@ class SampleFailed(_OfSample):
     """A sample failed; it will be tried again."""
 
     error: str
-    """What went wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +151,6 @@ class Waiting:
     samples: int
     """How many."""
     seconds: float
-    """How long it waits."""
     attempt: int
     """Which try comes next, from 2."""
 
@@ -202,7 +198,6 @@ class PartLooked(_LookAtRun):
     """The first pass has come to a checkpoint: this part of it is on the board, and the evidence was read."""
 
     checkpoint: Checkpoint
-    """The checkpoint."""
     checkpoints: int
     """Checkpoints of the pass."""
     models: tuple[str, ...]
@@ -219,7 +214,6 @@ class Dropped:
     """Models that are not run again."""
 
     models: tuple[str, ...]
-    """Their names."""
     left: tuple[str, ...]
     """The models that are still run."""
 
@@ -229,7 +223,6 @@ class Noted:
     """Something was written on the board that its readers should know."""
 
     text: str
-    """The note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +230,6 @@ class Ended(_Look):
     """The study stopped."""
 
     reason: Reason
-    """Why."""
     spent: Spent
     """What was used, beside the full budget."""
     retired: tuple[str, ...]

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from msgspec import convert
+
 from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Failed, Judged, Sent
@@ -30,8 +32,6 @@ from bbedge.evaluate.journal_file import (
     judged_from,
     judgement_line,
     opened_at,
-    text,
-    whole,
     write_judgements,
 )
 from bbedge.evaluate.usage import Usage
@@ -62,23 +62,25 @@ class Journal:
         order: int | None = None,
         blocks: Mapping[str, str] | None = None,
     ) -> None:
-        self._folder, self._blocks = folder, blocks or {}
+        self.folder = folder
+        """Where the files are."""
+        self._blocks = blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
         self._finished: list[Finished] | None = None
 
     def __enter__(self) -> Journal:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._lock = (self._folder / _LOCK).open("ab")
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.folder / _LOCK).open("ab")
         except OSError as error:
-            raise EvaluationError(f"{shown_path(self._folder)}: cannot be written ({error.strerror})") from error
+            raise EvaluationError(f"{shown_path(self.folder)}: cannot be written ({error.strerror})") from error
         try:
             lock(self._lock)
         except LockedError as error:
             self._lock.close()
             raise EvaluationError(
-                f"{shown_path(self._folder)} is in use: another process runs this study; wait for it, or stop it"
+                f"{shown_path(self.folder)} is in use: another process runs this study; wait for it, or stop it"
             ) from error
         return self
 
@@ -88,15 +90,10 @@ class Journal:
         if self._lock is not None:
             self._lock.close()
 
-    @property
-    def folder(self) -> Path:
-        """Where the files are."""
-        return self._folder
-
     def pages(self) -> tuple[int, ...]:
         """The replicates that have a file."""
         found = []
-        for path in self._folder.glob("replicate-*.jsonl"):
+        for path in self.folder.glob("replicate-*.jsonl"):
             name = _PAGE.fullmatch(path.name)
             if name is None:
                 raise EvaluationError(f"{shown_path(path)}: not a file of the journal; move it to another folder")
@@ -105,13 +102,13 @@ class Journal:
 
     def page(self, replicate: int) -> ReplicateFile:
         """The file of a replicate in progress."""
-        path = self._folder / f"replicate-{replicate:05d}.jsonl"
+        path = self.folder / f"replicate-{replicate:05d}.jsonl"
         return ReplicateFile(path, study=self._study, replicate=replicate)
 
     def finished(self) -> list[Finished]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
-            path = self._folder / _USAGE
+            path = self.folder / _USAGE
             chain = read_chain(path, remedy=_RESTORE)
             found = each_line(chain, path, self._finished_from, remedy=_RESTORE)
             self._finished = [each for each in found if each is not None]
@@ -123,18 +120,18 @@ class Journal:
     def of_other_orders(self) -> set[int]:
         """Replicates that the same study has run for another board, which drew another order of the first pass."""
         any_order = {key: value for key, value in self._study.items() if key != "order"}
-        lines = read_chain(self._folder / _USAGE, remedy=_RESTORE).lines
+        lines = read_chain(self.folder / _USAGE, remedy=_RESTORE).lines
         others = (
             line for line in lines if is_line_of_study(line, any_order) and not is_line_of_study(line, self._study)
         )
-        return {whole(line["replicate"]) for line in others}
+        return {convert(line["replicate"], int) for line in others}
 
     def finish(self, page: ReplicateFile, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
 
         Judgements stay as a table, because the board has only their means.
         """
-        write_judgements(self._folder, page.replicate, page.done.values(), self._blocks)
+        write_judgements(self.folder, page.replicate, page.done.values(), self._blocks)
         done = self.finished()
         if all(each.replicate != page.replicate for each in done):
             record = Finished(
@@ -146,7 +143,7 @@ class Journal:
                 shares=page.shares(len(self._blocks)),
                 traces=traces,
             )
-            append_line(self._folder / _USAGE, self._study | finished_line(record), remedy=_RESTORE)
+            append_line(self.folder / _USAGE, self._study | finished_line(record), remedy=_RESTORE)
             done.append(record)
         page.remove()
 
@@ -253,14 +250,14 @@ class ReplicateFile:
     def _take(self, line: Mapping[str, Any]) -> None:
         """Change the state as a line says."""
         if "lost" in line:
-            for model, calls in line["lost"].items():
-                self.lost[model] += whole(calls)
-                self._waste(model, Usage(calls=whole(calls)))
+            for model, calls in convert(line["lost"], dict[str, int]).items():
+                self.lost[model] += calls
+                self._waste(model, Usage(calls=calls))
             self._sent.clear()
             return
-        key = text(line["model"]), text(line["sample"])
+        key = convert(line["model"], str), convert(line["sample"], str)
         if "sent" in line:
-            self._sent[key] += whole(line["sent"])
+            self._sent[key] += convert(line["sent"], int)
             return
         if "judgement" in line:
             self._take_judged(key, judged_from(line))

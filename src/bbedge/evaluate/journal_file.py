@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal, TypeVar
 
+from msgspec import ValidationError, convert
+
 from bbedge.chain import Chain, append, damaged, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Done, Judged, JudgementKey
@@ -24,7 +26,7 @@ from bbedge.files import write_whole
 from bbedge.text import shown_path
 
 T = TypeVar("T")
-WRONG: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+WRONG: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, ValidationError)
 ExtraKind = Literal["check", "pilot"]
 _FILE = "extras.jsonl"
 _REMEDY = "restore the file from a copy, or remove it: only the count of these requests is lost with it"
@@ -83,16 +85,16 @@ def is_line_of_study(line: Mapping[str, Any], study: Mapping[str, object]) -> bo
 def done_from(line: Mapping[str, Any]) -> Done:
     """A finished sample, from its line."""
     return Done(
-        model=text(line["model"]),
-        sample=text(line["sample"]),
+        model=convert(line["model"], str),
+        sample=convert(line["sample"], str),
         scores={item: math.nan if score is None else number(score) for item, score in line["scores"].items()},
         usage=Usage.from_content(line["usage"]),
-        trace=None if line["trace"] is None else text(line["trace"]),
-        length=whole(line["length"]),
-        unseeded=tuple(text(model) for model in line["unseeded"]),
+        trace=convert(line["trace"], str | None),
+        length=convert(line["length"], int),
+        unseeded=convert(line["unseeded"], tuple[str, ...]),
         judgements={item: tuple(map(number, given)) for item, given in line.get("judgements", {}).items()},
-        judged_answers=tuple(text(answer) for answer in line.get("judged", ())),
-        served=tuple(text(name) for name in line.get("served", ())),
+        judged_answers=convert(line.get("judged", ()), tuple[str, ...]),
+        served=convert(line.get("served", ()), tuple[str, ...]),
     )
 
 
@@ -112,13 +114,13 @@ def judgement_line(judged: Judged) -> dict[str, Any]:
 def judged_from(line: Mapping[str, Any]) -> Judged:
     """A judgement, from its line."""
     return Judged(
-        model=text(line["model"]),
-        sample=text(line["sample"]),
-        judging=JudgementKey(scorer=text(line["scorer"]), number=whole(line["judgement"])),
-        answer=text(line["answer"]),
+        model=convert(line["model"], str),
+        sample=convert(line["sample"], str),
+        judging=JudgementKey(scorer=convert(line["scorer"], str), number=convert(line["judgement"], int)),
+        answer=convert(line["answer"], str),
         score=dict(line["score"].items()),
-        replies=tuple(text(reply) for reply in line["replies"]),
-        unseeded=tuple(text(model) for model in line["unseeded"]),
+        replies=convert(line["replies"], tuple[str, ...]),
+        unseeded=convert(line["unseeded"], tuple[str, ...]),
         usage=Usage.from_content(line["usage"]),
     )
 
@@ -139,28 +141,14 @@ def finished_line(record: Finished) -> dict[str, Any]:
 def finished_from(line: Mapping[str, Any]) -> Finished:
     """A finished replicate, from its line."""
     return Finished(
-        replicate=whole(line["replicate"]),
+        replicate=convert(line["replicate"], int),
         usage={model: Usage.from_content(usage) for model, usage in line["usage"].items()},
         wasted={model: Usage.from_content(usage) for model, usage in line["wasted"].items()},
-        samples=whole(line["samples"]),
-        lost=whole(line["lost"]),
+        samples=convert(line["samples"], int),
+        lost=convert(line["lost"], int),
         shares={model: number(share) for model, share in line.get("shares", {}).items()},
-        traces={model: text(trace) for model, trace in line["traces"].items()},
+        traces=convert(line["traces"], dict[str, str]),
     )
-
-
-def text(value: object) -> str:
-    """The value, which must be a text."""
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in place of a text")
-    return value
-
-
-def whole(value: object) -> int:
-    """The value, which must be a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{type(value).__name__} in place of a whole number")
-    return value
 
 
 def number(value: object) -> float:

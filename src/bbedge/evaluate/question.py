@@ -127,8 +127,7 @@ class Question:
         graph = leaderboard.graph
         if self.kind == "all-pairs":
             needed = _chosen(names, ~graph.ranks.settled)
-            return needed if len(needed) >= 2 else unsettled
-        if self.kind == "pair":
+        elif self.kind == "pair":
             needed = frozenset((self.better, self.worse))
         elif self.kind == "ranks":
             wide = self._wide(leaderboard)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from bbedge.board import Added, Board
@@ -85,30 +86,24 @@ def evaluate(
         before_freezing=check,
         noted=lambda text: watch(Noted(text=text)),
     )
-    try:
-        with journal_of(study, benchmark, board) as journal:
-            runner = _Runner(
-                study=study,
-                engine=engine,
-                benchmark=benchmark,
-                board=board,
-                journal=journal,
-                watch=watch,
-                interrupted=interrupted,
-                sleep=sleep,
-                clock=clock,
-                began=began,
-                problems=problems,
-                first=FirstRunSchedule(benchmark, board),
-                checked=checked[0].usage if checked else None,
-                server_changed=reason,
-            )
-            try:
-                return runner.run(at_most)
-            finally:
-                runner.close()
-    finally:
-        board.close()
+    with closing(board), journal_of(study, benchmark, board) as journal:
+        runner = _Runner(
+            study=study,
+            engine=engine,
+            benchmark=benchmark,
+            board=board,
+            journal=journal,
+            watch=watch,
+            interrupted=interrupted,
+            sleep=sleep,
+            hours=lambda: (clock() - began) / 3600,
+            problems=problems,
+            first=FirstRunSchedule(benchmark, board),
+            checked=checked[0].usage if checked else None,
+            server_changed=reason,
+        )
+        with closing(runner):
+            return runner.run(at_most)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,8 +116,8 @@ class _Runner:
     watch: Watcher
     interrupted: Callable[[], bool]
     sleep: Callable[[float], None]
-    clock: Callable[[], float]
-    began: float
+    hours: Callable[[], float]
+    """How long this call has taken."""
     problems: Problems
     first: FirstRunSchedule
     checked: Usage | None
@@ -320,7 +315,7 @@ class _Runner:
         used = sum((each.total for each in self.journal.finished()), Usage())
         used += Usage() if page is None else page.total()
         used += extra_usage(self.journal.folder, "check", "pilot")
-        return limits.reached(used, hours=(self.clock() - self.began) / 3600, prices=self.study.prices)
+        return limits.reached(used, hours=self.hours(), prices=self.study.prices)
 
     def _check_models(self) -> None:
         """Ask the models that are run the short question, once in a call."""

@@ -119,8 +119,26 @@ class Replicate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What a study has used, beside what its whole budget would have used."""
+class _Saving:
+    """What was used, beside what would have been used without stopping early."""
+
+    used: Usage
+    """All that was used."""
+    full: Usage
+    """What all of it would have used without failures."""
+    cost: float | None
+    """Price of what was used; ``None`` without all prices."""
+    full_cost: float | None
+    """Price of all of it, likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent(_Saving):
+    """What a study has used, beside what its whole budget would have used.
+
+    ``used`` are useful, failed and repeated calls, checks and pilots. ``full`` is each model's mean replicate, as often
+    as the budget has any; nothing where that is not known of every model.
+    """
 
     replicates: int
     """Replicates that were run."""
@@ -130,8 +148,6 @@ class Spent:
     """Samples that were run and scored, in replicates whose usage is known."""
     full_samples: int
     """Samples of the full budget: every sample for every model in every replicate."""
-    used: Usage
-    """All that was used: useful, failed and repeated calls, checks and pilots."""
     useful: int
     """The part of the calls whose samples were scored."""
     failed: int
@@ -143,13 +159,6 @@ class Spent:
     """The part of the calls that asked the short question before a start."""
     pilot: int
     """The part of the calls that was made for dry runs."""
-    full: Usage
-    """What the full budget of all models would use without failures: each model's mean replicate, as often as there
-    are any. Nothing where that is not known of every model."""
-    cost: float | None
-    """Price of all that was used; ``None`` without all prices."""
-    full_cost: float | None
-    """Price of the full budget."""
     unknown: int = 0
     """Replicates on the board whose usage was not found; they are in no figure but ``replicates``."""
 
@@ -216,21 +225,17 @@ def _projected(parts: Sequence[tuple[Usage, float]], passes: int) -> Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassSaving:
-    """What looks inside the first pass saved, beside the complete pass of all models."""
+class PassSaving(_Saving):
+    """What looks inside the first pass saved, beside the complete pass of all models.
+
+    ``used`` is what the item runs used, without failed and repeated attempts; ``full`` is each model's mean item, as
+    often as there are items.
+    """
 
     items: int
     """Item runs that were scored, over all models."""
     full_items: int
     """Item runs of the complete pass."""
-    used: Usage
-    """What these item runs used, without failed and repeated attempts."""
-    full: Usage
-    """What the complete pass would have used: each model's mean item, as often as there are items."""
-    cost: float | None
-    """Price of what was used; ``None`` without all prices."""
-    full_cost: float | None
-    """Price of the complete pass."""
 
 
 def pass_saving(

@@ -7,8 +7,7 @@ module at every start, so NumPy and the readers are imported only when there is 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,8 +172,6 @@ class GateStopping:
 
     def _both(self, names: tuple[str, ...]) -> Scores:
         """The candidate and the baseline without any run: names, blocks and columns for the gate."""
-        from dataclasses import replace
-
         import numpy as np
 
         from bbedge.core.scores import Scores
@@ -248,7 +245,10 @@ class GateStopping:
         if now.off is not None:
             found["off"] = harmless(now.off)
         elif now.report is not None:
-            found |= _kept(now.report)
+            from bbedge.display.gate import sentence
+
+            report = now.report
+            found |= {"release": report.release, "verdict": sentence(report), "report": report.to_values()}
         return found
 
 
@@ -257,9 +257,3 @@ def _is_decided(now: _Progress) -> bool:
     from bbedge.gate.report import awaited
 
     return now.off is None and now.report is not None and not awaited(now.report.results)
-
-
-def _kept(report: GateReport) -> Mapping[str, Any]:
-    from bbedge.display.gate import sentence
-
-    return {"release": report.release, "verdict": sentence(report), "report": report.to_values()}

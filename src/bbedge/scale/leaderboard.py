@@ -286,48 +286,40 @@ class PackedGraph:
     """
 
     def __init__(self, bits: Bits, n_models: int) -> None:
-        self._bits = bits
-        self._n = n_models
+        self.bits = bits
+        """The edges: row ``a`` holds a bit for every ``b`` that a is above, lowest bit first."""
+        self.n_models = n_models
+        """Number of models."""
 
     @classmethod
     def of(cls, edges: Mask) -> PackedGraph:
         """Pack a models x models matrix of edges, row above column."""
         return cls(packed(edges), len(edges))
 
-    @property
-    def n_models(self) -> int:
-        """Number of models."""
-        return self._n
-
-    @property
-    def bits(self) -> Bits:
-        """The edges: row ``a`` holds a bit for every ``b`` that a is above, lowest bit first."""
-        return self._bits
-
     def edges(self) -> Mask:
         """The edges as a models x models matrix; eight times the memory."""
-        return unpacked(self._bits, self._n)
+        return unpacked(self.bits, self.n_models)
 
     @property
     def n_edges(self) -> int:
         """Number of edges."""
-        return int(np.bitwise_count(self._bits).sum(dtype=np.int64))
+        return int(np.bitwise_count(self.bits).sum(dtype=np.int64))
 
     @cached_property
     def reach(self) -> Bits:
         """The transitive closure, packed: a path of edges leads from row to column."""
-        return close(self._bits.copy())
+        return close(self.bits.copy())
 
     @property
     def has_contradictions(self) -> bool:
         """Whether some models are above each other: proof that an edge is false or an assumption broken."""
-        models = np.arange(self._n, dtype=np.uint64)
+        models = np.arange(self.n_models, dtype=np.uint64)
         return bool(((self.reach[models, models >> 6] >> (models & 63)) & 1).any())
 
     @cached_property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
         """For each model ``[1 + models certified above it, L - models certified below it]``."""
-        best, worst = np.ones(self._n, dtype=np.int64), np.full(self._n, self._n)
+        best, worst = np.ones(self.n_models, dtype=np.int64), np.full(self.n_models, self.n_models)
         for rows, above in self._above():
             best += above.sum(axis=0)
             worst[rows] -= above.sum(axis=1)
@@ -340,8 +332,8 @@ class PackedGraph:
 
     def _above(self) -> Iterator[tuple[slice, Mask]]:
         """The strict order, some rows at a time: a reaches b and b does not reach a."""
-        for start in range(0, self._n, _ROWS):
-            rows = slice(start, min(start + _ROWS, self._n))
+        for start in range(0, self.n_models, _ROWS):
+            rows = slice(start, min(start + _ROWS, self.n_models))
             words = np.ascontiguousarray(self.reach[:, start // 64 : -(-rows.stop // 64)])
             back = unpacked(words, rows.stop - start)
-            yield rows, unpacked(self.reach[rows], self._n) & ~back.T
+            yield rows, unpacked(self.reach[rows], self.n_models) & ~back.T

@@ -126,7 +126,7 @@ def test_dialogues_of_another_length_are_refused(jsonl):
 @pytest.mark.parametrize("turn", [1, 2])
 @pytest.mark.parametrize("reference", [False, True])
 def test_our_prompts_hold_what_the_judge_needs(turn, reference):
-    template = OURS.prompt(turn, reference=reference).template
+    template = OURS[turn, reference].template
     fields = ["question", "answer"] if turn == 1 else ["question_1", "answer_1", "question_2", "answer_2"]
     references = [f"ref_answer_{number}" for number in range(1, turn + 1)]
     assert all(f"{{{field}}}" in template for field in fields)
@@ -143,7 +143,7 @@ def test_published_judge_prompts_can_be_used_instead(run, scripted, files, quest
     task = mt_bench(**files, judge=scripted(judge), prompts=str(questions / "mt_bench_judge_prompts.jsonl"))
     assert set(run(task, answer).items.values()) == {0.5}
     assert "You are a helpful assistant." in judged
-    assert "{question" not in read_judging(str(questions / "mt_bench_judge_prompts.jsonl")).second.filled(
+    assert "{question" not in read_judging(str(questions / "mt_bench_judge_prompts.jsonl"))[2, False].filled(
         dict.fromkeys(["question_1", "question_2", "answer_1", "answer_2"], "")
     )
 

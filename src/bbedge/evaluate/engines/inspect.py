@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,6 @@ from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Failed, Jo
 from bbedge.evaluate.engines.inspect_hook import hear_jobs, trouble
 from bbedge.evaluate.engines.inspect_judging import judging_scorers
 from bbedge.evaluate.engines.inspect_models import (
-    ModelProbe,
     address_variable,
     ask_all,
     endpoint_of,
@@ -62,7 +62,7 @@ class InspectEngine:
             self._model(model)
         for role, name in self._study.roles.items():
             self._role(role, name)
-        samples = self._samples(self._task)
+        samples = self._samples()
         return Benchmark(
             samples=tuple(_sample(name, sample, self._study.design.columns) for name, sample in samples.items()),
             fingerprint=hashlib.sha256(
@@ -89,9 +89,8 @@ class InspectEngine:
         """Ask every model, and every judge, one short question with the settings that it has in the study."""
         judges = {name: self._role(role, name) for role, name in self._study.roles.items()}
         asked = {model.name: self._model(model) for model in models} | judges
-        questions = [ModelProbe(name=name, model=model, seed=seeds(name)) for name, model in asked.items()]
         with contextlib.redirect_stdout(io.StringIO()):
-            ask_all(questions, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
+            ask_all(asked, seeds, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
@@ -101,7 +100,7 @@ class InspectEngine:
         log, log_dir = self._study.folder / "inspect.log", self._study.folder / "logs" / f"replicate-{replicate:05d}"
         # What Inspect and the task print goes to a log, so that results and progress stay clean.
         with _redacting(log, log_dir), log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
-            tasks, samples = [], self._samples(self._task)
+            tasks, samples = [], self._samples()
             for name, its_jobs in by_model.items():
                 task = copy.copy(self._task)
                 chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
@@ -175,8 +174,7 @@ class InspectEngine:
         file, _, name = spec.rpartition("@")
         try:
             if file.endswith(".py"):
-                place = self._study.path.resolve().parent / file
-                task = _from_file(place, name, where)(**self._study.task_args)
+                task = _from_file(self._study.path.resolve().parent / file, name, where, self._study.task_args)
             else:
                 task = _registered(spec, self._study.task_args)
                 if callable(task):  # what Inspect gives back where the function does not say that it returns a task
@@ -192,11 +190,10 @@ class InspectEngine:
             task.scorer = judging_scorers(task.scorer, self._study.judge_repeats)
         return task
 
-    def _samples(self, task: Task) -> dict[str, InspectSample]:
+    def _samples(self) -> dict[str, InspectSample]:
+        """The first samples of the task, or all, by name."""
         samples: dict[str, InspectSample] = {}
-        for place, sample in enumerate(task.dataset, start=1):
-            if self._study.limit is not None and place > self._study.limit:
-                break
+        for place, sample in enumerate(islice(self._task.dataset, self._study.limit), start=1):
             if sample.id is None:
                 sample.id = place
             name = str(sample.id)
@@ -256,7 +253,8 @@ def _asked(sample: InspectSample) -> str:
     return json.dumps(values, sort_keys=True, default=repr)
 
 
-def _from_file(file: Path, name: str, where: str) -> Callable[..., object]:
+def _from_file(file: Path, name: str, where: str, args: Mapping[str, Any]) -> object:
+    """A task of a file, which is loaded and called in its own folder."""
     if not file.is_file():
         raise EvaluationError(f"{where}: there is no such file")
     spec = importlib.util.spec_from_file_location(f"bbedge_task_{file.stem}", file)
@@ -273,13 +271,8 @@ def _from_file(file: Path, name: str, where: str) -> Callable[..., object]:
     if not callable(task):
         names = [key for key, value in vars(module).items() if hasattr(value, "__registry_info__")]
         raise EvaluationError(f"{where}: the file has no task {quoted(name)}; it has {listed(names) or 'none'}")
-    made: Callable[..., object] = task
-
-    def make(**args: object) -> object:
-        with contextlib.chdir(file.parent):
-            return made(**args)
-
-    return make
+    with contextlib.chdir(file.parent):
+        return task(**args)
 
 
 def _registered(spec: str, args: Mapping[str, Any]) -> object:

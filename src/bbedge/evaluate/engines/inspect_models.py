@@ -11,7 +11,7 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
@@ -157,48 +157,40 @@ def _kind(names: set[str], causes: list[BaseException], status: int | None) -> P
     return "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelProbe:
-    """A model to be asked, and with which seed."""
+def ask_all(models: Mapping[str, Model], seeds: Callable[[str], int], *, timeout: float, report: CheckReport) -> None:
+    """Ask every model the short question, all at once, and report each as soon as it has answered or failed.
 
-    name: str
-    """Its name in reports."""
-    model: Model
-    """The model."""
-    seed: int
-    """The seed of the request."""
+    Models and seeds are known by their names in reports.
+    """
+    run_coroutine(_ask_all(models, seeds, max(1, round(timeout)), report))
 
 
-def ask_all(questions: list[ModelProbe], *, timeout: float, report: CheckReport) -> None:
-    """Ask every model the short question, all at once, and report each as soon as it has answered or failed."""
-    run_coroutine(_ask_all(questions, max(1, round(timeout)), report))
-
-
-async def _ask_all(questions: list[ModelProbe], timeout: int, report: CheckReport) -> None:
-    tasks = {asyncio.ensure_future(_ask(question, timeout, report)): question for question in questions}
+async def _ask_all(models: Mapping[str, Model], seeds: Callable[[str], int], timeout: int, report: CheckReport) -> None:
+    tasks = {
+        asyncio.ensure_future(_ask(name, model, seeds(name), timeout, report)): name for name, model in models.items()
+    }
     began = asyncio.get_running_loop().time()
     done, waiting = await asyncio.wait(tasks, timeout=_PATIENCE)
     for task in waiting:
-        silent = tasks[task]
         seconds = asyncio.get_running_loop().time() - began
-        report(StillSilent(model=silent.name, endpoint=endpoint_of(silent.model), seconds=seconds))
+        report(StillSilent(model=tasks[task], endpoint=endpoint_of(models[tasks[task]]), seconds=seconds))
     if waiting:
         done |= (await asyncio.wait(waiting))[0]
     for task in done:
         task.result()  # raises what went wrong in a report
 
 
-async def _ask(question: ModelProbe, timeout: int, report: CheckReport) -> None:
-    model, problems = question.model, list[Problem]()
-    listen(model, question.name, problems.append)
-    config = GenerateConfig(seed=question.seed, max_retries=0, attempt_timeout=timeout)
+async def _ask(name: str, model: Model, seed: int, timeout: int, report: CheckReport) -> None:
+    problems = list[Problem]()
+    listen(model, name, problems.append)
+    config = GenerateConfig(seed=seed, max_retries=0, attempt_timeout=timeout)
     try:
         output = await model.generate(_QUESTION, config=config)
     except Exception as error:  # whatever a client library raises is an answer to whether the model can be asked
-        report(problems[-1] if problems else _problem(error, question.name, model))
+        report(problems[-1] if problems else _problem(error, name, model))
     else:
         usage = _usage(str(model), output.usage, output.time or 0.0)
-        report(Answered(model=question.name, usage=usage, served=output.model or None))
+        report(Answered(model=name, usage=usage, served=output.model or None))
     finally:
         with contextlib.suppress(Exception):  # a connection that cannot be closed is of no interest any more
             await model.api.aclose()

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,6 @@ class ModelType:
 
     requests: bool
     """Whether every request has a seed of its own."""
-    seed: bool
-    """Whether the model takes a seed at all."""
     address: str | None
     """The address of the server that it uses by default."""
 
@@ -82,8 +81,12 @@ class LmEvalEngine:
         self._types: dict[str, ModelType] = {}
         self._documents: dict[str, ToolDocument] = {}
         self._whole: Sample | None = None
-        for model in study.models:
-            _check_model(model, f"{shown_path(study.path)}: model {quoted(model.name)}")
+        for model, key in product(study.models, ("config", "args")):
+            if "seed" in getattr(model, key):
+                raise EvaluationError(
+                    f"{shown_path(study.path)}: model {quoted(model.name)}: {key} may not set seed; every run has a "
+                    "seed of its own"
+                )
 
     def benchmark(self) -> Benchmark:
         """The documents of the tasks, as one sample: a run scores them all, or those that it is asked for."""
@@ -96,8 +99,7 @@ class LmEvalEngine:
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
         found = report_of(folder)
         self._types = {
-            name: ModelType(requests=kind["requests"], seed=kind["seed"], address=kind["address"])
-            for name, kind in found["types"].items()
+            name: ModelType(requests=kind["requests"], address=kind["address"]) for name, kind in found["types"].items()
         }
         read = self._read(folder / "out", blocks=self._settings.block or "item")
         self._documents = documents_of(folder / "out")
@@ -327,12 +329,6 @@ class LmEvalEngine:
         if len(read.replicates) != 1:
             raise EvaluationError(f"{shown_path(out)} has {len(read.replicates)} runs; a call is for one")
         return read
-
-
-def _check_model(model: StudyModel, where: str) -> None:
-    for key, given in (("config", model.config), ("args", model.args)):
-        if "seed" in given:
-            raise EvaluationError(f"{where}: {key} may not set seed; every run has a seed of its own")
 
 
 def _priced(model: StudyModel) -> str:

@@ -86,7 +86,7 @@ def judged_turns(judge: str, prompts: str, temperature: float, max_tokens: int) 
         values: dict[str, str | int | float | bool | None] = {}
         verdicts: list[str] = []
         for turn, key in enumerate(ITEMS, start=1):
-            prompt = judging.prompt(turn, reference="ref_answer_1" in texts)
+            prompt = judging[turn, "ref_answer_1" in texts]
             request: list[ChatMessage] = [ChatMessageSystem(content=prompt.system)]
             request.append(ChatMessageUser(content=prompt.filled(texts)))
             verdict = (await _judge(judge).generate(request, config=config)).completion

@@ -144,26 +144,6 @@ class Prompt:
         return _FIELD.sub(lambda found: texts[found[1]], self.template)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgePrompts:
-    """The four prompts of single-answer grading."""
-
-    first: Prompt
-    """The first turn, without a reference answer."""
-    first_reference: Prompt
-    """The first turn, with one."""
-    second: Prompt
-    """The second turn, without reference answers."""
-    second_reference: Prompt
-    """The second turn, with them."""
-
-    def prompt(self, turn: int, *, reference: bool) -> Prompt:
-        """The prompt for a turn, 1 or 2."""
-        if turn == 1:
-            return self.first_reference if reference else self.first
-        return self.second_reference if reference else self.second
-
-
 _ROLE = "You grade answers of AI assistants, fairly and by what they say, whatever they claim about themselves."
 _FINISH = (
     "First explain your view in a few sentences. Then give one rating from 1 (useless) to 10 (could not be better), "
@@ -191,33 +171,36 @@ _RATE_TWO = (
     "Rate the assistant's second answer in the dialogue below, and only that one; the first is there for context."
 )
 
-OURS = JudgePrompts(
-    first=Prompt(system=_ROLE, template=f"{_RATE_ONE} {_QUALITY} {_FINISH}\n\n{_ONE}{_ONE_ANSWER}"),
-    first_reference=Prompt(
+JudgePrompts = Mapping[tuple[int, bool], Prompt]
+"""The prompts of single-answer grading, by turn and whether there are reference answers."""
+OURS: JudgePrompts = {
+    (1, False): Prompt(system=_ROLE, template=f"{_RATE_ONE} {_QUALITY} {_FINISH}\n\n{_ONE}{_ONE_ANSWER}"),
+    (1, True): Prompt(
         system=_ROLE, template=f"{_RATE_ONE} {_CORRECTNESS} {_FINISH}\n\n{_ONE}{_ONE_REFERENCE}{_ONE_ANSWER}"
     ),
-    second=Prompt(system=_ROLE, template=f"{_RATE_TWO} {_QUALITY} {_FINISH}\n\n{_TWO}"),
-    second_reference=Prompt(system=_ROLE, template=f"{_RATE_TWO} {_CORRECTNESS} {_FINISH}\n\n{_TWO_REFERENCE}{_TWO}"),
-)
+    (2, False): Prompt(system=_ROLE, template=f"{_RATE_TWO} {_QUALITY} {_FINISH}\n\n{_TWO}"),
+    (2, True): Prompt(system=_ROLE, template=f"{_RATE_TWO} {_CORRECTNESS} {_FINISH}\n\n{_TWO_REFERENCE}{_TWO}"),
+}
+_PUBLISHED = {
+    (1, False): "single-v1",
+    (1, True): "single-math-v1",
+    (2, False): "single-v1-multi-turn",
+    (2, True): "single-math-v1-multi-turn",
+}
 
 
 def read_judging(where: str) -> JudgePrompts:
     """The four single-answer prompts of the published file of judge prompts."""
     rows = {row.text("name"): row for row in read_rows(where).rows}
-    found: dict[str, Prompt] = {}
-    for name in ("single-v1", "single-math-v1", "single-v1-multi-turn", "single-math-v1-multi-turn"):
-        if name not in rows:
-            raise FormatError(
-                f"{where}: there is no prompt {quoted(name)}; is this the published file of judge prompts?"
-            )
-        row = rows[name]
-        found[name] = Prompt(system=row.text("system_prompt"), template=row.text("prompt_template"))
-    return JudgePrompts(
-        first=found["single-v1"],
-        first_reference=found["single-math-v1"],
-        second=found["single-v1-multi-turn"],
-        second_reference=found["single-math-v1-multi-turn"],
-    )
+    missing = [name for name in _PUBLISHED.values() if name not in rows]
+    if missing:
+        raise FormatError(
+            f"{where}: there is no prompt {quoted(missing[0])}; is this the published file of judge prompts?"
+        )
+    return {
+        key: Prompt(system=rows[name].text("system_prompt"), template=rows[name].text("prompt_template"))
+        for key, name in _PUBLISHED.items()
+    }
 
 
 def rating(text: str) -> float:

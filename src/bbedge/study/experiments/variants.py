@@ -38,51 +38,50 @@ def _ablation(
     )
 
 
-MANY_MODELS = _ablation(
-    name="models-20",
-    title="Twenty models",
-    question="twenty models, and so 380 directions",
-    source="the number of models (L = 20)",
-    changed="twenty models in ten tied pairs over the same range, so that neighbours are closer.",
-    base=SyntheticBenchmark(means=tied_pairs(0.41, 0.59, n_pairs=10)),
+ABLATIONS = (
+    _ablation(
+        name="models-20",
+        title="Twenty models",
+        question="twenty models, and so 380 directions",
+        source="the number of models (L = 20)",
+        changed="twenty models in ten tied pairs over the same range, so that neighbours are closer.",
+        base=SyntheticBenchmark(means=tied_pairs(0.41, 0.59, n_pairs=10)),
+    ),
+    _ablation(
+        name="items-50",
+        title="Fifty items",
+        question="half the items",
+        source="the number of items (N = 50)",
+        changed="50 items.",
+        base=SyntheticBenchmark(n_items=50),
+    ),
+    _ablation(
+        name="items-500",
+        title="Five hundred items",
+        question="five times the items",
+        source="the number of items (N = 500)",
+        changed="500 items, and 40 replicates, by which all is decided.",
+        base=SyntheticBenchmark(n_items=500),
+        looks=40,
+    ),
+    _ablation(
+        name="margin-1",
+        title="A margin of one point",
+        question="a margin of 0.01 that an advantage must exceed",
+        source="margins (tau = 0.01)",
+        changed="tau = 0.01. Neighbouring pairs differ by 0.045.",
+        tau=0.01,
+    ),
+    _ablation(
+        name="margin-3",
+        title="A margin of three points",
+        question="a margin of 0.03 that an advantage must exceed",
+        source="margins (tau = 0.03)",
+        changed="tau = 0.03. Neighbouring pairs differ by 0.045, which leaves 0.015 to show.",
+        tau=0.03,
+    ),
 )
-
-FEW_ITEMS = _ablation(
-    name="items-50",
-    title="Fifty items",
-    question="half the items",
-    source="the number of items (N = 50)",
-    changed="50 items.",
-    base=SyntheticBenchmark(n_items=50),
-)
-
-MANY_ITEMS = _ablation(
-    name="items-500",
-    title="Five hundred items",
-    question="five times the items",
-    source="the number of items (N = 500)",
-    changed="500 items, and 40 replicates, by which all is decided.",
-    base=SyntheticBenchmark(n_items=500),
-    looks=40,
-)
-
-SMALL_MARGIN = _ablation(
-    name="margin-1",
-    title="A margin of one point",
-    question="a margin of 0.01 that an advantage must exceed",
-    source="margins (tau = 0.01)",
-    changed="tau = 0.01. Neighbouring pairs differ by 0.045.",
-    tau=0.01,
-)
-
-LARGE_MARGIN = _ablation(
-    name="margin-3",
-    title="A margin of three points",
-    question="a margin of 0.03 that an advantage must exceed",
-    source="margins (tau = 0.03)",
-    changed="tau = 0.03. Neighbouring pairs differ by 0.045, which leaves 0.015 to show.",
-    tau=0.03,
-)
+"""One setting changed at a time."""
 
 MORE_RIVALS = Study(
     name="more-rivals",
