@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.archive import write_archive
+from bbedge.core.arrays import write_archive
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.files import replacing
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bbedge.certificate.differences import Kind
 from bbedge.certificate.provenance_shape import SourceRecord
 from bbedge.certificate.shape import Document
-from bbedge.core.origin import SourceFile
+from bbedge.core.scores import SourceFile
 from bbedge.text import counted, quoted
 
 _MOST_NAMED = 3

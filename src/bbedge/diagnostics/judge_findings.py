@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from bbedge.core.judged import JudgedScores
+from bbedge.core.scores import JudgedScores
 from bbedge.diagnostics.findings import Finding, finding
 from bbedge.diagnostics.judge_noise import MOST_JUDGEMENTS, JudgeNoise
 from bbedge.text import counted, quoted

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from bbedge.core.origin import SourceFile
+from bbedge.core.scores import SourceFile
 from bbedge.readers.sources import Source, fingerprint
 from bbedge.text import shown
 

@@ -16,8 +16,7 @@ from bbedge.readers.reading import DataFrameLike, read_scores
 from bbedge.text import counted, quoted, shown
 
 if TYPE_CHECKING:
-    from bbedge.core.judged import JudgedScores
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import JudgedScores, Scores
 
 _PART = re.compile(r"(?:[^\\+]|\\.)+")
 
@@ -76,7 +75,7 @@ def read_judgements(
 def _arranged(read: Scores, *, column: str) -> JudgedScores:
     import numpy as np
 
-    from bbedge.core.judged import JudgedScores
+    from bbedge.core.scores import JudgedScores
     from bbedge.readers.assemble.grid import ordered_replicates
     from bbedge.readers.tables.columns import is_seed
 

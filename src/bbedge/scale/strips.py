@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import numpy_space
-from bbedge.core.panel import check_panel
+from bbedge.core.panels import check_panel
 from bbedge.core.predictions import RunningMean
 from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError

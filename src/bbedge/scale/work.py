@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import numpy_space
+from bbedge.core.arrays import Places, numpy_space
 from bbedge.core.eholm import weakness
 from bbedge.core.mixture import Mixture
 from bbedge.core.penalties import Columns, Pairs
-from bbedge.core.predictions import Places
 from bbedge.scale.run import Run, loaded, run_of, save_arrays
 from bbedge.scale.strips import read_strip
 
