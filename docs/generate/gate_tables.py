@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.growth import Outlook
+from bbedge.core.forecast import Outlook
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
 from bbedge.gate.forecast import ClaimForecast

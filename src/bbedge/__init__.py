@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bbedge.core.graph import Graph
     from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_pilot_top_k
     from bbedge.core.scores import Scores
-    from bbedge.core.suite import suite_options
+    from bbedge.core.views import suite_options
     from bbedge.errors import (
         BbedgeError,
         BoardError,
@@ -81,7 +81,7 @@ _HOMES = {
     "read_certificate": "bbedge.certificate.opening",
     "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
-    "suite_options": "bbedge.core.suite",
+    "suite_options": "bbedge.core.views",
     "verify_certificate": "bbedge.verification",
 }
 

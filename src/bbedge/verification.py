@@ -27,9 +27,8 @@ from bbedge.certificate.provenance import FileChanges, is_changed
 from bbedge.certificate.reading import read_content, read_document
 from bbedge.certificate.rebuilding import check_given, check_items, design_of, needs_suite, rebuilt
 from bbedge.certificate.shape import Document
-from bbedge.core.origin import Origin, SourceFile
-from bbedge.core.scores import Scores
-from bbedge.core.suite import SuiteOptions
+from bbedge.core.scores import Origin, Scores, SourceFile
+from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, FormatError, NoBoardError
 from bbedge.text import counted, listed, quoted, shown, shown_path
 

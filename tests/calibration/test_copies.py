@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bbedge.core.coincidences import COINCIDENCE
+from bbedge.core.copies import COINCIDENCE
 from bbedge.core.scores import Scores
 from calibration.binomial_rule import breaks
 from calibration.clean_scores import clean_scores

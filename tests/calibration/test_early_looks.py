@@ -8,9 +8,9 @@ import pytest
 
 from bbedge.core.arrays import to_numpy
 from bbedge.core.certifier import Certifier
+from bbedge.core.checkpoint_evidence import EarlyEvidence, plan_of
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
-from bbedge.core.early import EarlyEvidence, plan_of
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.procedure import Procedure
 from calibration.binomial_rule import breaks

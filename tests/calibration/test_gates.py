@@ -8,7 +8,7 @@ import pytest
 
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
-from bbedge.core.growth import Forecast, Outlook
+from bbedge.core.forecast import Forecast, Outlook
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy, verdicts
 from bbedge.gate.verdicts import AGAINST, FOR

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from bbedge.core.bounds import MeanBounds
 from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.levels import Levels
-from bbedge.core.mean_bounds import MeanBounds
+from bbedge.core.family import Levels
 from calibration.binomial_rule import breaks, fewest_that_break
 from calibration.repetitions import show
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bbedge.core.order import run_order
+from bbedge.core.checkpoints import run_order
 from bbedge.study.synthetic import SyntheticBenchmark
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"

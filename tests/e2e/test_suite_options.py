@@ -9,8 +9,7 @@ import pytest
 import typer
 
 from bbedge.core.leaderboard import certify_design
-from bbedge.core.suite import suite_options
-from bbedge.core.views import macro_weights
+from bbedge.core.views import macro_weights, suite_options
 from bbedge.readers import read_scores
 from log_makers import LOGS, lm_eval_row, lm_eval_run
 

@@ -22,8 +22,8 @@ from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.replay import replay
 from bbedge.board.verify import verify
+from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
-from bbedge.core.spending import Spending
 from bbedge.errors import BbedgeError
 from unit.board.recomputed import Record, assert_same
 

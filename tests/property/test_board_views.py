@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bbedge.board import Board, BoardDesign, Headline, Views
 from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores
-from bbedge.core.suite import suite_options
+from bbedge.core.views import suite_options
 from bbedge.errors import BbedgeError
 
 MODELS = ("a", "b", "c")

@@ -23,8 +23,7 @@ from bbedge.board.seen import without_stopped
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session
-from bbedge.core.coincidences import FEW, may_be_chance
-from bbedge.core.copies import Copy, Fingerprint, described, find_copies
+from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies, may_be_chance
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError

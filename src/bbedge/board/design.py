@@ -14,8 +14,8 @@ from bbedge.board.passes import MOST_PILOTS, CheckpointRule
 from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import MARGIN_SHARE, Design
+from bbedge.core.family import Spending
 from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
-from bbedge.core.spending import Spending
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.text import did_you_mean, quoted
 

@@ -27,7 +27,7 @@ from bbedge.board.gaps import completes
 from bbedge.board.seen import check_seen
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
-from bbedge.core.coincidences import FEW, may_be_chance
+from bbedge.core.copies import FEW, may_be_chance
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.text import counted, listed, quoted

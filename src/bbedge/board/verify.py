@@ -30,7 +30,7 @@ from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
 from bbedge.board.stage import Found, Stage
 from bbedge.board.state import BoardState
 from bbedge.board.store import Session, Store
-from bbedge.core.archive import load_arrays
+from bbedge.core.arrays import load_arrays
 from bbedge.core.certifier import LATER_ARRAYS
 from bbedge.core.history import LookCount
 from bbedge.core.leaderboard import Leaderboard

@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bbedge.core.suite import nested_macro_weights
-from bbedge.core.views import HEADLINE, category_weights
+from bbedge.core.views import HEADLINE, category_weights, nested_macro_weights
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import listed, quoted
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import has_partial, mean_items, n_items, rank
-from bbedge.core.archive import write_archive
+from bbedge.core.arrays import write_archive
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.files import replacing
 from bbedge.text import shown

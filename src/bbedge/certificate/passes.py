@@ -6,8 +6,7 @@ import msgspec
 
 from bbedge.certificate import shape
 from bbedge.certificate.design_shape import CheckpointsRecord
-from bbedge.core.checkpoints import Checkpoints
-from bbedge.core.order import ALGORITHM
+from bbedge.core.checkpoints import ALGORITHM, Checkpoints
 from bbedge.core.progress import EarlyRecord
 
 

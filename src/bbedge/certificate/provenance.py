@@ -16,7 +16,7 @@ from bbedge.certificate.differences import Kind
 from bbedge.certificate.document import plain
 from bbedge.certificate.provenance_shape import TIME, SourceRecord
 from bbedge.certificate.shape import Document
-from bbedge.core.origin import SourceFile
+from bbedge.core.scores import SourceFile
 from bbedge.errors import Argument, DomainError
 from bbedge.text import counted, quoted
 

@@ -10,15 +10,14 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.certificate.shape import Document
+from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoints, PassPlan
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
-from bbedge.core.early import plan_of
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilot_design
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import Stakes
-from bbedge.core.suite import SuiteOptions
-from bbedge.core.views import HEADLINE
+from bbedge.core.views import HEADLINE, SuiteOptions
 from bbedge.errors import Argument, Blank, DesignError
 
 

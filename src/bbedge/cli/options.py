@@ -20,8 +20,7 @@ from bbedge.readers.limits import size_words
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
-    from bbedge.core.judged import JudgedScores
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import JudgedScores, Scores
 
 SCORES_HELP = (
     "Score tables (CSV, JSON, JSONL or Parquet with columns model, item, score and optionally replicate and block), "

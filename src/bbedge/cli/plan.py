@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bbedge.core.design import Design
-    from bbedge.core.growth import Forecast, Outlook
+    from bbedge.core.forecast import Forecast, Outlook
     from bbedge.core.scores import Scores
     from bbedge.display.plan import Way
     from bbedge.gate import Policy
@@ -68,7 +68,7 @@ class Assumptions:
 
     def outlook(self, block_size: float = 1.0) -> Outlook:
         """What is assumed of two models, with blocks of this size."""
-        from bbedge.core.growth import Outlook
+        from bbedge.core.forecast import Outlook
 
         return Outlook.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
 
@@ -263,7 +263,7 @@ def _numbers(option: str, text: str) -> list[float]:
 def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way], str]:
     """Forecasts from a pilot, and a sentence on what it showed."""
     from bbedge.core.design import Design
-    from bbedge.core.growth import pilot_outlooks, typical_outlook
+    from bbedge.core.forecast import pilot_outlooks, typical_outlook
 
     typical = typical_outlook(pilot_outlooks(panels, design))
     singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, method="bb-edge")
@@ -278,7 +278,7 @@ def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way],
 def _ways(design: Design, outlook: Outlook, alone: Outlook) -> list[Way]:
     """The default method, that one with other blocks, and the published one."""
     from bbedge.core.design import Design
-    from bbedge.core.growth import Forecast
+    from bbedge.core.forecast import Forecast
     from bbedge.display.plan import Way
 
     def remade(blocks: tuple[str, ...]) -> Design:

@@ -28,8 +28,7 @@ from bbedge.errors import BbedgeError, DomainError
 
 if TYPE_CHECKING:
     from bbedge.certificate.shape import Document
-    from bbedge.core.origin import SourceFile
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import Scores, SourceFile
     from bbedge.verification import Stated, Verification
 
 

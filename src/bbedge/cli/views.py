@@ -17,7 +17,7 @@ from bbedge.text import quoted
 if TYPE_CHECKING:
     from bbedge.cli.options import Reading
     from bbedge.core.scores import Scores
-    from bbedge.core.suite import SuiteOptions
+    from bbedge.core.views import SuiteOptions
 
 _PANEL = "Options for categories, weights and suites"
 _METRIC = "metric"
@@ -159,7 +159,7 @@ class Suite:
 
     def options(self, table: Scores, metrics: Sequence[str] | None) -> SuiteOptions:
         """The weights, views and shares of the design; ``metrics`` were chosen for the headline."""
-        from bbedge.core.suite import suite_options
+        from bbedge.core.views import suite_options
 
         return suite_options(
             table,

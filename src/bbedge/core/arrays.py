@@ -1,14 +1,20 @@
-"""Arrays of NumPy, PyTorch or CuPy: where the core computes, and how much of a matrix at a time.
+"""Arrays of NumPy, PyTorch or CuPy: where the core computes, how much of a matrix at a time, and how state is saved.
 
 The core is written once, against the array API standard, and always in float64. A :class:`Space` says which library
-and device hold the arrays. NumPy is the default; the others are imported only where they are asked for.
+and device hold the arrays. NumPy is the default; the others are imported only where they are asked for. Saved state is
+named arrays in one archive, which is read back only if it was written here.
 """
 
 from __future__ import annotations
 
+import io
+import math
+import tokenize
+import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from array_api_compat import (
@@ -20,12 +26,17 @@ from array_api_compat import (
     is_torch_array,
     to_device,
 )
+from numpy.lib.format import write_array
+from numpy.typing import NDArray
 
-from bbedge.errors import DomainError
+from bbedge.errors import DataError, DomainError
 from bbedge.text import quoted
 
 Array = Any
 """An array of NumPy, PyTorch or CuPy. The libraries share no type; the docstrings say the shape."""
+
+Places = slice | NDArray[np.intp]
+"""Some places of an axis, such as some of the blocks."""
 
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
@@ -82,9 +93,15 @@ class Space:
         found += first
         return found
 
-    def take(self, array: Array, places: np.ndarray, *, axis: int) -> Array:
-        """The entries at these places of an axis."""
+    def take(self, array: Array, places: Places, *, axis: int = -1) -> Array:
+        """The entries at these places of an axis; at a slice of one of the last two axes, as a view."""
+        if isinstance(places, slice):
+            return array[..., places] if axis == -1 else array[..., places, :]
         return self.xp.take(array, self.xp.asarray(places, device=self.device), axis=axis)
+
+    def take_pairs(self, array: Array, rows: Places, cols: Places) -> Array:
+        """Some rows and columns of arrays of directions."""
+        return self.take(self.take(array, rows, axis=-2), cols)
 
 
 @cache
@@ -138,3 +155,55 @@ def to_numpy(array: Array) -> np.ndarray:
     if is_torch_array(array):
         return np.asarray(to_device(array, "cpu"))
     return np.asarray(array.get() if is_cupy_array(array) else array)
+
+
+DAMAGED = "the saved evidence is damaged; rebuild it from the panels"
+# What NumPy and zipfile raise on bytes that are not an archive they wrote.
+DAMAGE = (
+    ValueError,
+    KeyError,
+    IndexError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+)
+
+
+def write_archive(stream: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
+    """Write named arrays, one after the other, as an archive that ``numpy.load`` reads; Python objects are refused."""
+    # The bytes are those of numpy.savez, which cannot refuse objects before NumPy 2.2: there, allow_pickle=False is
+    # the name of one more array. A ZipInfo without a date makes two archives of the same arrays equal.
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays:
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                write_array(entry, array, allow_pickle=False)
+
+
+def load_arrays(state: bytes) -> dict[str, np.ndarray]:
+    """The arrays of a saved state, or an error that says that it is damaged."""
+    try:
+        if not state.startswith(b"PK"):  # NumPy would read a single array as well
+            raise ValueError("not an archive")
+        with np.load(io.BytesIO(state), allow_pickle=False) as archive:
+            _check_sizes(archive.zip)
+            return {name: archive[name] for name in archive.files}
+    except DAMAGE as error:
+        raise DataError(DAMAGED) from error
+
+
+def _check_sizes(archive: zipfile.ZipFile) -> None:
+    """Refuse arrays that would be larger than the bytes they come from: compressed ones, and headers that lie."""
+    for entry in archive.infolist():
+        with archive.open(entry) as file:
+            if entry.compress_type != zipfile.ZIP_STORED or np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("not an array that was saved here")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            if math.prod(shape) * dtype.itemsize > entry.file_size:
+                raise ValueError("an array that is larger than its file")
+
+
+def with_prefix(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

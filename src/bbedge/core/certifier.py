@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.archive import DAMAGED, load_arrays, write_archive
-from bbedge.core.arrays import Array, to_numpy
+from bbedge.core.arrays import DAMAGED, Array, load_arrays, to_numpy, write_archive
+from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
-from bbedge.core.early import plan_of
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph

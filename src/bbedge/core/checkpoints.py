@@ -1,23 +1,69 @@
-"""Checkpoints: the looks inside the first pass that a design plans, what each weighs, and the order of the blocks."""
+"""Checkpoints: the looks inside the first pass that a design plans, what each weighs, and the order of the blocks.
+
+Looks inside a pass are valid because the blocks before a checkpoint are a random subset of all blocks. The order is
+drawn from a seed and is never that of a file: it is a function of the seed and of the benchmark, and of nothing else.
+Each block has a key, the SHA-256 of the seed, of all blocks and of the block itself, and the blocks are run in the
+order of their keys. The key names a block by its items, as the hash of a design does, so that neither the order of rows
+in a file nor the spelling of a label matters. A benchmark with one more item has an unrelated order. SHA-256 is the
+same on every platform and with every version of Python and NumPy.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.order import ALGORITHM, item_order
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.text import counted
 
 if TYPE_CHECKING:
     from bbedge.core.design import Design
+
+
+ALGORITHM: Final = "sha256-1"
+"""What a design's hash calls this order; another algorithm would have another name."""
+
+
+def run_order(items: Sequence[str], blocks: Sequence[str], seed: int) -> tuple[tuple[int, ...], ...]:
+    """The blocks in the order in which they are run, each as the places of its items.
+
+    >>> run_order(["q1", "q2", "q3"], ["x", "x", "y"], seed=1)
+    ((2,), (0, 1))
+    >>> run_order(["q3", "q2", "q1"], ["b", "a", "a"], seed=1)
+    ((0,), (1, 2))
+    """
+    members: dict[str, list[int]] = {}
+    for place, block in enumerate(blocks):
+        members.setdefault(block, []).append(place)
+    named = {json.dumps(sorted(items[i] for i in places)): tuple(places) for places in members.values()}
+    benchmark = _digest(*sorted(named))
+    keys = {_digest(ALGORITHM, str(seed), benchmark, name): places for name, places in named.items()}
+    return tuple(keys[key] for key in sorted(keys))
+
+
+@lru_cache(maxsize=16)  # every view of a design and every look asks for the same order
+def item_order(items: tuple[str, ...], blocks: tuple[str, ...], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of all items in the order in which they are run, and how many items the first n blocks have."""
+    order = run_order(items, blocks, seed)
+    places = np.array([place for block in order for place in block], dtype=np.intp)
+    counts = np.cumsum([0, *(len(block) for block in order)]).astype(np.intp)
+    places.flags.writeable = counts.flags.writeable = False
+    return places, counts
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+
 
 FRACTIONS = (0.01, 0.02, 0.04, 0.07, 0.12, 0.20, 0.35, 0.60)
 """The checkpoints unless others are given: fractions of the blocks of the first pass."""
@@ -46,7 +92,7 @@ class Checkpoints:
     """
 
     order_seed: int
-    """The seed of the order in which blocks are run; see :mod:`bbedge.core.order`."""
+    """The seed of the order in which blocks are run; see :mod:`bbedge.core.checkpoints`."""
     fractions: tuple[float, ...] = FRACTIONS
     """The part of all blocks that is complete at each checkpoint, rising."""
     weights: tuple[float, ...] = ()

@@ -15,8 +15,8 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History, LookCount
 from bbedge.core.notes import Note
-from bbedge.core.origin import Origin
 from bbedge.core.progress import EarlyRecord
+from bbedge.core.scores import Origin
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import counted, listed, quoted
 

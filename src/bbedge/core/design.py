@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,15 +10,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.blocks import BlockLayout
 from bbedge.core.checkpoints import Checkpoints, check_checkpoints
-from bbedge.core.checks import check_choice, check_names, check_weights
-from bbedge.core.design_content import design_content
-from bbedge.core.family import Family
+from bbedge.core.family import Family, Levels, check_level_shares
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
-from bbedge.core.levels import Levels, check_level_shares
+from bbedge.core.panels import BlockLayout, block_members, content_hash
 from bbedge.core.stakes import (
-    CENTRED_MAX,
     EntryGroup,
     Stakes,
     design_entries,
@@ -28,9 +22,8 @@ from bbedge.core.stakes import (
     entry_groups,
     given_stakes,
     paper_stakes,
-    wide_max,
 )
-from bbedge.core.views import HEADLINE, View, allot_shares, check_views
+from bbedge.core.views import HEADLINE, View, allot_shares, check_choice, check_names, check_views, check_weights
 from bbedge.errors import Argument, DesignError, DomainError
 
 BETTING_LIMIT = 2_000_000_000
@@ -41,6 +34,12 @@ STAGGERED_LIMIT = 250_000
 
 MARGIN_SHARE = 0.2
 """The part of alpha that ``bb-edge-x`` spends on margins."""
+
+_CONTENT_VERSION = 1
+_PLAIN = (
+    "method", "alpha", "tau", "evidence", "prediction", "copies", "margin_share", "mean_share", "holm", "planned",
+    "share", "gaps",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +117,15 @@ class Design:
         low, high = self.score_range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise DomainError(f"score range {low} to {high} is not allowed; give two finite numbers, lower first")
-        check_choice("method", self.method, get_args(Method))
-        check_choice("evidence", self.evidence, get_args(EvidenceKind))
-        check_choice("prediction rule", self.prediction, get_args(PredictionRule))
-        check_choice("rule for copies", self.copies, get_args(Copies))
-        check_choice("kind of e-Holm", self.holm, get_args(Holm))
-        check_choice("rule for missing scores", self.gaps, get_args(Gaps))
+        for what, given, kind in (
+            ("method", self.method, Method),
+            ("evidence", self.evidence, EvidenceKind),
+            ("prediction rule", self.prediction, PredictionRule),
+            ("rule for copies", self.copies, Copies),
+            ("kind of e-Holm", self.holm, Holm),
+            ("rule for missing scores", self.gaps, Gaps),
+        ):
+            check_choice(what, given, get_args(kind))
         self._check_shares()
         self.family.check(self.models)
         self._check_stakes()
@@ -156,15 +158,7 @@ class Design:
                 and np.allclose(own.weights, self.stakes.weights, rtol=1e-12, atol=0.0)
             ):
                 raise DesignError(f"these are not the {self.stakes.rule} stakes of this design; call other grids given")
-        largest = max(self.stakes.values)
-        if self.evidence in ("bernstein", "hoeffding") and self.stakes.is_wide:
-            raise DesignError(
-                f"stakes up to {largest:.4g} are too wide for {self.evidence} evidence, which allows at most "
-                f"{CENTRED_MAX}; use sharp or betting evidence, the paper's stakes, or method bb-edge"
-            )
-        limit = wide_max(self.tau)
-        if largest > limit * (1 + 1e-15):
-            raise DesignError(f"stake {largest:.6g} is too wide; at tau = {self.tau} at most {limit:.6g} is allowed")
+        self.stakes.check_width(self.evidence, self.tau)
 
     @classmethod
     def make(
@@ -271,35 +265,34 @@ class Design:
         if not isinstance(rule, str):
             return given_stakes(tuple(rule))
         check_choice("stake rule", rule, get_args(StakeRule))
-        if rule == "paper":
-            return paper_stakes()
+        return paper_stakes() if rule == "paper" else self.rule_stakes(planned=self.planned)
+
+    def rule_stakes(self, *, planned: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:
+        """The stakes of the design rule: for a part of the level, and so many times the blocks of the design."""
         return design_stakes(
-            alpha=self.certificate_alpha,
+            alpha=self.certificate_alpha * level,
             tau=self.tau,
             n_directions=self.n_directions / self.share,
-            effective_blocks=self.layout.effective_count,
-            planned=self.planned,
+            effective_blocks=self.layout.effective_count * blocks,
+            planned=planned,
         )
 
     def _affordable_evidence(self, stakes: Stakes) -> EvidenceKind:
-        blocks = sum(
-            BlockLayout.of(self.blocks, each).count for each in (self.weights, *(v.weights for v in self.views))
-        )
+        weights = (self.weights, *(view.weights for view in self.views))
+        blocks = sum(BlockLayout.of(self.blocks, each).count for each in weights)
         triples = self.n_directions * blocks * len(stakes.values)
         return "betting" if triples <= BETTING_LIMIT else "sharp"
 
     @property
     def parts(self) -> tuple[Design, ...]:
         """A design for each view, the headline's first: what its evidence follows. Only together they keep alpha."""
-        return (replace(self, views=()) if self.views else self, *(self._part(view) for view in self.views))
+        others = (self._changed(views=(), weights=view.weights, share=view.share) for view in self.views)
+        return (replace(self, views=()) if self.views else self, *others)
 
     @property
     def shares(self) -> tuple[float, ...]:
         """What each view has of alpha, the headline first."""
         return (self.share, *(view.share for view in self.views))
-
-    def _part(self, view: View) -> Design:
-        return self._changed(views=(), weights=view.weights, share=view.share)
 
     def with_planned(self, replicates: int) -> Design:
         """The same design for this number of planned replicates."""
@@ -370,11 +363,33 @@ class Design:
 
     @property
     def content(self) -> dict[str, object]:
-        """The design as plain values, in the one form that is hashed: see :mod:`bbedge.core.design_content`."""
-        return design_content(self)
+        """The design as plain values, in the one form that is hashed: the same for designs that mean the same.
+
+        Models, items and blocks are sorted and blocks lose their labels, so that the order of rows in a file and the
+        spelling of block names make no difference. A stake rule stands for its values: they follow from the rest of
+        the design, up to the last bit of a platform's logarithm.
+        """
+        stakes, family = self.stakes, self.family
+        given = {"values": list(stakes.values), "weights": list(stakes.weights)}
+        return {name: getattr(self, name) for name in _PLAIN} | {
+            "version": _CONTENT_VERSION,
+            "models": sorted(self.models),
+            "blocks": block_members(self.items, self.blocks),
+            "stakes": given if stakes.rule == "given" else stakes.rule,
+            "family": {"kind": family.kind, "candidate": sorted(family.candidate), "newcomer": family.newcomer},
+            "score_range": list(self.score_range),
+            "weights": None if self.weights is None else dict(zip(self.items, self.weights, strict=True)),
+            "views": {
+                view.name: {
+                    "share": view.share,
+                    "weights": {i: w for i, w in zip(self.items, view.weights, strict=True) if w},
+                }
+                for view in self.views
+            },
+            "checkpoints": None if self.checkpoints is None else self.checkpoints.content,
+        }
 
     @property
     def hash(self) -> str:
         """SHA-256 of the design's content, in hexadecimal: the same on every platform and run."""
-        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        return content_hash(self.content).hexdigest()

@@ -9,17 +9,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.archive import DAMAGE, DAMAGED, load_arrays, with_prefix, write_archive
-from bbedge.core.arrays import UNIT, Array, Space, space_of, space_on, to_numpy
-from bbedge.core.blocks import BlockLayout
+from bbedge.core.arrays import (
+    DAMAGE,
+    DAMAGED,
+    UNIT,
+    Array,
+    Places,
+    Space,
+    load_arrays,
+    space_of,
+    space_on,
+    to_numpy,
+    with_prefix,
+    write_archive,
+)
+from bbedge.core.bounds import MeanBounds
+from bbedge.core.checkpoint_evidence import FORFEITED, EarlyEvidence
 from bbedge.core.design import Design
-from bbedge.core.early import FORFEITED, EarlyEvidence
 from bbedge.core.evidence_identity import check_identity, identity
-from bbedge.core.mean_bounds import MeanBounds
 from bbedge.core.mixture import Mixture, joined
-from bbedge.core.panel import both_sides, check_panel, model_means
+from bbedge.core.panels import BlockLayout, both_sides, check_panel, model_means
 from bbedge.core.penalties import Bound, Pairs, Penalty, Rows
-from bbedge.core.predictions import Places, Predictor, predictor_for, some
+from bbedge.core.predictions import Predictor, predictor_for
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
@@ -51,13 +62,17 @@ class Evidence:
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
         if design.views:
             raise DesignError("this design has several views; use EvidenceSet, or one of the design's parts")
-        self._design, self._batch = design, batch
-        self._layout = design.layout
-        self._tested = design.tested
+        self.design: Design = design
+        """The design that the evidence follows."""
+        self.layout: BlockLayout = design.layout
+        """The blocks and their weights."""
+        self.is_split = False
+        """Whether every model has two rows: where scores are missing, as the better and as the worse model."""
+        self.replicates = 0
+        """Number of panels taken in."""
+        self._batch = batch
         self._n_directions = design.n_directions / design.share
         self._active: Rows = np.arange(len(design.models))
-        self._is_split = False  # whether models have two rows each, because scores are missing
-        self._count = 0
         self._frozen: dict[str, NDArray[np.float64]] = {}
         self._entries: dict[int, Array] = {}
         self._entered: Array | None = None  # what at_entry returned last
@@ -66,48 +81,36 @@ class Evidence:
 
     def _place(self, space: Space) -> None:
         """Begin in a space."""
-        n_models = len(self._design.models)
-        self._space = space
-        self._tested_there = space.bools(self._tested)
+        n_models = len(self.design.models)
+        self.space: Space = space
+        """Where the arrays live."""
+        self.tested: Array = space.bools(self.design.tested)
+        """Mask of the tested directions, row against column."""
         self._totals = np.zeros((*self._batch, n_models))  # of stopped models; the others' are in the mixture
         self._highs = self._totals.copy()  # the same with missing scores as 1
         self._runs = np.zeros(n_models)
-        self._predictor: Predictor = predictor_for(self._design, space, batch=self._batch)
-        self._mixture = Mixture(self._design, space, Pairs.all(n_models, self._batch))
-        self._own = MeanBounds(self._design, space, batch=self._batch) if self._design.mean_share else None
-        has_early = self._design.checkpoints is not None
-        self._early = EarlyEvidence(self._design, space, self._layout, batch=self._batch) if has_early else None
-        self._groups = self._design.entry_groups if self._early is None else self._early.groups
-
-    @property
-    def design(self) -> Design:
-        """The design that the evidence follows."""
-        return self._design
-
-    @property
-    def space(self) -> Space:
-        """Where the arrays live."""
-        return self._space
-
-    @property
-    def replicates(self) -> int:
-        """Number of panels taken in."""
-        return self._count
+        self._predictor: Predictor = predictor_for(self.design, space, batch=self._batch)
+        self._mixture = Mixture(self.design, space, Pairs.all(n_models, self._batch))
+        self._own = MeanBounds(self.design, space, batch=self._batch) if self.design.mean_share else None
+        has_early = self.design.checkpoints is not None
+        self._early = EarlyEvidence(self.design, space, self.layout, batch=self._batch) if has_early else None
+        self.groups: tuple[EntryGroup, ...] = self.design.entry_groups if self._early is None else self._early.groups
+        """The stakes by when they enter e-Holm."""
 
     @property
     def checkpoint(self) -> int:
         """The checkpoint of the first pass that was last passed; 0 before the first, and after the complete pass."""
-        return self._early.passed if self._early is not None and not self._count else 0
+        return self._early.passed if self._early is not None and not self.replicates else 0
 
     @property
     def run(self) -> int:
         """The replicate that the evidence has come to: the last complete one, or the first inside of it."""
-        return max(self._count, min(1, self.checkpoint))
+        return max(self.replicates, min(1, self.checkpoint))
 
     @property
     def active(self) -> tuple[str, ...]:
         """The models that have not been stopped: the rows of the next panel."""
-        return tuple(self._design.models[i] for i in self._active)
+        return tuple(self.design.models[i] for i in self._active)
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -132,9 +135,9 @@ class Evidence:
         A score may be missing (NaN) if the design says how that counts.
         """
         scores, of_models = self.check(panel)
-        if self._is_split or bool(self._space.xp.any(self._space.xp.isnan(of_models))):
+        if self.is_split or bool(self.space.xp.any(self.space.xp.isnan(of_models))):
             self.split()
-            scores, of_models = both_sides(scores, self._space), None
+            scores, of_models = both_sides(scores, self.space), None
         self.take_in(scores, of_models)
 
     def check(self, panel: object, places: Rows | None = None) -> tuple[Array, Array]:
@@ -145,29 +148,19 @@ class Evidence:
             self.place(space_of(panel))
         return check_panel(
             panel,
-            space=self._space,
+            space=self.space,
             models=self.active,
-            items=self._design.items if places is None else [self._design.items[i] for i in places],
+            items=self.design.items if places is None else [self.design.items[i] for i in places],
             batch=self._batch,
-            shares=self._layout.overall if places is None else None,
-            gaps=self._design.gaps,
+            shares=self.layout.overall if places is None else None,
+            gaps=self.design.gaps,
         )
 
     def place(self, space: Space) -> None:
         """Stay in a space from now on, before the first panel."""
-        if not self._decided and space != self._space:
+        if not self._decided and space != self.space:
             self._place(space)
         self._decided = True
-
-    @property
-    def is_split(self) -> bool:
-        """Whether every model has two rows: where scores are missing, as the better and as the worse model."""
-        return self._is_split
-
-    @property
-    def layout(self) -> BlockLayout:
-        """The blocks and their weights."""
-        return self._layout
 
     @property
     def penalties(self) -> dict[str, Penalty]:
@@ -176,9 +169,9 @@ class Evidence:
 
     def split(self) -> None:
         """Give every model two rows from now on, if it does not have them; nothing changes but the form."""
-        if self._is_split:
+        if self.is_split:
             return
-        self._is_split = True
+        self.is_split = True
         self._mixture.split()
         if self._own is not None:
             self._own.split()
@@ -187,16 +180,16 @@ class Evidence:
 
     def take_in(self, scores: Array, of_models: Array | None = None) -> None:
         """Add a checked and complete panel, of two rows for each model if they have been split."""
-        space, predictor = self._space, self._predictor
+        space, predictor = self.space, self._predictor
         if of_models is None:
-            of_models = model_means(scores, space, self._layout.overall)
-        if self._early is not None and not self._count:  # checkpoints that were not looked at
+            of_models = model_means(scores, space, self.layout.overall)
+        if self._early is not None and not self.replicates:  # checkpoints that were not looked at
             for checkpoint in self._early.plan.checkpoints[self._early.passed :]:
                 self.take_in_part(space.take(scores, self._early.plan.places(checkpoint.number), axis=-1))
-        means = self._layout.means(scores, space)
+        means = self.layout.means(scores, space)
 
         def of_blocks(places: Places, out: Array | None) -> Array:
-            return some(space, means, places) + 0.0
+            return space.take(means, places) + 0.0
 
         def residuals(places: Places, out: Array | None) -> Array:
             return predictor.residuals(means, places, out)
@@ -206,9 +199,9 @@ class Evidence:
             self._own.add(of_blocks, residuals, of_models, shift=predictor.own_shift)
         predictor.update(means)
         self._runs[self._active] += 1
-        self._count += 1
-        for place, group in enumerate(self._groups):
-            if group.after == self._count:
+        self.replicates += 1
+        for place, group in enumerate(self.groups):
+            if group.after == self.replicates:
                 self._entries[place] = self.log_groups("upper")[place, ...]
 
     def take_in_part(self, scores: Array) -> None:
@@ -219,11 +212,11 @@ class Evidence:
     def log_e(self) -> Array:
         """Natural logarithm of the evidence of every tested direction, row against column; NaN elsewhere."""
         if not self.run:  # the sum of weights may round below one
-            nothing = self._space.zeros(*self._batch, self._active.size, self._active.size)
+            nothing = self.space.zeros(*self._batch, self._active.size, self._active.size)
             return self.tested_only(self._with_frozen("log_e", nothing))
         if self._is_staggered or self._early is not None:
             groups = self.log_groups()
-            return self.tested_only(joined(self._space, groups[:1, ...] if self.checkpoint else groups))
+            return self.tested_only(joined(self.space, groups[:1, ...] if self.checkpoint else groups))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
 
     def log_e_above(self, difference: float) -> Array:
@@ -236,7 +229,7 @@ class Evidence:
             raise DesignError("evidence above another difference is not kept of stopped models")
         if self._early is None or not self.run:
             return self.tested_only(self._mixture.log_e(difference))
-        complete = self._mixture.log_e(difference) if self._count else None
+        complete = self._mixture.log_e(difference) if self.replicates else None
         return self.tested_only(self._early.log_e_above(difference, complete))
 
     def log_groups(self, bound: Bound = "lower") -> Array:
@@ -246,33 +239,23 @@ class Evidence:
         """
         groups = self._mixture.log_groups(bound)
         if self._early is not None:
-            groups = self._early.joined(groups, bound, is_complete=self._count > 0)
+            groups = self._early.joined(groups, bound, is_complete=self.replicates > 0)
         return self._with_frozen(bound, groups)
-
-    @property
-    def groups(self) -> tuple[EntryGroup, ...]:
-        """The stakes by when they enter e-Holm."""
-        return self._groups
 
     def at_entry(self, count: int) -> Array:
         """What each of the first groups had added to the evidence when it entered, as logarithms not below it."""
         if self._entered is None or self._entered.shape[0] != count:
-            blank = self._space.zeros(*self._batch, *self._tested.shape)
+            blank = self.space.zeros(*self._batch, *self.tested.shape)
             of_groups = [
                 self._entries[place] if place in self._entries else blank + math.log(group.weight) * (1.0 - 4 * UNIT)
-                for place, group in enumerate(self._groups[:count])
+                for place, group in enumerate(self.groups[:count])
             ]
-            self._entered = self._space.xp.stack(of_groups) if count else blank[None, ...][:0, ...]
+            self._entered = self.space.xp.stack(of_groups) if count else blank[None, ...][:0, ...]
         return self._entered
 
     @property
-    def tested(self) -> Array:
-        """Mask of the tested directions, row against column."""
-        return self._tested_there
-
-    @property
     def _is_staggered(self) -> bool:
-        return self._design.holm == "staggered"  # also where every stake enters at the start
+        return self.design.holm == "staggered"  # also where every stake enters at the start
 
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
@@ -297,11 +280,11 @@ class Evidence:
             return active
         whole = self._frozen[name].copy()
         whole[..., self._active[:, None], self._active] = to_numpy(active)
-        return self._space.asarray(whole)
+        return self.space.asarray(whole)
 
     def tested_only(self, values: Array) -> Array:
         """The values, with NaN where nothing is tested."""
-        return self._space.xp.where(self._tested_there, values, self._space.xp.nan)
+        return self.space.xp.where(self.tested, values, self.space.xp.nan)
 
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze every direction that touches these models; later panels leave them out.
@@ -316,7 +299,7 @@ class Evidence:
         unknown = sorted(set(models) - set(self.active))
         if unknown:
             raise DesignError(f"model {quoted(unknown[0])} cannot be stopped: it is not an active model of this design")
-        stopped = np.isin(np.array(self._design.models, dtype=object), np.array(list(models), dtype=object))
+        stopped = np.isin(np.array(self.design.models, dtype=object), np.array(list(models), dtype=object))
         frozen = {
             "log_e": np.nan_to_num(to_numpy(self.log_e()), nan=0.0),
             "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
@@ -331,22 +314,22 @@ class Evidence:
         rows = np.flatnonzero(~stopped[self._active])
         self._mixture.keep(rows)
         if self._own is not None:
-            self._own.keep(rows, is_split=self._is_split)
+            self._own.keep(rows, is_split=self.is_split)
         if self._early is not None:
             self._early.keep(rows)
-        self._predictor.keep(np.concatenate([rows, rows + self._active.size]) if self._is_split else rows)
+        self._predictor.keep(np.concatenate([rows, rows + self._active.size]) if self.is_split else rows)
         self._active = self._active[rows]
 
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
         arrays: dict[str, np.ndarray] = {
-            **identity(self._design),
-            "count": np.array([self._count]),
+            **identity(self.design),
+            "count": np.array([self.replicates]),
             "active": self._active,
             "totals": self._all_totals()[0],
             "runs": self._runs,
         }
-        if self._is_split:
+        if self.is_split:
             arrays["highs"] = self._all_totals()[1]
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
         arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
@@ -367,30 +350,30 @@ class Evidence:
         check_identity(design, arrays)
         evidence = cls(design, device=device)
         try:
-            evidence._count = int(arrays["count"][0])
+            evidence.replicates = int(arrays["count"][0])
             evidence._active = arrays["active"]
             evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
-            evidence._highs, evidence._is_split = arrays.get("highs", arrays["totals"]), "highs" in arrays
+            evidence._highs, evidence.is_split = arrays.get("highs", arrays["totals"]), "highs" in arrays
             pairs, totals = Pairs.all(evidence._active.size), evidence._totals[evidence._active]
-            if evidence._is_split:
+            if evidence.is_split:
                 pairs = Pairs.of_sides(evidence._active.size)
                 totals = np.concatenate([totals, evidence._highs[evidence._active]])
-            evidence._mixture = Mixture(design, evidence._space, pairs)
+            evidence._mixture = Mixture(design, evidence.space, pairs)
             evidence._frozen = with_prefix(arrays, "frozen_")
             entries = {int(place): array for place, array in with_prefix(arrays, "entry_").items()}
-            due = {place for place, group in enumerate(evidence._groups) if 0 < group.after <= evidence._count}
+            due = {place for place, group in enumerate(evidence.groups) if 0 < group.after <= evidence.replicates}
             if entries.keys() != due:
                 raise ValueError("not the evidence at the entries that have passed")
-            evidence._entries = {place: evidence._space.asarray(array) for place, array in entries.items()}
+            evidence._entries = {place: evidence.space.asarray(array) for place, array in entries.items()}
             evidence._predictor.restore(with_prefix(arrays, "prediction."))
-            evidence._mixture.restore(arrays, totals=totals, count=evidence._count)
+            evidence._mixture.restore(arrays, totals=totals, count=evidence.replicates)
             if evidence._own is not None:
                 evidence._own.restore(
                     with_prefix(arrays, "own."),
                     active=evidence._active,
                     totals=totals,
-                    count=evidence._count,
-                    is_split=evidence._is_split,
+                    count=evidence.replicates,
+                    is_split=evidence.is_split,
                 )
             if evidence._early is not None:
                 evidence._early.restore(with_prefix(arrays, "early."))

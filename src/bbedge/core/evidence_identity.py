@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from bbedge.core.archive import DAMAGE, DAMAGED
+from bbedge.core.arrays import DAMAGE, DAMAGED
 from bbedge.core.design import Design
 from bbedge.core.penalties import State
 from bbedge.errors import DataError, DesignError

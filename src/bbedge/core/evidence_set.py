@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bbedge.core.arrays import Array, Space, to_numpy
+from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.design import Design
-from bbedge.core.early import plan_of
 from bbedge.core.evidence import Evidence
 from bbedge.core.gram import PenaltyBySize
-from bbedge.core.panel import both_sides
+from bbedge.core.panels import both_sides
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
 

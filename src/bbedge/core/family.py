@@ -1,15 +1,21 @@
-"""The family of a design: which directions are tested."""
+"""Which directions are tested, and how alpha is shared: between kinds of statements, and between claims.
+
+Every benchmark version and every added model is a *claim* with its own level. The levels of a rule that is fixed
+beforehand add up to at most ``alpha``, so that all claims together are wrong with probability at most ``alpha``.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.kinds import FamilyKind
-from bbedge.errors import DesignError
+from bbedge.core.kinds import FamilyKind, SpendingRule
+from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.text import quoted
 
 
@@ -63,3 +69,94 @@ class Family:
             return n_models * (n_models - 1) if self.newcomer is None else 2 * (n_models - 1)
         inside = len(set(self.candidate))
         return inside * (n_models - inside) if self.newcomer is None else inside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """The level of each kind of statement.
+
+    >>> levels = Levels.of(0.05, margin_share=0.2, mean_share=0.1)
+    >>> [round(level, 6) for level in (levels.certificates, levels.margins, levels.means)]
+    [0.035, 0.01, 0.005]
+    """
+
+    certificates: float
+    """Of certificates, and of everything that follows from them."""
+    margins: float
+    """Of margins."""
+    means: float
+    """Of the intervals of means; 0 if there are none."""
+
+    @classmethod
+    def of(cls, alpha: float, *, margin_share: float, mean_share: float) -> Self:
+        """Share ``alpha``: certificates have what the others leave. Without a margin share, margins have it once more.
+
+        **Guarantee:** with a margin share, the three add up to at most ``alpha``, rounding included.
+        """
+        certificates = alpha * (1.0 - margin_share - mean_share)
+        if not margin_share:
+            return cls(certificates=certificates, margins=alpha, means=0.0)
+        rest = math.nextafter(alpha - certificates, 0.0)
+        if not mean_share:
+            return cls(certificates=certificates, margins=rest, means=0.0)
+        margins = rest * (margin_share / (margin_share + mean_share))
+        return cls(certificates=certificates, margins=margins, means=math.nextafter(rest - margins, 0.0))
+
+
+def check_level_shares(margin_share: float, mean_share: float) -> None:
+    """Refuse shares of margins and means that leave nothing for certificates, or that promise nothing together."""
+    if not 0.0 <= margin_share < 1.0:
+        raise DomainError(f"a margin share of {margin_share} is not allowed; choose 0 <= margin_share < 1")
+    if not 0.0 <= mean_share < 1.0:
+        raise DomainError(
+            "a share of alpha for means of ", Argument("mean_share", mean_share), " is not allowed; choose 0 to 1"
+        )
+    if mean_share and not margin_share:
+        raise DesignError(
+            Argument("mean_share", mean_share),
+            " needs a share for margins above 0, so that everything shown holds together",
+        )
+    if margin_share + mean_share >= 1.0:
+        raise DomainError(
+            f"margins and means with {margin_share} and {mean_share} of alpha leave nothing for certificates; "
+            "choose shares whose sum is below 1"
+        )
+
+
+_MOST_SHARES = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """A spending rule: ``open-ended`` for any number of claims, or ``equal`` shares of a stated number.
+
+    **Guarantee:** the levels of any number of claims sum to at most ``alpha``, also in floating point.
+
+    >>> Spending(rule="equal", shares=4).level(0, alpha=0.08) <= 0.02
+    True
+    """
+
+    rule: SpendingRule = "open-ended"
+    """``open-ended`` gives claim v the share ``6 / (pi^2 (v + 1)^2)``."""
+    shares: int | None = None
+    """The number of claims of an ``equal`` rule."""
+
+    def __post_init__(self) -> None:
+        if self.rule not in ("open-ended", "equal"):
+            raise DomainError(f"unknown spending rule {self.rule!r}; choose open-ended or equal")
+        if self.rule == "equal" and not (isinstance(self.shares, int) and 1 <= self.shares <= _MOST_SHARES):
+            most = f"at most {_MOST_SHARES:,}"
+            raise DesignError(f"equal spending needs the number of shares: a whole number of at least 1, {most}")
+        if self.rule == "open-ended" and self.shares is not None:
+            raise DesignError("open-ended spending takes no number of shares; leave it out or use equal spending")
+
+    def level(self, claim: int, *, alpha: float) -> float:
+        """The level of claim 0, 1, 2, ...; 0 when nothing is left."""
+        if claim < 0:
+            raise DomainError(f"there is no claim {claim}; claims are counted from 0")
+        if self.rule == "equal":
+            share = 1.0 / self.shares if self.shares is not None and claim < self.shares else 0.0
+        else:
+            share = 6.0 / (math.pi * (claim + 1)) ** 2
+        # Lowered by more than the roundings of the share and of a sum of a hundred thousand levels.
+        return alpha * share * (1.0 - 2.0**-36)

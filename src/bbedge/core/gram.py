@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy
 from bbedge.core.difference_sums import DifferenceSums
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import (
@@ -28,11 +28,9 @@ from bbedge.core.penalties import (
     Rows,
     State,
     bernstein_psi,
+    error_sign,
     sharp_tail,
-    some_pairs,
-    toward,
 )
-from bbedge.core.predictions import Places, some
 
 _SOME = 64  # models whose mean stands for that of all
 _UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a bound
@@ -131,8 +129,8 @@ class _Polynomial:
 
         def read(rows: Places, cols: Places) -> list[Array]:
             return [
-                some_pairs(self._space, sums, rows, cols)
-                + (some(self._space, of_rows, rows)[..., :, None] + some(self._space, of_cols, cols)[..., None, :])
+                self._space.take_pairs(sums, rows, cols)
+                + (self._space.take(of_rows, rows)[..., :, None] + self._space.take(of_cols, cols)[..., None, :])
                 for sums, of_rows, of_cols in parts
             ]
 
@@ -143,7 +141,7 @@ class _Polynomial:
         self._pairs, of_models = self._pairs.kept(rows)
         for name, array in self._arrays.items():
             if self._is_of_pairs(array):
-                self._arrays[name] = self._space.take(self._space.take(array, rows, axis=-1), rows, axis=-2)
+                self._arrays[name] = self._space.take_pairs(array, rows, rows)
             else:
                 self._arrays[name] = self._space.take(array, of_models, axis=-1)
 
@@ -265,7 +263,7 @@ class PenaltyBySize(_Polynomial):
             error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays[f"mass{j}"]
             error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
             falls = coefficients.min() < 0.0  # the penalty falls as this sum grows
-            kept.append((self._arrays[f"sums{j}"], -toward(bound) * error if falls else toward(bound) * error))
+            kept.append((self._arrays[f"sums{j}"], -error_sign(bound) * error if falls else error_sign(bound) * error))
         return self._reader(kept)
 
 
@@ -321,7 +319,7 @@ class PenaltyByStake(_Polynomial):
         """See :class:`Penalty`."""
         error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays["mass"]
         error += self._residual_error * self._arrays["lower_mass"]
-        return self._reader([(self._arrays["sums"], toward(bound) * error)])
+        return self._reader([(self._arrays["sums"], error_sign(bound) * error)])
 
 
 def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dict[int, Floats]:

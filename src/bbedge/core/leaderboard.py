@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.certifier import Certifier
-from bbedge.core.checks import check_weights
 from bbedge.core.conclusions import GapCount, Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.history import Look, LookCount
@@ -20,6 +19,7 @@ from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, Stak
 from bbedge.core.notes import Note
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import Stakes
+from bbedge.core.views import check_weights
 from bbedge.errors import DesignError
 
 __all__ = [

@@ -17,14 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Space, to_numpy
-from bbedge.core.betting import BettingPenalty
-from bbedge.core.blocks import BlockLayout
+from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
+from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import (
+    BettingPenalty,
     Bound,
     Columns,
     Features,
@@ -34,9 +34,8 @@ from bbedge.core.penalties import (
     Penalty,
     Rows,
     State,
-    toward,
+    error_sign,
 )
-from bbedge.core.predictions import Places, some
 from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
 
 _FEW = 1 << 14  # exponents that are sooner computed than sifted
@@ -151,7 +150,7 @@ class Mixture:
 
     def _mixed(self, features: Array, bound: Bound) -> Array:
         """The logarithm of the mixture of each group, for a tile of directions."""
-        xp, sign = self._space.xp, toward(bound)
+        xp, sign = self._space.xp, error_sign(bound)
         if len(self._groups) == 1 and bound == "lower":
             value = _log_sum(xp, self._adding(features) @ features)[None, :]
         else:
@@ -263,7 +262,7 @@ class Mixture:
             totals=self._totals,
             drift=self._count * (self._design.tau if at is None else at),
             # Summation of the items, then one addition a replicate; and the roundings of the product.
-            total_error=toward(bound) * (self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
+            total_error=error_sign(bound) * (self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
         )
 
     def keep(self, rows: Rows) -> None:
@@ -323,7 +322,7 @@ class _Reader:
         # Each side is a sum of numbers that are not negative, so that scaling it moves it in the right direction.
         low = (self.totals[..., self.pairs.rows] + max(0.0, -self.drift)) * ((1.0 - self.total_error) / 2)
         high = (self.totals[..., self.pairs.cols] + max(0.0, self.drift)) * ((1.0 + self.total_error) / 2)
-        return some(self.space, low, some_rows)[..., :, None] - some(self.space, high, some_cols)[..., None, :]
+        return self.space.take(low, some_rows)[..., :, None] - self.space.take(high, some_cols)[..., None, :]
 
     def strip(self, rows: slice, cols: slice, *, with_selves: bool = False) -> Array:
         """The features of some directions: features x (batch x) rows x columns.

@@ -12,11 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import Array, Space, to_numpy
+from bbedge.core.arrays import Array, Places, Space, to_numpy
 from bbedge.core.design import Design
-
-Places = slice | NDArray[np.intp]
-"""Some of the blocks."""
 
 
 class Predictor(Protocol):
@@ -53,13 +50,6 @@ class Predictor(Protocol):
         ...
 
 
-def some(space: Space, array: Array, places: Places, *, axis: int = -1) -> Array:
-    """Some entries of one of the last two axes: a view where they lie side by side."""
-    if isinstance(places, slice):
-        return array[..., places] if axis == -1 else array[..., places, :]
-    return space.take(array, places, axis=axis)
-
-
 class RunningMean:
     """The published rule: the mean of the earlier replicates and one pseudo-observation at the null value.
 
@@ -85,7 +75,7 @@ class RunningMean:
 
     def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """See :class:`Predictor`."""
-        means, sums = some(self._space, means, places), some(self._space, self._sums, places)
+        means, sums = self._space.take(means, places), self._space.take(self._sums, places)
         return self._space.combine(means, -1.0 / (self._count + 1), sums, out=out)
 
     def update(self, means: Array) -> None:
@@ -126,16 +116,16 @@ class TwoWay:
 
     def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """See :class:`Predictor`."""
-        return self._space.combine(some(self._space, means, places), -1.0, self._predicted(places), out=out)
+        return self._space.combine(self._space.take(means, places), -1.0, self._predicted(places), out=out)
 
     def _predicted(self, places: Places) -> Array:
         xp = self._space.xp
-        sums = some(self._space, self._sums, places)
+        sums = self._space.take(self._sums, places)
         if self._count == 0:
             return xp.full_like(sums, 0.5)
         self._fit = self._fit or self._fitted()
         model, block, share = self._fit
-        effects = model + some(self._space, block, places)
+        effects = model + self._space.take(block, places)
         return xp.clip(effects + share * (sums / self._count - effects), 0.0, 1.0)
 
     def _fitted(self) -> tuple[Array, Array, Array]:

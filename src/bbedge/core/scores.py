@@ -1,7 +1,12 @@
-"""Panels of scores: one models x items matrix per replicate, complete, in [0, 1]."""
+"""Scores of all replicates, mapped to [0, 1]; where they came from, and one hash of them.
+
+The hash is that of what is compared, not of how it was written: the same scores in another order of rows or files, or
+in another format, have the same hash.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict, Unpack
@@ -14,10 +19,94 @@ from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.notes import Note
-from bbedge.core.origin import Origin, SourceFile, scores_hash
+from bbedge.core.panels import block_members, content_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
 from bbedge.text import counted
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class SourceFile:
+    """A file that scores were read from."""
+
+    name: str
+    """Its path as it was given, without the folders that only one machine has."""
+    bytes: int
+    """Its size."""
+    sha256: str
+    """The SHA-256 of its bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What the scores of a leaderboard are identified by."""
+
+    scores: str
+    """The hash of the scores, as :func:`scores_hash` makes it."""
+    sources: tuple[SourceFile, ...] | None = None
+    """The files that the scores were read from; ``None`` if that is not known."""
+    asides: tuple[str, ...] = ()
+    """Texts of notes that are about other files beside these, and not about the scores."""
+
+
+def scores_hash(scores: Scores) -> str:
+    """SHA-256 of scores in one form: what they are about, then the mapped scores as doubles, replicate by replicate.
+
+    Models, items and the members of blocks are sorted, so that neither the order of rows nor the spelling of block
+    labels makes a difference. The order of replicates does: it is the order of the looks.
+
+    >>> from bbedge import Scores
+    >>> one = Scores.of([[1.0, 0.0], [0.5, 0.0]], models=["a", "b"], items=["q1", "q2"])
+    >>> two = Scores.of([[0.0, 0.5], [0.0, 1.0]], models=["b", "a"], items=["q2", "q1"])
+    >>> scores_hash(one) == scores_hash(two)
+    True
+    """
+    models = sorted(range(len(scores.models)), key=scores.models.__getitem__)
+    items = sorted(range(len(scores.items)), key=scores.items.__getitem__)
+    found = content_hash(_about(scores, models, items))
+    for row in _rows(scores, models, items):
+        found.update(row)
+    return found.hexdigest()
+
+
+def _rows(scores: Scores, models: list[int], items: list[int]) -> Iterator[bytes]:
+    # A row at a time: a panel may be as large as memory allows.
+    places = None if items == list(range(len(items))) else np.array(items, dtype=np.intp)
+    for panel in scores.values:
+        for model in models:
+            row = panel[model] if places is None else panel[model][places]
+            row = np.asarray(row, dtype="<f8") + 0.0  # -0.0 is 0.0
+            row[np.isnan(row)] = np.nan  # one form of missing
+            yield row.tobytes()
+
+
+def _about(scores: Scores, models: list[int], items: list[int]) -> dict[str, object]:
+    about: dict[str, object] = {
+        "version": _VERSION,
+        "models": [scores.models[i] for i in models],
+        "items": [scores.items[i] for i in items],
+        "blocks": block_members(scores.items, scores.blocks),
+        "replicates": list(scores.replicates),
+        "score_range": [float(end) for end in scores.score_range],
+    }
+    if scores.columns:
+        about["columns"] = {name: [_plain(texts[i]) for i in items] for name, texts in scores.columns.items()}
+    if scores.gaps != "refuse":
+        about["gaps"] = scores.gaps
+    if scores.stops is not None:
+        about["stops"] = [scores.stops[i] for i in models]
+    return about
+
+
+def _plain(text: str) -> str:
+    """A number in one form, as a weight is ``3`` in one format and ``3.0`` in another; other texts as they are."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return repr(number) if math.isfinite(number) else text
 
 
 class DesignOptions(TypedDict, total=False):
@@ -187,3 +276,13 @@ def _as_floats(values: ArrayLike, *, copy: bool | None) -> NDArray[np.float64]:
         return np.array(values, dtype=np.float64, copy=copy)
     except (TypeError, ValueError) as error:
         raise DataError(f"the scores are not a table of numbers with rows of one length ({error})") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedScores:
+    """Scores, with the judgements that they are the means of."""
+
+    scores: Scores
+    """The mean of the judgements of every answer."""
+    judgements: NDArray[np.float64]
+    """Every judgement, mapped to [0, 1]: replicates x judgements x models x items."""

@@ -1,4 +1,4 @@
-"""Views: the weighted means that a leaderboard compares, and what each has of alpha."""
+"""Views: the weighted means that a leaderboard compares, what each has of alpha, and how columns of items make them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,52 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum, isclose, isfinite
+from typing import TYPE_CHECKING, TypedDict
 
-from bbedge.core.checks import check_names, check_weights
-from bbedge.errors import DesignError, DomainError
-from bbedge.text import listed, quoted
+from bbedge.errors import Argument, Blank, DesignError, DomainError
+from bbedge.text import listed, quoted, shown
+
+
+def check_names(what: str, names: Sequence[str], *, at_least: int) -> None:
+    """Refuse names that are too few, not texts, or not unique."""
+    if len(names) < at_least:
+        raise DesignError(f"{len(names)} {what}s given; at least {at_least} needed")
+    if not all(isinstance(name, str) and name for name in names):
+        raise DesignError(f"every {what} needs a name: a text that is not empty")
+    for name in names:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise DesignError(
+                f"{what} {quoted(name)} has an unpaired surrogate in its name; correct the name"
+            ) from None
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise DesignError(f"{what} {quoted(twice)} is named twice; {what} names must be unique")
+
+
+def check_choice(what: str, given: str, allowed: Sequence[str]) -> None:
+    """Refuse what is not among the allowed values."""
+    if given not in allowed:
+        raise DomainError(f"unknown {what} {given!r}; choose one of {', '.join(allowed)}")
+
+
+def check_weights(weights: Sequence[float], items: Sequence[str]) -> None:
+    """Refuse weights of items that are not finite, below zero, all zero, or not one for each item."""
+    if len(weights) != len(items):
+        raise DesignError(f"{len(items)} items but {len(weights)} weights; give one weight per item")
+    for item, weight in zip(items, weights, strict=True):
+        if not (math.isfinite(weight) and weight >= 0.0):
+            raise DomainError(
+                f"weight {weight} of item {quoted(item)} is not allowed; weights are finite and at least 0"
+            )
+    if not any(weights):
+        raise DomainError("every item has weight 0; give at least one item a positive weight")
+
+
+if TYPE_CHECKING:
+    from bbedge.core.scores import Scores
 
 HEADLINE = "headline"
 """How the main view is called among shares; no other view may have this name."""
@@ -98,3 +140,166 @@ def check_views(views: Sequence[View], share: float, items: Sequence[str]) -> No
         raise DomainError("the share of a view is not allowed; shares are above 0 and at most 1")
     if math.fsum(shares) > 1.0 + _CLOSE:
         raise DomainError(f"the shares of the views add up to {math.fsum(shares):g}; at most 1 is allowed")
+
+
+METRIC = "metric"
+"""The item column that says which metric an item is about, where each metric of an item is an item of its own."""
+_MOST_VIEWS = 1000
+
+
+class SuiteOptions(TypedDict, total=False):
+    """The options of a design that a suite sets; what it does not set is absent."""
+
+    weights: tuple[float, ...]
+    views: dict[str, tuple[float, ...]]
+    shares: dict[str, float]
+
+
+def suite_options(
+    scores: Scores,
+    *,
+    macro: str | None = None,
+    weights: str | None = None,
+    views: str | None = None,
+    shares: Mapping[str, float] | None = None,
+    metric: str | Sequence[str] | None = None,
+) -> SuiteOptions:
+    """The weights, views and shares of a design, from columns that describe the items of the scores.
+
+    ``macro`` names a column of categories: the headline is the mean of the category means. ``weights`` names a column
+    of numbers: items weigh so in the headline, inside the categories of ``macro``, and inside views. ``views`` names a
+    column: besides the headline there is a view for each of its values; a value whose view is the headline itself has
+    none. ``shares`` says what views have of alpha, and ``headline`` what the headline has. Where each metric of an item
+    is an item of its own, ``metric`` is the one that the headline is about; several if tasks have different ones.
+
+    The result goes to :func:`~bbedge.certify` or :meth:`Scores.design` as keywords.
+
+    **Needs:** columns chosen before the scores were seen.
+
+    >>> import numpy as np
+    >>> from dataclasses import replace
+    >>> from bbedge import Scores
+    >>> plain = Scores.of(np.zeros((1, 2, 3)), models=["a", "b"], items=["q1", "q2", "q3"])
+    >>> scores = replace(plain, columns={"topic": ("math", "math", "code")})
+    >>> suite_options(scores, macro="topic", views="topic")["weights"]
+    (0.25, 0.25, 0.5)
+    >>> design = scores.design(**suite_options(scores, views="topic", shares={"code": 0.1}))
+    >>> [(view.name, view.share) for view in design.views]
+    [('code', 0.1), ('math', 0.45)]
+    """
+    own = (1.0,) * len(scores.items) if weights is None else _numbers(scores, weights)
+    selected = _of_metric(scores, own, metric, macro)
+    headline = selected if macro is None else nested_macro_weights(_column(scores, macro), selected)
+    options: SuiteOptions = {}
+    if len(set(headline)) > 1:
+        options["weights"] = headline
+    if views is not None:
+        options["views"] = _views(scores, views, own, headline)
+    if shares:
+        options["shares"] = dict(shares)
+    return options
+
+
+def nested_macro_weights(labels: Sequence[str], weights: Sequence[float]) -> tuple[float, ...]:
+    """Weights of items for the mean of the category means, which are weighted means of their items.
+
+    A category whose items all have weight 0 is not among those that are averaged.
+
+    >>> nested_macro_weights(["math", "math", "code", "law"], [1.0, 3.0, 2.0, 0.0])
+    (0.125, 0.375, 0.5, 0.0)
+    """
+    of_category: dict[str, list[float]] = {}
+    for label, weight in zip(labels, weights, strict=True):
+        of_category.setdefault(label, []).append(weight)
+    totals = {label: fsum(its) for label, its in of_category.items()}
+    categories = sum(total > 0.0 for total in totals.values())
+    return tuple(
+        weight / (categories * totals[label]) if weight else 0.0 for label, weight in zip(labels, weights, strict=True)
+    )
+
+
+def _column(scores: Scores, name: str) -> tuple[str, ...]:
+    if name not in scores.columns:
+        there = f"have the columns {listed(scores.columns, limit=20)}" if scores.columns else "have none"
+        raise DesignError(
+            f"the scores have no column {quoted(name)} that describes their items; they {there}: read them with ",
+            Argument("item_columns", (name,)),
+        )
+    return scores.columns[name]
+
+
+def _numbers(scores: Scores, name: str) -> tuple[float, ...]:
+    found = []
+    for item, text in zip(scores.items, _column(scores, name), strict=True):
+        try:
+            weight = float(text)
+        except ValueError:
+            raise DesignError(
+                f"the weight of item {quoted(item)} in column {quoted(name)} is {quoted(text)}; expected a number"
+            ) from None
+        if not (isfinite(weight) and weight >= 0.0):
+            raise DomainError(
+                f"the weight of item {quoted(item)} in column {quoted(name)} is {weight}; weights are finite and at "
+                "least 0"
+            )
+        found.append(weight)
+    if not any(found):
+        raise DomainError(f"every weight in column {quoted(name)} is 0; give at least one item a positive weight")
+    return tuple(found)
+
+
+def _of_metric(
+    scores: Scores, weights: tuple[float, ...], metric: str | Sequence[str] | None, macro: str | None
+) -> tuple[float, ...]:
+    """The weights of the items in the headline, of which those of other metrics are no part."""
+    chosen = () if metric is None else (metric,) if isinstance(metric, str) else tuple(metric)
+    if not chosen:
+        found = sorted(set(scores.columns.get(METRIC, ())))
+        if len(found) > 1 and macro != METRIC:
+            raise DesignError(
+                f"there are {len(found)} metrics, {listed(found)}, and none is chosen for the headline: pass ",
+                Argument("metric", Blank("NAME")),
+                " for the one that it is about, or ",
+                Argument("macro", METRIC),
+                " for the mean of their means",
+            )
+        return weights
+    if macro == METRIC:
+        raise DesignError(
+            Argument("macro", METRIC), " is the mean over all metrics; leave out ", Argument("metric", shown(chosen[0]))
+        )
+    metrics = _column(scores, METRIC)
+    unknown = [name for name in chosen if name not in metrics]
+    if unknown:
+        raise DesignError(
+            f"there is no metric {quoted(unknown[0])} among the items; the metrics are {listed(sorted(set(metrics)))}"
+        )
+    return tuple(weight if name in chosen else 0.0 for name, weight in zip(metrics, weights, strict=True))
+
+
+def _views(
+    scores: Scores, name: str, weights: tuple[float, ...], headline: tuple[float, ...]
+) -> dict[str, tuple[float, ...]]:
+    labels = _column(scores, name)
+    count = len(set(labels))
+    if count > _MOST_VIEWS:
+        raise DesignError(
+            f"column {quoted(name)} has {count:,} values, and each would be a view; at most {_MOST_VIEWS:,} are "
+            "allowed: choose a column of categories"
+        )
+    views = {
+        label: its for label, its in category_weights(labels, weights).items() if any(its) and not _alike(its, headline)
+    }
+    if not views:
+        raise DesignError(
+            f"the only view by column {quoted(name)} is the headline itself, because the items of the headline have "
+            f"one value, {listed(sorted(set(labels)), limit=1)}; leave out ",
+            Argument("views", shown(name)),
+        )
+    return views
+
+
+def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether weights are the same up to their scale."""
+    of_one, of_other = fsum(one), fsum(other)
+    return all(isclose(a / of_one, b / of_other, rel_tol=1e-12) for a, b in zip(one, other, strict=True))

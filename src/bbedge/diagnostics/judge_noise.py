@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.blocks import BlockLayout
-from bbedge.core.judged import JudgedScores
+from bbedge.core.panels import BlockLayout
+from bbedge.core.scores import JudgedScores
 from bbedge.diagnostics.findings import Finding, finding
 from bbedge.errors import DomainError
 from bbedge.text import counted, quoted

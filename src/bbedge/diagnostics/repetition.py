@@ -15,8 +15,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.blocks import BlockLayout
 from bbedge.core.copies import Fingerprint, fingerprints
+from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from bbedge.display.plotting import COLOURS, DASHES, house_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bbedge.core.growth import Forecast
+    from bbedge.core.forecast import Forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

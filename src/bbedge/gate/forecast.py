@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bbedge.core.growth import Forecast
+from bbedge.core.forecast import Forecast
 from bbedge.gate.policy import Claim
 from bbedge.gate.report import ClaimOutlook
 

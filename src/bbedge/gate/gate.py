@@ -13,11 +13,10 @@ from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.growth import Forecast, Outlook, pilot_outlooks
+from bbedge.core.forecast import Forecast, Outlook, pilot_outlooks
 from bbedge.core.leaderboard import COUNTED, scored_items
 from bbedge.core.scores import Scores
-from bbedge.core.suite import suite_options
-from bbedge.core.views import HEADLINE
+from bbedge.core.views import HEADLINE, suite_options
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.forecast import ClaimForecast

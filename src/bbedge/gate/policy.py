@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from bbedge.core.checks import check_choice
+from bbedge.core.family import Spending
 from bbedge.core.kinds import Copies, EvidenceKind
-from bbedge.core.spending import Spending
-from bbedge.core.suite import METRIC
-from bbedge.core.views import HEADLINE
+from bbedge.core.views import HEADLINE, METRIC, check_choice
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.text import did_you_mean, listed, quoted
 

@@ -20,9 +20,7 @@ from bbedge.readers.limits import Limits, limited
 from bbedge.text import counted, quoted, shown
 
 if TYPE_CHECKING:
-    from bbedge.core.judged import JudgedScores
-    from bbedge.core.origin import SourceFile
-    from bbedge.core.scores import Scores
+    from bbedge.core.scores import JudgedScores, Scores, SourceFile
     from bbedge.readers.assemble.joining import Rows
     from bbedge.readers.assemble.pivot import Panels
     from bbedge.readers.sources import Source
@@ -230,7 +228,7 @@ def read_judgements(
 def _arranged(read: Scores, *, column: str) -> JudgedScores:
     import numpy as np
 
-    from bbedge.core.judged import JudgedScores
+    from bbedge.core.scores import JudgedScores
     from bbedge.readers.assemble.grid import ordered_replicates
     from bbedge.readers.tables.columns import is_seed
 
@@ -307,7 +305,7 @@ def _name(path: PurePath, common: PurePath | None) -> str:
 
 
 def _source_file(path: str, name: str) -> SourceFile:
-    from bbedge.core.origin import SourceFile
+    from bbedge.core.scores import SourceFile
     from bbedge.readers.sources import fingerprint
 
     return SourceFile(name=name, sha256=fingerprint(path), bytes=Path(path).stat().st_size)

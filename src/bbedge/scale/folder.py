@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.archive import write_archive
+from bbedge.core.arrays import write_archive
 from bbedge.core.design import Design
 from bbedge.core.family import Family
 from bbedge.core.stakes import Stakes

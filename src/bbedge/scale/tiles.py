@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import numpy_space
+from bbedge.core.arrays import Places, numpy_space
 from bbedge.core.eholm import weakness
 from bbedge.core.mixture import Mixture
-from bbedge.core.panel import check_panel
+from bbedge.core.panels import check_panel
 from bbedge.core.penalties import Columns, Pairs
-from bbedge.core.predictions import Places, RunningMean
+from bbedge.core.predictions import RunningMean
 from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError
 from bbedge.scale.folder import TiledRun, loaded, map_array, run_of, save_array, save_arrays

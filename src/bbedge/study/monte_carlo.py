@@ -20,7 +20,7 @@ import numpy as np
 
 from bbedge._version import __version__
 from bbedge.backends import Backend, map_unordered
-from bbedge.core.archive import write_archive
+from bbedge.core.arrays import write_archive
 from bbedge.errors import Argument, DataError, DomainError
 from bbedge.files import replacing
 from bbedge.study.results import Results, Sums, summarised

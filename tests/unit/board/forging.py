@@ -17,7 +17,7 @@ from bbedge.board.canonical import canonical
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.board.views import Headline, Views
-from bbedge.core.archive import write_archive
+from bbedge.core.arrays import write_archive
 from bbedge.files import FILE_VERSION
 from unit.board.boards import ITEMS, make, runs
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bbedge.core.design import Design
+from bbedge.core.family import Spending
 from bbedge.core.leaderboard import Certifier
-from bbedge.core.spending import Spending
 
 
 @dataclass

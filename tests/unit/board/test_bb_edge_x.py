@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.board.verify import verify
-from bbedge.core.archive import load_arrays
+from bbedge.core.arrays import load_arrays
 from unit.board.boards import ITEMS, make, scores, values
 from unit.board.recomputed import Record, assert_same
 

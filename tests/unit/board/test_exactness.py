@@ -6,9 +6,9 @@ import pytest
 from bbedge.board import Board
 from bbedge.board.replay import replay
 from bbedge.core.design import Design
+from bbedge.core.family import Spending
 from bbedge.core.leaderboard import Certifier, certify_pilot_top_k, run
 from bbedge.core.scores import Scores
-from bbedge.core.spending import Spending
 from unit.board.boards import ITEMS, make, runs, scores, values
 from unit.board.recomputed import Record, assert_same
 

@@ -11,7 +11,7 @@ import pytest
 from bbedge.board import Board
 from bbedge.board.packing import digest
 from bbedge.board.verify import verify
-from bbedge.core.archive import load_arrays, write_archive
+from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.errors import BoardError
 from unit.board.boards import ITEMS, make, runs
 from unit.board.forging import event_after

@@ -15,7 +15,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.provenance import FileChanges, digest, provenance, verify_command
 from bbedge.certificate.provenance_shape import SourceRecord
 from bbedge.certificate.schema import schema
-from bbedge.core.origin import SourceFile
+from bbedge.core.scores import SourceFile
 from bbedge.errors import DomainError, FormatError
 from unit.certificate.documents import certified, drawn, suite
 

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from bbedge.core.archive import load_arrays, write_archive
+from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bbedge.core.blocks import BlockLayout
+from bbedge.core.panels import BlockLayout
 
 
 def test_blocks_are_numbered_as_they_first_appear():

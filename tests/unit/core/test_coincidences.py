@@ -6,7 +6,7 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from bbedge.core.coincidences import COINCIDENCE, may_be_chance
+from bbedge.core.copies import COINCIDENCE, may_be_chance
 
 
 def expected_by_counting(contents, size):

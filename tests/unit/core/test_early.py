@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bbedge.core import early_margins
-from bbedge.core.archive import load_arrays, write_archive
+from bbedge.core import bounds
+from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.core.certifier import Certifier
+from bbedge.core.checkpoint_evidence import Part, part_kind, plan_of
 from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
-from bbedge.core.early import Part, part_kind, plan_of
 from bbedge.errors import DataError, DesignError
 from early_oracle import Setting, e_holm, with_memory
 
@@ -380,8 +380,8 @@ def test_margins_of_many_blocks_are_read_off_a_lower_bound(monkeypatch):
     design = make(weights=tuple(w or 1.0 for w in WEIGHTS), tau=0.02, alpha=0.6, margin_share=0.8)
     panel = panels(1, strength=0.6)[0]
     found = []
-    for limit in (early_margins.EXACT_LIMIT, 0):
-        monkeypatch.setattr(early_margins, "EXACT_LIMIT", limit)
+    for limit in (bounds.EXACT_LIMIT, 0):
+        monkeypatch.setattr(bounds, "EXACT_LIMIT", limit)
         certifier = Certifier(design)
         parts_of(certifier, panel)
         found.append((certifier.evidence.lower_bounds(), certifier.evidence.log_e_above(0.1)))

@@ -7,7 +7,7 @@ from bbedge.baselines.e_values import edges_at_looks
 from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
-from bbedge.core.growth import Forecast, Outlook, bet_penalty, penalty, pilot_outlooks, typical_outlook
+from bbedge.core.forecast import Forecast, Outlook, bet_penalty, penalty, pilot_outlooks, typical_outlook
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import DomainError
 from bbedge.study.contenders import difference_variances

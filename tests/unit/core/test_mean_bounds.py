@@ -10,8 +10,8 @@ import oracle
 from bbedge.core.certifier import Certifier
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
+from bbedge.core.family import Levels
 from bbedge.core.leaderboard import certify, certify_pilot_top_k
-from bbedge.core.levels import Levels
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
 

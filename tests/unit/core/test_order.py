@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from bbedge.core.order import item_order, run_order
+from bbedge.core.checkpoints import item_order, run_order
 from early_oracle import Setting
 
 ITEMS = tuple(f"q{i}" for i in range(9))

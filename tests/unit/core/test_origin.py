@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bbedge.core.origin import scores_hash
-from bbedge.core.scores import Scores
+from bbedge.core.scores import Scores, scores_hash
 
 VALUES = np.random.default_rng(4).integers(0, 3, (3, 4, 6)) / 2.0
 MODELS, ITEMS = ("a", "b", "c", "d"), tuple(f"q{i}" for i in range(6))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.core.arrays import numpy_space
-from bbedge.core.panel import check_panel
+from bbedge.core.panels import check_panel
 from bbedge.errors import BbedgeError, DataError
 
 NAMES = {"space": numpy_space(), "models": ["a", "b"], "items": ["q1", "q2", "q3"]}

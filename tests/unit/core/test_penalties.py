@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import oracle
-from bbedge.core import betting as bets
+from bbedge.core import penalties as bets
 from bbedge.core.arrays import numpy_space
-from bbedge.core.betting import BettingPenalty
-from bbedge.core.penalties import HoeffdingPenalty, Pairs, bernstein_psi, sharp_tail
+from bbedge.core.penalties import BettingPenalty, HoeffdingPenalty, Pairs, bernstein_psi, sharp_tail
 
 SPACE = numpy_space()
 

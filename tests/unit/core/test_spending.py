@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bbedge.core.spending import Spending
+from bbedge.core.family import Spending
 from bbedge.errors import BbedgeError, DesignError, DomainError
 
 MANY = 100_000

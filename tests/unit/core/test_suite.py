@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.core.scores import Scores
-from bbedge.core.suite import nested_macro_weights, suite_options
-from bbedge.core.views import macro_weights
+from bbedge.core.views import macro_weights, nested_macro_weights, suite_options
 from bbedge.errors import BbedgeError, DesignError, DomainError
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bbedge.core.blocks import BlockLayout
-from bbedge.core.order import run_order
+from bbedge.core.checkpoints import run_order
+from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.assumptions import (
     ALARM_LEVEL,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bbedge.core.judged import JudgedScores
-from bbedge.core.scores import Scores
+from bbedge.core.scores import JudgedScores, Scores
 from bbedge.diagnostics.judge_noise import MOST_JUDGEMENTS, judge_finding, judge_noise
 from bbedge.errors import DomainError
 

@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from bbedge.core.blocks import BlockLayout
+from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import _tail_bounds, close_runs, repeated_scores
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from bbedge import Scores
-from bbedge.core.growth import Outlook
+from bbedge.core.forecast import Outlook
 from bbedge.display.gate_plan import PlannedClaim, plan_values, render_plan, usual_differences
 from bbedge.gate import Claim, Gate, Policy
 

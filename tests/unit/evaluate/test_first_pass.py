@@ -19,7 +19,7 @@ from bbedge.board.scores import stored_scores
 from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
-from bbedge.core.order import run_order
+from bbedge.core.checkpoints import run_order
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Benchmark, Done, Sample

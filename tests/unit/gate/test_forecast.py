@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge import Scores
-from bbedge.core.growth import Outlook
+from bbedge.core.forecast import Outlook
 from bbedge.gate import Claim, Gate, Policy, gate
 
 COINS = Outlook.of_scores(mean=0.5)

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bbedge.core.origin import scores_hash
+from bbedge.core.scores import scores_hash
 from bbedge.readers import read_scores
 from bbedge.readers.read_scores import harmless_names
 

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
+from bbedge.core.checkpoint_evidence import part_kind, part_stakes
 from bbedge.core.checkpoints import Checkpoint, pass_plan
 from bbedge.core.design import Design
-from bbedge.core.early import part_kind, part_stakes
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import bernstein_psi, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX, Stakes, design_stakes, given_stakes
+from bbedge.core.stakes import CENTRED_MAX, Stakes, given_stakes
 from bbedge.errors import DomainError
 
 Array = NDArray[np.float64]
@@ -162,7 +162,7 @@ class Forecast:
         no prediction.
         """
         design, share = self.design, checkpoint.fraction
-        stakes = part_stakes(design, design.layout, checkpoint)
+        stakes = part_stakes(design, checkpoint)
         given = given_stakes(stakes.values, stakes.weights)
         part = replace(self, design=replace(design, stakes=given, evidence=part_kind(design), holm="direct"))
         offset = (gap - design.tau) / 2.0
@@ -199,13 +199,7 @@ class Forecast:
         design = self.design
         if self.times == 1.0 or design.stakes.rule != "design":
             return design.stakes
-        return design_stakes(
-            alpha=design.certificate_alpha,
-            tau=design.tau,
-            n_directions=design.n_directions / design.share,
-            effective_blocks=design.layout.effective_count * self.times,
-            planned=design.planned,
-        )
+        return design.rule_stakes(planned=design.planned, blocks=self.times)
 
     def _needed(self, gap: float, replicates: int) -> float:
         """The ``T`` at which the mixture reaches the threshold after some replicates."""

@@ -19,16 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
-from bbedge.core.blocks import BlockLayout
+from bbedge.core.bounds import AtDifference, log_e_above, lower_bounds
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.design import BETTING_LIMIT, Design
-from bbedge.core.early_margins import AtDifference, log_e_above, lower_bounds
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.mixture import Bets, Mixture
-from bbedge.core.panel import model_means
-from bbedge.core.penalties import Bound, Pairs, Rows, State, toward
-from bbedge.core.predictions import some
-from bbedge.core.stakes import EntryGroup, Stakes, design_stakes, entry_groups
+from bbedge.core.panels import BlockLayout, model_means
+from bbedge.core.penalties import Bound, Pairs, Rows, State, error_sign
+from bbedge.core.stakes import EntryGroup, Stakes, entry_groups
 
 NOTHING = -1e300
 """The logarithm of what a direction has that was stopped inside the pass, and was never bet on in a complete one."""
@@ -39,20 +37,13 @@ FORFEITED = -600.0
 _LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
 
 
-def part_stakes(design: Design, whole: BlockLayout, checkpoint: Checkpoint) -> Stakes:
+def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
     """Twelve stakes for the single look at a checkpoint.
 
     They know how many blocks are complete and not which: a stake that depended on the blocks that were drawn would
     break the average over orders.
     """
-    share = checkpoint.blocks / checkpoint.of_blocks
-    return design_stakes(
-        alpha=design.certificate_alpha * checkpoint.weight,
-        tau=design.tau,
-        n_directions=design.n_directions / design.share,
-        effective_blocks=whole.effective_count * share,
-        planned=1,
-    )
+    return design.rule_stakes(planned=1, level=checkpoint.weight, blocks=checkpoint.fraction)
 
 
 def part_kind(design: Design) -> EvidenceKind:
@@ -113,7 +104,7 @@ class Part:
         layout = part_layout(design, whole, plan.places(number).tolist())
         if layout is None:
             return cls(checkpoint=checkpoint, bets=None)
-        stakes = part_stakes(design, whole, checkpoint)
+        stakes = part_stakes(design, checkpoint)
         return cls(
             checkpoint=checkpoint,
             bets=Bets(
@@ -134,8 +125,8 @@ class Part:
             return space.zeros(*pairs.shape), None
         mixture, means = Mixture(design, space, pairs, self.bets), self.bets.layout.means(scores, space)
         mixture.add(
-            lambda places, out: some(space, means, places) + 0.0,
-            lambda places, out: some(space, means, places) + 0.0,
+            lambda places, out: space.take(means, places) + 0.0,
+            lambda places, out: space.take(means, places) + 0.0,
             shift=design.tau / 2,
             totals=model_means(scores, space, self.bets.layout.overall),
         )
@@ -260,7 +251,7 @@ class EarlyEvidence:
         """
         xp = self._space.xp
         weighted = log_groups + math.log(self.plan.complete)
-        weighted = weighted - toward(bound) * _LOST * UNIT * (1.0 + xp.abs(weighted))
+        weighted = weighted - error_sign(bound) * _LOST * UNIT * (1.0 + xp.abs(weighted))
         if is_complete:
             first = self._rounded(xp.logaddexp(self.log_s, weighted[0, ...]))
         elif self.passed:
@@ -272,14 +263,13 @@ class EarlyEvidence:
 
     def keep(self, rows: Rows) -> None:
         """Forget all models but these."""
-        take = self._space.take
         if self._log_s is not None:
             bounds = self.lower_bounds()
-            self._log_s = take(take(self._log_s, rows, axis=-2), rows, axis=-1)
-            self._bounds = take(take(bounds, rows, axis=-2), rows, axis=-1)
+            self._log_s = self._space.take_pairs(self._log_s, rows, rows)
+            self._bounds = self._space.take_pairs(bounds, rows, rows)
         self._pairs, of_models = self._pairs.kept(rows)
         if self._block_means is not None:
-            self._block_means = take(self._block_means, of_models, axis=-2)
+            self._block_means = self._space.take(self._block_means, of_models, axis=-2)
 
     def state(self) -> State:
         """Everything accumulated, as arrays."""
