@@ -12,7 +12,7 @@ from typing import NoReturn
 from bbedge.errors import BbedgeError
 from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.readers.logs.contract import Glimpse, Log, Reader, Sample
-from bbedge.readers.logs.registry import readers
+from bbedge.readers.tools import readers
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _STRANGE = (

@@ -48,8 +48,8 @@ def read_items(path: str | os.PathLike[str]) -> Items:
 
 def _from_json_lines(path: str) -> Items:
     """Of every object the texts and numbers, also those inside other objects, by names such as metadata.category."""
+    from bbedge.readers.json_files import objects
     from bbedge.readers.logs.fields import field_paths
-    from bbedge.readers.logs.files import objects
 
     name = shown_path(path)
     found = [(line, dict(field_paths(row))) for line, row in objects(path)]

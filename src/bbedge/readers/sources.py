@@ -116,7 +116,7 @@ def find_sources(
     something else. A file that looks like scores and cannot be read stops the search; where refusals are to be
     ``collect``-ed, only if no choice would help.
     """
-    from bbedge.readers.logs.registry import readers
+    from bbedge.readers.tools import readers
 
     format = choices.format  # noqa: A001 - the word of the option
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
@@ -234,7 +234,7 @@ def _recognised(
     path: str, choices: Choices, chosen: Mapping[Role, str], *, searched: bool
 ) -> Source | Literal["beside", "unread"]:
     """A file with samples, or why a file that was found in a folder is passed over."""
-    from bbedge.readers.logs.registry import readers, recognised
+    from bbedge.readers.tools import readers, recognised
 
     format = choices.format  # noqa: A001 - the word of the option
     if searched and not is_regular(path):
@@ -315,7 +315,7 @@ def _spreadsheet(path: str) -> FormatError:
 
 
 def _unknown(path: str) -> FormatError:
-    from bbedge.readers.logs.registry import readers
+    from bbedge.readers.tools import readers
 
     known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET))
     logs = ", ".join(reader.title for reader in readers().values())
@@ -328,7 +328,7 @@ def _unknown(path: str) -> FormatError:
 
 def _piped(format: str | None) -> Source:  # noqa: A002
     """Standard input, which takes a table: what belongs to a log beside its file is not known here."""
-    from bbedge.readers.logs.registry import recognised
+    from bbedge.readers.tools import recognised
 
     path = standard_input()
     reader, _ = recognised(path)

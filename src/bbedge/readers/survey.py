@@ -278,8 +278,8 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
             repeats=1,
             errors=0,
         )
+    from bbedge.readers.logs.contract import open_log
     from bbedge.readers.logs.naming import model_in
-    from bbedge.readers.logs.registry import open_log
 
     log = open_log(source.reader, source.path)
     errors, samples, repeats = count.errors, 0, set()

@@ -208,17 +208,17 @@ def test_a_bug_is_not_hidden(tmp_path, monkeypatch):
         raise RuntimeError("a bug")
 
     path = inspect_log(tmp_path / "a.eval")
-    monkeypatch.setattr("bbedge.readers.logs.inspect_ai._run", broken)
+    monkeypatch.setattr("bbedge.readers.tools.inspect_ai._run", broken)
     with pytest.raises(RuntimeError, match="a bug"):
         read(path)
     monkeypatch.undo()
-    monkeypatch.setattr("bbedge.readers.logs.inspect_ai._scores", broken)
+    monkeypatch.setattr("bbedge.readers.tools.inspect_ai._scores", broken)
     with pytest.raises(RuntimeError, match="a bug"):
         read(path)
 
 
 def test_two_readers_that_claim_one_file_are_told_apart_by_the_user(tmp_path, monkeypatch):
-    from bbedge.readers.logs.helm import Helm
+    from bbedge.readers.tools.helm import Helm
 
     monkeypatch.setattr(Helm, "recognises", lambda *_: "samples")
     path = inspect_log(tmp_path / "a.eval")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bbedge.errors import BbedgeError
 from bbedge.readers import Choices, read_scores
-from bbedge.readers.logs.registry import readers, recognised
+from bbedge.readers.tools import readers, recognised
 from suite_makers import MAKERS, write
 
 EVIL = "<script>alert(1)</script>\x1b[31m[bold]\u202e=cmd()"

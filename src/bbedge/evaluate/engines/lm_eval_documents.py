@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bbedge.readers.logs.lm_eval import LmEval
-from bbedge.readers.logs.lm_eval_results import results_of
+from bbedge.readers.tools.lm_eval import LmEval, results_of
 
 # Of a task's configuration, what decides questions and scores.
 _OF_TASK = (

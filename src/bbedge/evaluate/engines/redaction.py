@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bbedge.credentials import redacted, redacted_record, secret_values
 from bbedge.files import replacing
-from bbedge.readers.logs.files import zip_library
+from bbedge.readers.json_files import zip_library
 
 Clean = Callable[[str], str]
 

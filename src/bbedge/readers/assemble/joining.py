@@ -20,8 +20,7 @@ from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import Shaping, check_alike, check_one_metric, wide_notes
 from bbedge.readers.assemble.spelling import merge_models, merged_notes
 from bbedge.readers.choices import Choice, Choices
-from bbedge.readers.logs.contents import check_same_questions
-from bbedge.readers.logs.naming import check_apart
+from bbedge.readers.logs.naming import check_apart, check_same_questions
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales

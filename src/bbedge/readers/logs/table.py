@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
 from bbedge.readers.incomplete import ERROR_KINDS
-from bbedge.readers.logs.aggregates import Tally
-from bbedge.readers.logs.contents import Asked
-from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
+from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
-from bbedge.readers.logs.metrics import EveryMetric, check_direction
-from bbedge.readers.logs.naming import check_found, model_in, said_model
-from bbedge.readers.logs.registry import open_log
+from bbedge.readers.logs.metrics import EveryMetric, check_direction, with_usage
+from bbedge.readers.logs.naming import Asked, check_found, model_in, said_model
 from bbedge.readers.logs.runs import PassBook, Watch
-from bbedge.readers.logs.usage import with_usage
+from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.tables.columns import Role, names_from_objects
 from bbedge.readers.tables.item_columns import METRIC, ORIGINAL, column_key, metric_item
@@ -100,7 +97,7 @@ class LogTable:
         self._places = array("Q")
         self._failed, self._kinds = array("Q"), array("B")
         columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
-        tally = Tally()
+        tally = RunTally()
         for sample in self.log.samples():
             tally.add(sample)
             if not self._counts(sample):

@@ -19,8 +19,8 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from bbedge.errors import DataError, FormatError
+from bbedge.readers.json_files import JsonStream
 from bbedge.readers.logs.fields import field_at, field_paths, text
-from bbedge.readers.logs.files import JsonStream
 from bbedge.readers.opening import opened
 from bbedge.readers.tables import TableFile
 from bbedge.readers.tables.columns import ALIASES, Role, names_from_objects, scores_from_objects

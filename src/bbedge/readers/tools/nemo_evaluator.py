@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
-from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
-from bbedge.readers.logs.files import document, objects
-from bbedge.readers.logs.stated import Tally, check_count, compared_mean
+from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
+from bbedge.readers.logs.record_log import Records
+from bbedge.readers.logs.stated import check_count, compared_mean, tallied
 from bbedge.text import shown_path
 
 _RESULTS = "results.jsonl"
@@ -43,18 +42,13 @@ class NemoEvaluator:
         """Open results, and read the bundle beside them."""
         place = shown_path(path)
         # A run that is repeated writes a bundle of its own and replaces the results.
-        bundles = sorted(str(each) for each in Path(path).parent.glob("eval-*.json"))
-        bundle = document(bundles[-1]) if bundles else {}
+        bundle, beside = document_beside(max(Path(path).parent.glob("eval-*.json"), key=str, default=None))
         benchmark = mapping(bundle.get("benchmark"))
         run = _run(bundle, benchmark)
-        tally = Tally()
-        for sample in _samples(path, run):
-            tally.add(sample, "reward")
+        tally = tallied(_samples(path, run), "reward")["reward"]
         check_count(tally.samples, bundle.get("n_results"), place=place, what="rows")
         check_count(len(tally.items), benchmark.get("samples"), place=place, what="problems")
         stated = mapping(mapping(benchmark.get("scores")).get("mean_reward")).get("value")
-        # A problem without a score counts as 0 in the mean that is stated.
-        mean = tally.total / tally.samples if tally.samples else None
         missing = (
             f"{place} has no eval-<time>-<benchmark>.json beside it, which would name the model and the benchmark."
         )
@@ -63,8 +57,11 @@ class NemoEvaluator:
             samples=lambda: _samples(path, run),
             counts="line",
             usual_metric="reward",
-            beside=tuple(bundles[-1:]),
-            notes=(*(() if bundle else (missing,)), *compared_mean(mean, stated, place=place, what="reward")),
+            beside=beside,
+            notes=(
+                *(() if bundle else (missing,)),
+                *compared_mean(tally.mean_with_failures, stated, place=place, what="reward"),
+            ),
         )
 
 
@@ -89,41 +86,35 @@ def _run(bundle: Mapping[str, Any], benchmark: Mapping[str, Any]) -> Run:
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
-    prefix = f"{run.task}/" if run.task else ""
-    for line, row in objects(path):
+    for record in Records(path=path, expected="a row of NeMo Evaluator"):
+        row = record.row
         problem = text(row.get("problem_idx"))
         if not problem or "reward" not in row:
-            raise FormatError(
-                f"{shown_path(path)}:{line}: no problem_idx and reward in this row; expected a row of NeMo Evaluator"
-            )
+            raise record.lacks("problem_idx and reward in this row")
         details = mapping(row.get("scoring_details"))
         error, failure = _failed(details)
         answer, asked = row.get("expected_answer"), row.get("prompt")
         yield Sample(
             run=run,
-            item=f"{prefix}{problem}",
+            item=run.item(problem),
             scores={"reward": number(row["reward"]), **numbers(mapping(row.get("scorer_rewards")))},
-            place=line,
+            place=record.place,
             # Without a number there is one repeat.
             repeat=text(row.get("repeat")) or "0",
             error=error,
             failure=failure,
-            fields={"metadata": mapping(row.get("metadata")), "scoring_details": _category(details)},
+            fields={
+                "metadata": mapping(row.get("metadata")),
+                "scoring_details": {"category": details["category"]} if "category" in details else {},
+            },
             # The template of the prompt may be what is compared.
             content=None if answer is None else digest(answer),
             prompt=None if asked is None else digest(asked),
         )
 
 
-def _category(details: Mapping[str, Any]) -> dict[str, Any]:
-    return {"category": details["category"]} if "category" in details else {}
-
-
 def _failed(details: Mapping[str, Any]) -> tuple[str | None, ErrorKind | None]:
     """What went wrong on the way to the score, and its kind."""
-    error = details.get("error")
-    if error is not None:
-        message = text(error) or "error"
-        return message, kind_of_error(message)
-    judged = mapping(details.get("judge")).get("error")
-    return (None, None) if judged is None else (text(judged) or "the judge failed", "judge")
+    error = error_text(details.get("error"))
+    judged = error_text(mapping(details.get("judge")).get("error"), "the judge failed")
+    return (error, kind_of_error(error)) if error is not None or judged is None else (judged, "judge")

@@ -18,10 +18,10 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.json_files import document, objects
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import mapping
-from bbedge.readers.logs.files import document, objects
-from bbedge.readers.logs.records import holds_no_score
+from bbedge.readers.logs.record_log import holds_no_score
 from bbedge.readers.opening import naming_errors
 from bbedge.text import listed, shown_path
 
