@@ -170,7 +170,7 @@ def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
     for each in map(mapping, array(config.get("metrics", config.get("metric")))):
         higher, level = each.get("higher_is_better"), each.get("corpus_level_fn")
         names = [*several(each.get("metric_name")), *mapping(higher), *mapping(level)]
-        for name in map(str, dict.fromkeys(names)):
+        for name in dict.fromkeys(map(str, names)):
             better = higher.get(name) if isinstance(higher, dict) else higher
             summary = level.get(name) if isinstance(level, dict) else level
             yield name, better is not False, str(summary)
