@@ -122,11 +122,6 @@ class Stated:
     """The filter that it is about; None if samples have none, or for the samples of every filter alike."""
 
 
-def nothing_stated() -> tuple[Stated, ...]:
-    """What a log states that states nothing."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """A log that is open for reading."""
@@ -148,7 +143,7 @@ class Log:
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()
     """What a user should know about the log, such as that the run was cut off."""
-    stated: Callable[[], Iterable[Stated]] = nothing_stated
+    stated: Callable[[], Iterable[Stated]] = tuple
     """The means and counts that the log itself states; asked for after all samples were read."""
 
 

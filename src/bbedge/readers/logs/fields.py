@@ -12,6 +12,8 @@ from typing import Any
 from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.contract import Value
 
+TIME_IN_NAME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
+"""A time in the name of a file, as a part of a pattern."""
 _ABSENT = object()
 _LONGEST_LISTING = 200
 _DEEPEST_LISTING = 20

@@ -41,10 +41,10 @@ class Differing:
 
 def model_in(path: str, run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What to call the model of a run; the sample is asked for a field that the header does not have."""
-    return choices.model_of(path, said_model(run, choices, sample))
+    return choices.model_of(path, model_named_by_log(run, choices, sample))
 
 
-def said_model(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
+def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
     origin = choices.model_origin
     if origin is None or origin.kind != "field":
@@ -75,7 +75,7 @@ def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str
     )
 
 
-def check_apart(passes: PassBook, choices: Choices) -> None:
+def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
     origin = choices.model_origin
     if origin is None or origin.kind != "field":
@@ -138,7 +138,7 @@ _MOST_FILES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedQuestion:
     """One sample of one file, as far as its question matters."""
 
     path: str
@@ -164,7 +164,7 @@ class _Texts:
     as_sent: bool = True
     """Whether the texts are what was sent, which may be worded otherwise for some models."""
 
-    def add(self, asked: Asked, content: str) -> None:
+    def add(self, asked: AskedQuestion, content: str) -> None:
         self.as_sent = self.as_sent and asked.sample.as_sent
         self.files.setdefault(content, {}).setdefault(asked.path, asked.place)
         self.models.setdefault(asked.model, set()).add(content)
@@ -187,7 +187,7 @@ class _Texts:
         return {path: place for of_text in ranked[0 if tied else 1 :] for path, place in of_text.items()}
 
 
-def check_same_questions(asked: Iterable[Asked], changed: Collection[str], *, reworded: bool = False) -> None:
+def check_same_questions(asked: Iterable[AskedQuestion], changed: Collection[str], *, reworded: bool = False) -> None:
     """Raise if some models were asked other questions than others under the same names.
 
     ``changed`` are the names that were seen with several texts. Documents that are known by their content may have
@@ -214,7 +214,7 @@ def check_same_questions(asked: Iterable[Asked], changed: Collection[str], *, re
         for label, found in texts.items()
         if found.differ()
         and not found.is_drawn()
-        and not _reordered(found, holders, tasks)
+        and not _documents_only_moved(found, holders, tasks)
         # A model that is sent every question in other words has a wrapper; one that is sent some has other questions.
         and not ((found.as_sent or reworded) and same.isdisjoint(found.odd_files()))
     }
@@ -222,7 +222,7 @@ def check_same_questions(asked: Iterable[Asked], changed: Collection[str], *, re
         raise _refusal(other)
 
 
-def _reordered(found: _Texts, holders: Mapping[str, set[str]], tasks: Collection[frozenset[str]]) -> bool:
+def _documents_only_moved(found: _Texts, holders: Mapping[str, set[str]], tasks: Collection[frozenset[str]]) -> bool:
     """Whether documents only moved, or one was added: then no document has taken the place of another."""
     apart = [item for item in found.items if item in holders and frozenset(holders[item]) not in tasks]
     return len(found.items) > 1 and len(apart) < 2

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bbedge.core.notes import Note
 from bbedge.errors import DataError, FormatError
-from bbedge.readers.logs.contract import Log, Sample, Stated
+from bbedge.readers.logs.contract import Log, Run, Sample, Stated
 from bbedge.readers.logs.fields import number
 from bbedge.text import counted, quoted, shown_path
 
@@ -74,6 +74,14 @@ def stated_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if value >= 0 and value == value // 1 else None
+
+
+def stated_means(means: Iterable[tuple[str, object]], *, where: str, run: Run) -> Iterator[Stated]:
+    """The means of metrics that a file states about a run, as far as they are numbers."""
+    for metric, value in means:
+        mean = number(value)
+        if mean is not None:
+            yield Stated(where=where, run=run, metric=metric, mean=float(mean))
 
 
 def check_count(found: int, stated: object, *, place: str, what: str) -> None:
@@ -138,7 +146,6 @@ class StatedNote(Note):
 
 @dataclass(slots=True)
 class _Sum:
-    samples: int = 0
     total: float = 0.0
     numbers: int = 0
 
@@ -158,7 +165,6 @@ class RunTally:
             self._samples[key] = self._samples.get(key, 0) + 1
             for metric, value in sample.scores.items():
                 of_metric = self._sums.setdefault((key, metric), _Sum())
-                of_metric.samples += 1
                 if value is not None:
                     of_metric.numbers += 1
                     of_metric.total += float(value)

@@ -37,17 +37,15 @@ def _ours() -> tuple[Reader, ...]:
     from bbedge.readers.tools.deepeval import DeepEval
     from bbedge.readers.tools.evalplus import EvalPlus
     from bbedge.readers.tools.evalscope import EvalScope
-    from bbedge.readers.tools.every_eval_ever import EveryEvalEver
     from bbedge.readers.tools.harbor import Harbor, TerminalBench
     from bbedge.readers.tools.helm import Helm
     from bbedge.readers.tools.inspect_ai import InspectAi
     from bbedge.readers.tools.judgments import ALPACA_EVAL, ARENA_HARD, LIVEBENCH, MT_BENCH
     from bbedge.readers.tools.lighteval import Lighteval
     from bbedge.readers.tools.lm_eval import LmEval
-    from bbedge.readers.tools.mlflow import MlFlow
-    from bbedge.readers.tools.nemo_evaluator import NemoEvaluator
     from bbedge.readers.tools.openai import OpenAiApi, OpenAiEvals
     from bbedge.readers.tools.promptfoo import Promptfoo
+    from bbedge.readers.tools.rows import EveryEvalEver, MlFlow, NemoEvaluator
     from bbedge.readers.tools.swe_bench import SweBench
     from bbedge.readers.tools.tau_bench import Tau2Bench, TauBench
     from bbedge.readers.tools.verifiers import Verifiers

@@ -27,6 +27,7 @@ from bbedge.readers.logs.fields import (
 )
 from bbedge.readers.logs.metrics import amounts
 from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.stated import stated_means
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
@@ -299,11 +300,10 @@ def _stated(header: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
         # Epochs that were reduced in another way than by their mean have another mean.
         if name is None or text(score.get("reducer")) not in (None, "mean"):
             continue
-        for metric in _MEANS:
-            mean = number(mapping(mapping(score.get("metrics")).get(metric)).get("value"))
-            if mean is not None:
-                of_scorer = name if scorer in (None, name) else f"{scorer}.{name}"
-                yield Stated(where=path, run=run, metric=of_scorer, mean=float(mean))
+        of_scorer = name if scorer in (None, name) else f"{scorer}.{name}"
+        metrics = mapping(score.get("metrics"))
+        means = ((of_scorer, mapping(metrics.get(metric)).get("value")) for metric in _MEANS)
+        yield from stated_means(means, where=path, run=run)
 
 
 def _graders(header: Mapping[str, Any]) -> frozenset[str]:

@@ -16,11 +16,11 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
 from bbedge.readers.logs.fields import (
+    TIME_IN_NAME,
     answer_text,
     array,
     digest,
     mapping,
-    number,
     numbers,
     question_digest,
     settings,
@@ -29,11 +29,11 @@ from bbedge.readers.logs.fields import (
     whole,
 )
 from bbedge.readers.logs.record_log import numbered
+from bbedge.readers.logs.stated import stated_means
 from bbedge.text import shown_path
 
-_TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
-_DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{_TIME})\.parquet")
-_RESULTS = re.compile(rf"results_(?P<time>{_TIME})\.(?:json|parquet)")
+_DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.parquet")
+_RESULTS = re.compile(rf"results_(?P<time>{TIME_IN_NAME})\.(?:json|parquet)")
 _COLUMNS = frozenset(["doc", "metric", "model_response"])
 _OLD_COLUMNS = frozenset(["metrics", "predictions"])
 _OLD_QUESTION = ("example", "full_prompt")
@@ -185,10 +185,8 @@ def _stated(results: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]
     if count and (seeds or 1) <= 1:
         yield Stated(where=path, run=run, count=count)
     of_task = mapping(mapping(results.get("results")).get(run.task))
-    for name, _, summary in _metrics(config):
-        mean = number(of_task.get(name))
-        if summary == "mean" and mean is not None:
-            yield Stated(where=path, run=run, metric=name, mean=float(mean))
+    means = ((name, of_task.get(name)) for name, _, summary in _metrics(config) if summary == "mean")
+    yield from stated_means(means, where=path, run=run)
 
 
 def _old_samples(path: str, run: Run) -> Iterator[Sample]:

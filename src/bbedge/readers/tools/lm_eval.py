@@ -20,13 +20,12 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import document
 from bbedge.readers.limits import LimitError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated
-from bbedge.readers.logs.fields import array, digest, mapping, number, numbers, settings, text, whole
+from bbedge.readers.logs.fields import TIME_IN_NAME, array, digest, mapping, number, numbers, settings, text, whole
 from bbedge.readers.logs.record_log import Records, numbered
 from bbedge.text import counted, listed, quoted, shown_path
 
-_TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
-_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<time>{_TIME})\.jsonl?(?:\.gz)?")
-_RESULTS = re.compile(rf"(?:.*_)?(?P<time>{_TIME})\.json")
+_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.jsonl?(?:\.gz)?")
+_RESULTS = re.compile(rf"(?:.*_)?(?P<time>{TIME_IN_NAME})\.json")
 _ENDING = re.compile(r"\.jsonl?(?:\.gz)?$")
 # In the order in which the tool itself looks for a name of the model since 0.4.3.
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
@@ -85,7 +84,7 @@ def _is_samples(glimpse: Glimpse) -> bool:
     return glimpse.has("doc_id", "doc") and (glimpse.has("resps") or glimpse.has("filtered_resps"))
 
 
-def _run(found: Results) -> Run:
+def _run(found: ToolResults) -> Run:
     results, task = found.content, found.task
     config, of_task = mapping(results.get("config")), mapping(mapping(results.get("configs")).get(task))
     model = _model_of(results)
@@ -163,7 +162,7 @@ def _answered(responses: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class ToolResults:
     """The results of one run."""
 
     task: str
@@ -184,7 +183,7 @@ def _is_results(glimpse: Glimpse) -> bool:
     return glimpse.has("results", "configs") or (named and glimpse.has("results"))
 
 
-def results_of(path: str) -> Results:
+def results_of(path: str) -> ToolResults:
     """The results of a file of samples."""
     file = Path(path)
     named = _SAMPLES.fullmatch(file.name)
@@ -193,24 +192,29 @@ def results_of(path: str) -> Results:
         usual = file.parent / f"results_{time}.json"
         found = next((each for each in (usual, *_of_time(file.parent, time)) if each.is_file()), None)
         content = document(str(found)) if found is not None else {}
-        return Results(task=task, time=time, path=None if found is None else str(found), content=content)
+        return ToolResults(task=task, time=time, path=None if found is None else str(found), content=content)
     stem = _ENDING.sub("", file.name)
     for candidate in _untimed(file.parent):
         content = _content(candidate)
         task = _tasks_by_stem(content).get(_plain(stem))
         if task is not None:
-            return Results(task=task, time="", path=str(candidate), content=content)
-    return Results(task="", time="", path=None, content={})
+            return ToolResults(task=task, time="", path=str(candidate), content=content)
+    return ToolResults(task="", time="", path=None, content={})
 
 
 def _has_samples(path: str) -> bool:
     """Whether a file of results has samples beside it."""
     file = Path(path)
     named = _RESULTS.fullmatch(file.name)
-    if named:
-        return any(match["time"] == named["time"] for match in _sample_names(file.parent))
-    tasks = _tasks_by_stem(_content(file))
-    return any(stem in tasks for stem in _stems(file.parent))
+    return bool(_logged_tasks(file.parent, named["time"] if named else "", {} if named else _content(file)))
+
+
+def _logged_tasks(folder: Path, time: str, results: Mapping[str, Any]) -> set[str]:
+    """The tasks of a run that have samples in a folder."""
+    if time:
+        return {match["task"] for match in _sample_names(folder) if match["time"] == time}
+    by_stem = _tasks_by_stem(results)
+    return {by_stem[stem] for stem in _stems(folder) if stem in by_stem}
 
 
 def _model_of(results: Mapping[str, Any]) -> str | None:
@@ -225,7 +229,7 @@ def _model_of(results: Mapping[str, Any]) -> str | None:
     return next((found for name in _NAMING if (found := text(mapping(arguments).get(name)))), None)
 
 
-def _stated_by(found: Results, run: Run, filters: frozenset[str | None]) -> Iterator[Stated]:
+def _stated_by(found: ToolResults, run: Run, filters: frozenset[str | None]) -> Iterator[Stated]:
     """The number of samples and the means that the results state for the task."""
     if found.path is None:
         return
@@ -243,15 +247,10 @@ def _stated_by(found: Results, run: Run, filters: frozenset[str | None]) -> Iter
                 yield Stated(where=found.path, run=run, metric=metric, mean=float(mean), filter=named)
 
 
-def _lost_tasks(found: Results, path: str) -> str | None:
+def _lost_tasks(found: ToolResults, path: str) -> str | None:
     """A note about tasks of the run that have no samples here, made for the first of its files only."""
     tasks = [task for task in mapping(found.content.get("configs")) if task in mapping(found.content.get("results"))]
-    folder = Path(path).parent
-    if found.time:
-        logged = {match["task"] for match in _sample_names(folder) if match["time"] == found.time}
-    else:
-        by_stem = _tasks_by_stem(found.content)
-        logged = {by_stem[stem] for stem in _stems(folder) if stem in by_stem}
+    logged = _logged_tasks(Path(path).parent, found.time, found.content)
     lost = sorted(set(tasks) - logged)
     if not lost or found.task != min(logged, default=found.task):
         return None

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.json_files import objects, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import Order, Record, Records, Row, numbered
+from bbedge.readers.logs.stated import stated_means
 from bbedge.text import listed, quoted, shown_path
 
 
@@ -43,7 +43,10 @@ class OpenAiEvals:
             runs=(run,),
             samples=lambda: _samples(path, run, report),
             counts="line",
-            stated=lambda: _stated(report, run, path),
+            # Other numbers of the report need not be means.
+            stated=lambda: stated_means(
+                ((metric, report.get("accuracy")) for metric in ("match", "accuracy")), where=path, run=run
+            ),
         )
 
 
@@ -71,14 +74,6 @@ def _run(spec: Mapping[str, Any]) -> Run:
 
 def _names(found: object) -> list[str]:
     return [name for name in map(text, array(found)) if name]
-
-
-def _stated(report: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
-    """The accuracy that the log reports; other numbers of the report need not be means."""
-    accuracy = number(report.get("accuracy"))
-    if accuracy is not None:
-        for metric in ("match", "accuracy"):
-            yield Stated(where=path, run=run, metric=metric, mean=float(accuracy))
 
 
 def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
@@ -231,7 +226,7 @@ def _output_item(record: Record, run: Run, copies: Order) -> Sample:
         scores=_scores(row),
         place=record.place,
         error=error,
-        failure=_failure(sample, error),
+        failure="refusal" if sample.get("finish_reason") == "content_filter" else kind_of_error(error),
         fields={"item": _item(row)},
         prompt=None if asked is None else digest(asked),
     )
@@ -272,7 +267,3 @@ def _message(error: object) -> str | None:
     if isinstance(error, dict):
         return ": ".join(filter(None, (text(error.get("code")), text(error.get("message"))))) or None
     return text(error) or None
-
-
-def _failure(sample: Mapping[str, Any], error: str | None) -> ErrorKind | None:
-    return "refusal" if sample.get("finish_reason") == "content_filter" else kind_of_error(error)
