@@ -10,10 +10,10 @@ import pytest
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers import Choices, read_scores
+from bbedge.readers import tools as registry
 from bbedge.readers.checking import check_reader
-from bbedge.readers.logs import registry
 from bbedge.readers.logs.contract import Log, Run, Sample
-from bbedge.readers.logs.lm_eval import LmEval
+from bbedge.readers.tools.lm_eval import LmEval
 from log_makers import LOGS, lm_eval_run
 from shape_makers import SHAPES
 
@@ -120,8 +120,8 @@ def test_a_reader_without_a_proper_name_or_samples_is_caught(tmp_path):
 def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monkeypatch):
     monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     path = lm_eval_run(tmp_path)
-    monkeypatch.setattr("bbedge.readers.logs.lm_eval.shown_path", lambda _: "it")
-    monkeypatch.setattr("bbedge.readers.logs.files.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.readers.tools.lm_eval.shown_path", lambda _: "it")
+    monkeypatch.setattr("bbedge.readers.json_files.shown_path", lambda _: "it")
     monkeypatch.setattr("bbedge.readers.opening.shown_path", lambda _: "it")
     with pytest.raises(AssertionError, match="is refused without its name"):
         check_reader(LmEval(), [path])

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bbedge.readers import Choices, read_scores
-from bbedge.readers.logs.registry import open_log, recognised
+from bbedge.readers.logs.contract import open_log
+from bbedge.readers.tools import recognised
 from suite_makers import MAKERS, MODELS, terminal_run, terminal_trial
 
 EXAMPLES = Path(os.environ.get("BBEDGE_LOGS", ""))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bbedge.errors import DataError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.checking import check_reader
-from bbedge.readers.logs.registry import readers
+from bbedge.readers.tools import readers
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 from older_logs import first_lm_eval, first_openai_evals, first_promptfoo, helm_run, old_lighteval, promptfoo
 

@@ -290,7 +290,7 @@ def _suspicions(found: Survey) -> list[str]:
 
 def _blind(note: Note) -> str:
     """The sentence of a note, without the scores in it."""
-    from bbedge.readers.logs.aggregates import StatedNote
+    from bbedge.readers.logs.stated import StatedNote
 
     return note.without_means if isinstance(note, StatedNote) else note.text
 

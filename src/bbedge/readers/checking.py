@@ -11,7 +11,7 @@ from pathlib import Path
 from bbedge.errors import BbedgeError
 from bbedge.readers.incomplete import ERROR_KINDS
 from bbedge.readers.logs.contract import Glimpse, Reader, Sample
-from bbedge.readers.logs.registry import readers
+from bbedge.readers.tools import readers
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _STRANGE = (

@@ -59,8 +59,8 @@ def read_items(path: str | os.PathLike[str]) -> Items:
 
 def _from_json_lines(path: str) -> tuple[list[str], _PlacedRows]:
     """Of every object the texts and numbers, also those inside other objects, by names such as metadata.category."""
+    from bbedge.readers.json_files import objects
     from bbedge.readers.logs.fields import field_paths
-    from bbedge.readers.logs.files import objects
 
     found = {f"{shown_path(path)}:{line}": dict(field_paths(row)) for line, row in objects(path)}
     header = list(dict.fromkeys(key for row in found.values() for key in row))

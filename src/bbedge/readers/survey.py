@@ -14,9 +14,9 @@ from bbedge.readers.assemble.missing_refusal import MissingCellsError, MissingOf
 from bbedge.readers.candidates import proposed
 from bbedge.readers.choices import ChoiceNeededError, Choices
 from bbedge.readers.limits import LimitError, Limits, limited
+from bbedge.readers.logs.contract import open_log
 from bbedge.readers.logs.fields import field_paths
 from bbedge.readers.logs.naming import Differing, differing_arguments, model_in
-from bbedge.readers.logs.registry import open_log
 from bbedge.readers.read_scores import read_scores
 from bbedge.readers.sources import Source, find_sources, open_table
 from bbedge.readers.tables.columns import Role

@@ -14,7 +14,7 @@ from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.readers.logs.files import zip_library
+from bbedge.readers.json_files import zip_library
 from servers.faulty_openai import Faulty
 
 KEY = "geheimes-Wort/77+x"  # of no known shape

@@ -1,16 +1,11 @@
 """Test runs, tables and judgments that are broken, cut off or hostile: refused with the file and the place."""
 
-import json
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from bbedge.errors import BbedgeError, DataError, FormatError
+from bbedge.errors import DataError
 from bbedge.readers import Choices, read_scores
 from shape_makers import (
     MODELS,
-    SHAPES,
     alpaca_eval_row,
     arena_hard_row,
     deepeval_case,
@@ -23,66 +18,6 @@ from shape_makers import (
     write_document,
     write_lines,
 )
-
-
-def read(shape, *sources, **more):
-    return read_scores(*sources, least_models=1, choices=Choices(**shape.choices, **more), **shape.reading)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_damage_anywhere_is_refused_or_harmless(name, data, tmp_path):
-    shape = SHAPES[name]
-    path = shape.files(tmp_path)[0]
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content[: data.draw(st.integers(len(content) // 2, len(content)))])
-    said = path.name
-    try:
-        read_scores(path, least_models=1, choices=Choices(model_names=("m",)), **shape.reading)
-    except BbedgeError as error:
-        said = str(error)
-    assert path.name in said
-
-
-ODD_VALUES = [None, "text", ["list"], {"a": 1}, True, float("nan"), 10**400, -1e999, 7]
-
-
-@pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_a_value_of_another_type_is_refused_or_harmless(name, data, tmp_path):
-    shape = SHAPES[name]
-    path = shape.files(tmp_path)[0]
-    text = path.read_text()
-    content = [json.loads(line) for line in text.splitlines()] if shape.lines else json.loads(text)
-    holder = content
-    key = None
-    for _ in range(data.draw(st.integers(1, 6))):
-        if not isinstance(holder, dict | list) or not holder:
-            break
-        key = data.draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder))))
-        parent, holder = holder, holder[key]
-    parent[key] = data.draw(st.sampled_from(ODD_VALUES))
-    path.write_text("".join(json.dumps(row) + "\n" for row in content) if shape.lines else json.dumps(content))
-    said = path.name
-    try:
-        read_scores(path, least_models=1, choices=Choices(model_names=("m",), format=name.split()[0]), **shape.reading)
-    except BbedgeError as error:
-        said = str(error)
-    assert path.name in said
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_log_that_was_cut_off_is_refused_by_name(name, tmp_path):
-    shape = SHAPES[name]
-    path = shape.files(tmp_path)[0]
-    path.write_text(path.read_text()[:-30])
-    with pytest.raises(FormatError, match=path.name):
-        read(shape, path, format=name.split()[0])
-
 
 EVIL = "<script>alert(1)</script>\x1b[31m[bold]\u202e=cmd()"
 

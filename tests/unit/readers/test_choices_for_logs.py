@@ -7,7 +7,7 @@ import pytest
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.choices import Origin
-from bbedge.readers.logs.registry import readers
+from bbedge.readers.tools import readers
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers import Choices, read_scores
-from bbedge.readers.logs.registry import recognised
+from bbedge.readers.tools import recognised
 from shape_makers import (
     MODELS,
     QUESTIONS,

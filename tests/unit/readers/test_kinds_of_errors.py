@@ -10,7 +10,7 @@ import pytest
 
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.assemble.missing_refusal import MissingCellsError
-from bbedge.readers.logs.failures import kind_of_error
+from bbedge.readers.logs.fields import kind_of_error
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 

@@ -15,8 +15,8 @@ from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.convert import convert
-from bbedge.readers.logs.registry import readers
 from bbedge.readers.survey import survey
+from bbedge.readers.tools import readers
 from log_makers import LOGS
 
 MODELS, ITEMS, RUNS = ("a", "b"), ("q1", "q2", "q3"), (1, 2)

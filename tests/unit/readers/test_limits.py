@@ -10,7 +10,7 @@ import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import LimitError, Limits, read_scores
-from bbedge.readers.logs.files import Archive
+from bbedge.readers.json_files import Archive
 from bbedge.readers.opening import _Unpacked, lines
 from bbedge.readers.tables.frames import check_expansion
 from bbedge.readers.tables.roles import find_roles

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import FormatError
+from bbedge.readers.json_files import JsonStream
 from bbedge.readers.limits import LimitError, Limits, limited
-from bbedge.readers.logs.files import JsonStream
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

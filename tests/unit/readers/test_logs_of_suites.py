@@ -11,7 +11,8 @@ import pytest
 
 from bbedge.errors import BbedgeError, DataError, FormatError
 from bbedge.readers import Choices, read_scores
-from bbedge.readers.logs.registry import open_log, readers, recognised
+from bbedge.readers.logs.contract import open_log
+from bbedge.readers.tools import readers, recognised
 from log_makers import LOGS
 from suite_makers import (
     MAKERS,

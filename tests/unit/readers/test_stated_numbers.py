@@ -6,7 +6,7 @@ import pytest
 
 from bbedge.errors import DataError
 from bbedge.readers import Choices, read_scores
-from bbedge.readers.logs.aggregates import tolerance
+from bbedge.readers.logs.stated import tolerance
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 from older_logs import first_lm_eval, first_openai_evals, first_promptfoo, helm_run, old_lighteval
 

@@ -4,7 +4,7 @@ import pytest
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers import Choices, read_scores
-from bbedge.readers.logs.registry import recognised
+from bbedge.readers.tools import recognised
 from shape_makers import MODELS, QUESTIONS, SHAPES, instance, swe_bench_system, write_document
 
 

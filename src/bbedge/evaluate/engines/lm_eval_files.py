@@ -12,8 +12,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.evaluate.study_file import StudyTable
-from bbedge.readers.logs.lm_eval import LmEval
-from bbedge.readers.logs.lm_eval_results import results_of
+from bbedge.readers.tools.lm_eval import LmEval, results_of
 from bbedge.text import quoted
 
 FEWSHOT_SEED = 1234

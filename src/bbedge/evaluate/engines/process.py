@@ -28,7 +28,7 @@ from typing import BinaryIO
 from bbedge.credentials import redacted, redacted_record, secret_values
 from bbedge.errors import EvaluationError
 from bbedge.files import replacing
-from bbedge.readers.logs.files import zip_library
+from bbedge.readers.json_files import zip_library
 from bbedge.text import shown_path
 
 _RECORD = "process.json"

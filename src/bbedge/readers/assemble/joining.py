@@ -17,8 +17,7 @@ from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import Shaping, check_alike, check_one_metric, wide_notes
 from bbedge.readers.assemble.spelling import merge_models, merged_notes
 from bbedge.readers.choices import Choice, Choices
-from bbedge.readers.logs.contents import check_same_questions
-from bbedge.readers.logs.naming import check_apart
+from bbedge.readers.logs.naming import check_same_questions, refuse_shared_names
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.scales import MetricScales
@@ -103,7 +102,7 @@ def join_rows(
     if logs:
         passes.rename(merged)
         check_copies(passes)
-        check_apart(passes, choices)
+        refuse_shared_names(passes, choices)
     if logs and watch.changed:
         origin = choices.model_origin
         reworded = origin is not None and origin.kind == "field"

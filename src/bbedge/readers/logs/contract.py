@@ -10,15 +10,16 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
-from bbedge.readers.logs.files import JsonStream, member_names
+from bbedge.readers.json_files import JsonStream, member_names
 from bbedge.readers.opening import naming_errors, opened
+from bbedge.text import shown_path
 
 Recognition = Literal["samples", "beside", "no"]
 """A log with samples; a file that such logs have beside them, such as a summary; neither."""
@@ -52,6 +53,10 @@ class Run:
     """The models that graded the answers, as far as the log says."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """What else the header of the log says, by name and key: ``{"eval": {"task_args": {"subject": "law"}}}``."""
+
+    def item(self, name: str) -> str:
+        """What to call an item of the run: the same name in two tasks is not the same item."""
+        return f"{self.task}/{name}" if self.task else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,11 +122,6 @@ class Stated:
     """The filter that it is about; None if samples have none, or for the samples of every filter alike."""
 
 
-def nothing_stated() -> tuple[Stated, ...]:
-    """What a log states that states nothing."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """A log that is open for reading."""
@@ -143,7 +143,7 @@ class Log:
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()
     """What a user should know about the log, such as that the run was cut off."""
-    stated: Callable[[], Iterable[Stated]] = nothing_stated
+    stated: Callable[[], Iterable[Stated]] = tuple
     """The means and counts that the log itself states; asked for after all samples were read."""
 
 
@@ -216,6 +216,26 @@ class Glimpse:
     def has(self, *keys: str) -> bool:
         """Whether the first object has all these keys."""
         return all(key in self.first for key in keys)
+
+
+def open_log(reader: Reader, path: str) -> Log:
+    """Open a log. What is nested so deeply that Python cannot follow is refused, wherever the reader meets it."""
+
+    def refusal() -> FormatError:
+        return FormatError(f"{shown_path(path)}: nested too deeply; expected a log of {reader.title}")
+
+    try:
+        log = reader.open(path)
+    except RecursionError:
+        raise refusal() from None
+
+    def samples() -> Iterator[Sample]:
+        try:
+            yield from log.samples()
+        except RecursionError:
+            raise refusal() from None
+
+    return replace(log, samples=samples)
 
 
 def _first_object(head: bytes) -> dict[str, Any]:

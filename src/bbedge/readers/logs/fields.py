@@ -1,18 +1,30 @@
-"""Values of logs: what is a number, what is a name, and the value at a path such as ``metadata.dialogue_id``."""
+"""Values of logs: numbers, names, the value at a path such as ``metadata.dialogue_id``, and kinds of failure."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.logs.contract import Value
 
+TIME_IN_NAME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
+"""A time in the name of a file, as a part of a pattern."""
 _ABSENT = object()
 _LONGEST_LISTING = 200
 _DEEPEST_LISTING = 20
+# Inspect cuts the texts of its summaries at 5,120 characters; its other logs have all of them.
+_COMPARED = 4096
+# What providers write when they filter a prompt or an answer. Words such as "safety" alone are in other messages too.
+_FILTERED = re.compile(
+    r"content[ _-]?filter|content[ _-]policy|content management policy|responsible_?ai_?policy|"
+    r"usage policies|(?:prompt|response|output) (?:was |is )?blocked|prohibited[ _]content",
+    re.IGNORECASE,
+)
 
 
 def digest(*parts: object) -> str:
@@ -124,3 +136,52 @@ def settings(values: Mapping[str, object]) -> dict[str, str]:
 def mapping(value: object) -> dict[str, Any]:
     """The value if it is an object, otherwise an empty one: logs of other versions lack parts."""
     return value if isinstance(value, dict) else {}
+
+
+def array(value: object) -> list[Any]:
+    """The value if it is a list, otherwise an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def several(value: object) -> list[Any]:
+    """The value if it is a list, otherwise a list of it: tools write one of something without a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def error_text(found: object, otherwise: str = "error") -> str | None:
+    """What an error says, where there is one; ``otherwise`` if it is no text.
+
+    >>> error_text(None), error_text("timeout"), error_text({})
+    (None, 'timeout', 'error')
+    """
+    return None if found is None else text(found) or otherwise
+
+
+def kind_of_error(message: str | None) -> ErrorKind | None:
+    """The kind of an error that ended a sample, if one did: the provider's filter, or else the way to the answer.
+
+    >>> kind_of_error("Error code: 400 - content_filter"), kind_of_error("ReadTimeout"), kind_of_error(None)
+    ('refusal', 'infrastructure', None)
+    """
+    if message is None:
+        return None
+    return "refusal" if _FILTERED.search(message) else "infrastructure"
+
+
+def question_digest(*texts: str | None) -> str:
+    """A hash of the words of a question in any order: the order of choices may be drawn anew for every run.
+
+    >>> question_digest("Which? (A) two (B) three") == question_digest("Which? (A) three (B) two")
+    True
+    """
+    return digest(sorted(word for text in texts if text for word in text[:_COMPARED].split()))
+
+
+def answer_text(target: object) -> str | None:
+    """The answer as part of a question's content; None for a letter, which names a choice in the order drawn.
+
+    >>> answer_text("B"), answer_text(["Paris", "paris"])
+    (None, 'Paris paris')
+    """
+    texts = [str(part).strip() for part in several(target) if part is not None]
+    return " ".join(text for text in texts if not (len(text) == 1 and text.isalpha())) or None

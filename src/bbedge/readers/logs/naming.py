@@ -1,19 +1,22 @@
-"""What the models of logs are called, and which fields of their headers could name them apart.
+"""What the models of logs are called, and whether the items of all logs are the same questions.
 
-One model with two prompts is two systems, which a tool logs under one name: the difference is in the header.
+One model with two prompts is two systems, which a tool logs under one name: the difference is in the header. A
+benchmark that changed between two runs keeps the names of its items: scores of one model on other questions than those
+of the others cannot be compared, whatever is done about missing scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from bbedge.errors import Blank, DataError, FormatError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.logs.contract import Run, Sample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import PassBook
-from bbedge.text import listed, shown, shown_path
+from bbedge.text import counted, listed, quoted, shown, shown_path
 
 _JOINT = " | "
 # What a run was started with, in the words of the tools.
@@ -38,10 +41,10 @@ class Differing:
 
 def model_in(path: str, run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What to call the model of a run; the sample is asked for a field that the header does not have."""
-    return choices.model_of(path, said_model(run, choices, sample))
+    return choices.model_of(path, model_named_by_log(run, choices, sample))
 
 
-def said_model(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
+def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
     origin = choices.model_origin
     if origin is None or origin.kind != "field":
@@ -72,7 +75,7 @@ def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str
     )
 
 
-def check_apart(passes: PassBook, choices: Choices) -> None:
+def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
     origin = choices.model_origin
     if origin is None or origin.kind != "field":
@@ -129,3 +132,113 @@ def _header(run: Run, only: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
         fields = mapping(part)
         # Arguments in one text are rather a whole command line, with seeds and devices.
         yield from field_paths({key: fields[key] for key in only if mapping(fields.get(key))} if only else fields)
+
+
+_MOST_FILES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """One sample of one file, as far as its question matters."""
+
+    path: str
+    """The log."""
+    model: str
+    """The model, as it is called here."""
+    place: str
+    """Where the sample stands."""
+    sample: Sample
+    """The sample."""
+
+
+@dataclass(slots=True)
+class _Texts:
+    """The texts under which the logs know one item."""
+
+    files: dict[str, dict[str, str]] = field(default_factory=dict)
+    """For every text the files that have it, each with the place."""
+    models: dict[str, set[str]] = field(default_factory=dict)
+    """For every model its texts."""
+    items: set[str] = field(default_factory=set)
+    """The names of the items here."""
+    as_sent: bool = True
+    """Whether the texts are what was sent, which may be worded otherwise for some models."""
+
+    def add(self, asked: AskedQuestion, content: str) -> None:
+        self.as_sent = self.as_sent and asked.sample.as_sent
+        self.files.setdefault(content, {}).setdefault(asked.path, asked.place)
+        self.models.setdefault(asked.model, set()).add(content)
+        self.items.add(asked.sample.item)
+
+    def is_drawn(self) -> bool:
+        """Whether one file has several of the texts: then a text is drawn, and no version of the benchmark."""
+        files = Counter(path for of_text in self.files.values() for path in of_text)
+        return any(count > 1 for count in files.values())
+
+    def differ(self) -> bool:
+        """Whether some models were asked what others were not."""
+        first, *others = self.models.values()
+        return any(texts != first for texts in others)
+
+    def odd_files(self) -> dict[str, str]:
+        """The files that do not have the text of most files, each with the place; all of them if there is no such."""
+        ranked = sorted(self.files.values(), key=len, reverse=True)
+        tied = len(ranked) > 1 and len(ranked[0]) == len(ranked[1])
+        return {path: place for of_text in ranked[0 if tied else 1 :] for path, place in of_text.items()}
+
+
+def check_same_questions(asked: Iterable[AskedQuestion], changed: Collection[str], *, reworded: bool = False) -> None:
+    """Raise if some models were asked other questions than others under the same names.
+
+    ``changed`` are the names that were seen with several texts. Documents that are known by their content may have
+    changed their order only: they are the same questions if every file has all of them. ``reworded`` says that models
+    are named by an argument such as the prompt, which may be part of the text of every question.
+    """
+    texts: dict[str, _Texts] = {}
+    holders: dict[str, set[str]] = {}
+    files: dict[str, set[str]] = {}
+    same: set[str] = set()
+    for each in asked:
+        sample = each.sample
+        label = sample.label or sample.item
+        files.setdefault(sample.run.task, set()).add(each.path)
+        if label not in changed and sample.content is not None:
+            same.add(each.path)
+        if label in changed and sample.content is not None:
+            texts.setdefault(label, _Texts()).add(each, sample.content)
+            if sample.label is not None:
+                holders.setdefault(sample.item, set()).add(each.path)
+    tasks = [frozenset(paths) for paths in files.values()]
+    other = {
+        label: found
+        for label, found in texts.items()
+        if found.differ()
+        and not found.is_drawn()
+        and not _documents_only_moved(found, holders, tasks)
+        # A model that is sent every question in other words has a wrapper; one that is sent some has other questions.
+        and not ((found.as_sent or reworded) and same.isdisjoint(found.odd_files()))
+    }
+    if other:
+        raise _refusal(other)
+
+
+def _documents_only_moved(found: _Texts, holders: Mapping[str, set[str]], tasks: Collection[frozenset[str]]) -> bool:
+    """Whether documents only moved, or one was added: then no document has taken the place of another."""
+    apart = [item for item in found.items if item in holders and frozenset(holders[item]) not in tasks]
+    return len(found.items) > 1 and len(apart) < 2
+
+
+def _refusal(other: Mapping[str, _Texts]) -> DataError:
+    odd = Counter(path for found in other.values() for path in found.odd_files())
+    label, found = next(iter(other.items()))
+    names = [shown_path(path) for path, _ in odd.most_common()]
+    more = f" and {len(names) - _MOST_FILES:,} more" if len(names) > _MOST_FILES else ""
+    everything = {path for each in other.values() for of_text in each.files.values() for path in of_text}
+    whom = "than each other" if len(odd) == len(everything) else "than the other files"
+    have = "has" if len(names) == 1 else "have"
+    return DataError(
+        f"{', '.join(names[:_MOST_FILES])}{more} {have} other texts for {counted(len(other), 'item')} {whom}, such as "
+        f"{quoted(label)} at {' and '.join(list(found.odd_files().values())[:2])}; scores on different questions "
+        "cannot be compared, whatever missing scores count as: run all models on one version of the benchmark, or "
+        "leave the logs of the other version out"
+    )

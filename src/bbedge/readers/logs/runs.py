@@ -65,11 +65,9 @@ class PassBook:
             groups.setdefault((each.model, each.run.task), []).append((code, each))
         labels: dict[str, str] = {}
         for group in groups.values():
-            if group[0][1].label is None:
-                for position, (code, _) in enumerate(sorted(group, key=_by_time), start=1):
-                    labels[code] = str(position)
-            else:
-                labels.update(_labelled(group))
+            in_time = enumerate(sorted(group, key=_by_time), start=1)
+            numbers = {code: str(position) for position, (code, _) in in_time}
+            labels |= numbers if group[0][1].label is None else _labelled(group)
         return labels
 
     def runs(self) -> dict[str, list[Pass]]:
@@ -233,26 +231,21 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
     by_model = passes.runs()
     yield from _seeds(passes.passes)
     for model, runs in by_model.items():
-        tasks = {each.run.task for each in runs}
-        for task in sorted(tasks):
-            of_task = [each for each in runs if each.run.task == task]
-            for name, values in _varying([each.run.sampling for each in of_task]):
-                yield Note(
-                    kind="protocol",
-                    subject=(model,),
-                    text=f"Runs of {quoted(model)}{_on(task)} differ in {name}: {listed(values)}. If these are "
-                    "different systems, name them apart with --model-name PATTERN=NAME.",
-                )
-    yield from _graded(by_model)
-    everything = [each for runs in by_model.values() for each in runs]
-    for task in sorted({each.run.task for each in everything}):
-        of_task = [each for each in everything if each.run.task == task]
-        for name, values in _varying([each.run.protocol for each in of_task]):
+        for task, name, values in _varying(runs, lambda run: run.sampling):
             yield Note(
                 kind="protocol",
-                text=f"Runs{_on(task)} differ in {name}: {listed(values)}. Models can only be compared, and runs are "
-                "only replicates, under one protocol.",
+                subject=(model,),
+                text=f"Runs of {quoted(model)}{task} differ in {name}: {listed(values)}. If these are different "
+                "systems, name them apart with --model-name PATTERN=NAME.",
             )
+    yield from _graded(by_model)
+    everything = [each for runs in by_model.values() for each in runs]
+    for task, name, values in _varying(everything, lambda run: run.protocol):
+        yield Note(
+            kind="protocol",
+            text=f"Runs{task} differ in {name}: {listed(values)}. Models can only be compared, and runs are only "
+            "replicates, under one protocol.",
+        )
 
 
 def _graded(by_model: Mapping[str, Sequence[Pass]]) -> Iterator[Note]:
@@ -296,12 +289,13 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
         )
 
 
-def _varying(settings: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, list[str]]]:
-    for name in sorted({name for each in settings for name in each}):
-        values = sorted({each.get(name, "not set") for each in settings})
-        if len(values) > 1:
-            yield name, values
-
-
-def _on(task: str) -> str:
-    return f" on {quoted(task)}" if task else ""
+def _varying(
+    runs: Sequence[Pass], settings: Callable[[Run], Mapping[str, str]]
+) -> Iterator[tuple[str, str, list[str]]]:
+    """The settings in which runs of one task differ, with their values; the task in words."""
+    for task in sorted({each.run.task for each in runs}):
+        of_task = [settings(each.run) for each in runs if each.run.task == task]
+        for name in sorted({name for each in of_task for name in each}):
+            values = sorted({each.get(name, "not set") for each in of_task})
+            if len(values) > 1:
+                yield f" on {quoted(task)}" if task else "", name, values

@@ -1,24 +1,33 @@
-"""What a log states about itself, compared with what it holds: a log that was cut off is often a valid file."""
+"""What a log states about itself, compared with what it holds.
+
+A file of samples that was cut between two lines is valid, and its mean is a mean. Only what the tool wrote about the
+whole run, in its summary, shows that something is missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Sample
+from bbedge.core.notes import Note
+from bbedge.errors import DataError, FormatError
+from bbedge.readers.logs.contract import Log, Run, Sample, Stated
 from bbedge.readers.logs.fields import number
+from bbedge.text import counted, quoted, shown_path
 
 # Tools round the means that they state, to four decimals or to tenths of a percent.
 _ROUNDING = 1e-3
 
 
 @dataclass(slots=True)
-class Tally:
+class SampleTally:
     """The samples of a log, counted in one pass."""
 
     samples: int = 0
     """All samples."""
+    failed: int = 0
+    """Those that ended with an error."""
     scored: int = 0
     """Those with a number for the metric."""
     total: float = 0.0
@@ -29,6 +38,7 @@ class Tally:
     def add(self, sample: Sample, metric: str) -> None:
         """Count one sample."""
         self.samples += 1
+        self.failed += sample.error is not None
         self.items.add(sample.item)
         value = sample.scores.get(metric)
         if sample.error is None and value is not None:
@@ -40,11 +50,25 @@ class Tally:
         """The mean of the numbers; None without any."""
         return self.total / self.scored if self.scored else None
 
+    @property
+    def mean_with_failures(self) -> float | None:
+        """The mean over all samples, as tools state it that count one without a score as 0; None without any."""
+        return self.total / self.samples if self.samples else None
 
-def whole(value: object) -> int | None:
+
+def tallied(samples: Iterable[Sample], *metrics: str) -> dict[str, SampleTally]:
+    """The samples counted for each of these metrics; without a metric, no sample is read."""
+    tallies = {metric: SampleTally() for metric in metrics}
+    for sample in samples if tallies else ():
+        for metric, tally in tallies.items():
+            tally.add(sample, metric)
+    return tallies
+
+
+def stated_count(value: object) -> int | None:
     """A count that a log states; None for anything that is none.
 
-    >>> whole(3), whole(3.0), whole(True), whole("3"), whole(-1)
+    >>> stated_count(3), stated_count(3.0), stated_count(True), stated_count("3"), stated_count(-1)
     (3, 3, None, None, None)
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -52,9 +76,17 @@ def whole(value: object) -> int | None:
     return int(value) if value >= 0 and value == value // 1 else None
 
 
+def stated_means(means: Iterable[tuple[str, object]], *, where: str, run: Run) -> Iterator[Stated]:
+    """The means of metrics that a file states about a run, as far as they are numbers."""
+    for metric, value in means:
+        mean = number(value)
+        if mean is not None:
+            yield Stated(where=where, run=run, metric=metric, mean=float(mean))
+
+
 def check_count(found: int, stated: object, *, place: str, what: str) -> None:
     """Raise if a log states another number of samples than it holds."""
-    count = whole(stated)
+    count = stated_count(stated)
     if count is not None and count != found:
         raise FormatError(
             f"{place}: {found:,} {what}, but the log states {count:,}; the run was cut off, or parts of it are "
@@ -70,7 +102,7 @@ def compared_mean(mean: float | None, stated: object, *, place: str, what: str) 
     return (f"{place}: the mean {what} of the samples is {mean:.4g}, but the log states {float(value):.4g}.",)
 
 
-def counted_as_failures(tally: Tally, *, place: str, tool: str) -> tuple[str, ...]:
+def counted_as_failures(tally: SampleTally, *, place: str, tool: str) -> tuple[str, ...]:
     """A note about samples without a score that the tool itself counts as failures."""
     missing = tally.samples - tally.scored
     if not missing or tally.mean is None:
@@ -94,3 +126,112 @@ def without_empty(value: object) -> object:
     if isinstance(value, list):
         return [without_empty(part) for part in value]
     return value
+
+
+# Sums of floats in another order differ in the last digits.
+_CLOSE = 1e-6
+# A mean with so many decimals may have been rounded; one with fewer is an exact fraction.
+_ROUNDED = range(3, 7)
+
+_Key = tuple[int | None, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedNote(Note):
+    """A mean that is not the one that the log states."""
+
+    without_means: str
+    """The sentence for those who still choose what to read, and must not see scores."""
+
+
+@dataclass(slots=True)
+class _Sum:
+    total: float = 0.0
+    numbers: int = 0
+
+
+@dataclass(slots=True)
+class RunTally:
+    """Counts and sums of the samples of one log, by run and filter."""
+
+    _samples: dict[_Key, int] = field(default_factory=dict)
+    _sums: dict[tuple[_Key, str], _Sum] = field(default_factory=dict)
+    _repeats: set[str | None] = field(default_factory=set)
+
+    def add(self, sample: Sample) -> None:
+        """Count one sample, for its own run and filter, and for those of the whole log."""
+        self._repeats.add(sample.repeat)
+        for key in ((id(sample.run), sample.filter), (None, sample.filter)):
+            self._samples[key] = self._samples.get(key, 0) + 1
+            for metric, value in sample.scores.items():
+                of_metric = self._sums.setdefault((key, metric), _Sum())
+                if value is not None:
+                    of_metric.numbers += 1
+                    of_metric.total += float(value)
+
+    def check(self, log: Log, path: str, *, metrics: Collection[str], chosen: str | None) -> Iterator[Note]:
+        """Raise if samples are missing that the log counts; note a mean that is not the stated one.
+
+        Means matter of the metrics that are read, under the filter ``chosen``.
+        """
+        # Without any sample there is nothing to compare; that has a message of its own.
+        for stated in log.stated() if self._samples else ():
+            for key in self._keys(stated):
+                self._check_count(stated, key, path)
+                if stated.metric in metrics and key[1] == chosen:
+                    yield from self._compared(stated, key, path)
+
+    def _keys(self, stated: Stated) -> list[_Key]:
+        run = None if stated.run is None else id(stated.run)
+        if stated.filter is not None:
+            return [(run, stated.filter)]
+        return [key for key in self._samples if key[0] == run] or [(run, None)]
+
+    def _check_count(self, stated: Stated, key: _Key, path: str) -> None:
+        found = self._samples.get(key, 0)
+        expected = found if stated.count is None else stated.count
+        if stated.least is not None and found < stated.least:
+            expected = stated.least
+        if found == expected:
+            return
+        said = "itself" if stated.where == path else shown_path(stated.where)
+        under = f" under the filter {quoted(key[1])}" if key[1] is not None else ""
+        raise DataError(
+            f"{shown_path(path)}: {counted(found, 'sample')}{under}, but {said} states {expected:,}: the log is "
+            "not complete, or not the one that the numbers were made from; restore the whole log, or repeat the run"
+        )
+
+    def _compared(self, stated: Stated, key: _Key, path: str) -> Iterator[Note]:
+        of_metric = self._sums.get((key, stated.metric or ""))
+        if of_metric is None or not of_metric.numbers or stated.mean is None:
+            return
+        # With repetitions of which some have no number, a mean of means is not the mean of all.
+        if len(self._repeats) > 1 and of_metric.numbers < self._samples[key]:
+            return
+        mean = of_metric.total / of_metric.numbers
+        if abs(mean - stated.mean) <= tolerance(stated.mean):
+            return
+        under = f" under {quoted(key[1])}" if key[1] is not None else ""
+        what = f"{shown_path(path)}: the mean of {quoted(stated.metric or '')}{under} over its "
+        what += counted(of_metric.numbers, "score")
+        where = "it" if stated.where == path else shown_path(stated.where)
+        remedy = "Check that the file is complete, and that both numbers are of the same run."
+        yield StatedNote(
+            kind="log",
+            subject=(path,),
+            text=f"{what} is {mean:.6g}, but {where} states {stated.mean:.6g}. {remedy}",
+            without_means=f"{what} is not the one that {where} states. {remedy}",
+        )
+
+
+def tolerance(stated: float) -> float:
+    """How far a mean may be from the stated one: half of its last decimal, if it looks rounded.
+
+    >>> tolerance(0.7303), tolerance(0.5)
+    (5e-05, 1e-06)
+    """
+    if not math.isfinite(stated):
+        return math.inf
+    decimals = len(f"{stated:.12f}".rstrip("0").partition(".")[2])
+    # One unit in the last place more, for a tie that was rounded the other way.
+    return max(_CLOSE, 0.5 * 10.0**-decimals) if decimals in _ROUNDED else _CLOSE

@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
 from bbedge.readers.incomplete import ERROR_KINDS
-from bbedge.readers.logs.aggregates import Tally
-from bbedge.readers.logs.contents import Asked
-from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value
+from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
-from bbedge.readers.logs.metrics import EveryMetric, check_direction
-from bbedge.readers.logs.naming import check_found, model_in, said_model
-from bbedge.readers.logs.registry import open_log
+from bbedge.readers.logs.metrics import EveryMetric, check_direction, with_usage
+from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
 from bbedge.readers.logs.runs import PassBook, Watch
-from bbedge.readers.logs.usage import with_usage
+from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.scales import MetricScales
 from bbedge.readers.tables.columns import Role, names_from_objects
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
@@ -93,14 +90,14 @@ class LogTable:
 
     def models(self) -> list[tuple[str, str | None]]:
         """The path with what the log calls each of its models."""
-        return [(self.path, said_model(run, self.choices)) for run in self.log.runs]
+        return [(self.path, model_named_by_log(run, self.choices)) for run in self.log.runs]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The samples, some at a time."""
         self._places = array("Q")
         self._failed, self._kinds = array("Q"), array("B")
         columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
-        tally = Tally()
+        tally = RunTally()
         for sample in self.log.samples():
             tally.add(sample)
             if not self._counts(sample):
@@ -124,10 +121,10 @@ class LogTable:
         elif not self._places:
             raise self._no_samples()
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[AskedQuestion]:
         """The questions of the samples, for comparing them with those of other logs."""
         for sample in self.log.samples():
-            yield Asked(path=self.path, model=self._model(sample), place=self._at(sample), sample=sample)
+            yield AskedQuestion(path=self.path, model=self._model(sample), place=self._at(sample), sample=sample)
 
     def _read_metrics(self) -> tuple[str, ...]:
         if self._every is not None:
@@ -164,7 +161,7 @@ class LogTable:
         row: dict[Role, str | float | None] = {
             "model": model,
             "item": sample.item,
-            "replicate": self._replicate(sample, model),
+            "replicate": self._passes.code(model, self.path, sample.run, sample.repeat, self._label(sample)),
         }
         if self.blocks:
             row["block"] = self._block(sample, self.blocks)
@@ -285,9 +282,6 @@ class LogTable:
                 found = model_in(self.path, sample.run, self.choices, sample)
                 model = check_found(found, self.path, sample.run, self.choices)
         return model
-
-    def _replicate(self, sample: Sample, model: str) -> str:
-        return self._passes.code(model, self.path, sample.run, sample.repeat, self._label(sample))
 
     def _label(self, sample: Sample) -> str | None:
         source = self.choices.replicate_from

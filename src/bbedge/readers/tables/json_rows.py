@@ -21,9 +21,9 @@ from typing import Any, Literal
 import polars as pl
 
 from bbedge.errors import FormatError
+from bbedge.readers.json_files import JsonStream
 from bbedge.readers.limits import limits_in_force
 from bbedge.readers.logs.fields import field_at, field_paths, text
-from bbedge.readers.logs.files import JsonStream
 from bbedge.readers.opening import json_object, lines, lines_if_plain, opened, pieces
 from bbedge.readers.tables import TableFile, line_of_row, whole_pieces
 from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, slim, value_at, values_of

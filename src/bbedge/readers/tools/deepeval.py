@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.json_files import JsonStream, json_stream
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
-from bbedge.readers.logs.fields import digest, mapping, number, settings, text
-from bbedge.readers.logs.files import JsonStream
-from bbedge.readers.opening import opened
+from bbedge.readers.logs.fields import array, digest, mapping, number, settings, text
+from bbedge.readers.logs.record_log import Record, Records
 from bbedge.text import quoted, shown_path
 
 _LISTS = ("testCases", "conversationalTestCases")
@@ -43,11 +43,11 @@ class DeepEval:
         """Open a test run; it is read once, because what describes it follows the test cases."""
         header: dict[str, Any] = {}
         seen = _Seen()
-        for place, case in _cases(path, header):
-            seen.add(case, _metrics(case, _at(path, place)))
+        for record in _cases(path, header):
+            seen.add(record.row, _metrics(record))
         seen.compare(header.get("metricsScores"), path)
         run = _run(header, seen)
-        return Log(runs=(run,), samples=lambda: _samples(path, run))
+        return Log(runs=(run,), samples=lambda: (_sample(record, run) for record in _cases(path, {})))
 
 
 def _run(header: Mapping[str, Any], seen: _Seen) -> Run:
@@ -64,21 +64,21 @@ def _run(header: Mapping[str, Any], seen: _Seen) -> Run:
     )
 
 
-def _cases(path: str, header: dict[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The test cases with their places; what describes the run goes into ``header`` on the way."""
-    with opened(path) as file:
-        stream = JsonStream(file, shown_path(path))
-        place = 0
+def _cases(path: str, header: dict[str, Any]) -> Iterator[Record]:
+    """The test cases; what describes the run goes into ``header`` on the way."""
+    records = Records(path=path, expected="a test case of DeepEval", under=_LISTS)
+    place = 0
+    with json_stream(path) as stream:
         for key in _entries(stream, path):
             if key in _LISTS and stream.opens() == "[":
                 for case in stream.elements():
                     place += 1
+                    record = Record(records, place, case)
                     if not isinstance(case, dict):
-                        raise FormatError(f"{_at(path, place)}: {quoted(str(case))} is no test case of DeepEval")
-                    yield place, case
+                        raise FormatError(f"{record.at}: {quoted(str(case))} is no test case of DeepEval")
+                    yield record
             elif key in ("hyperparameters", "configurations", "metricsScores", "runDuration"):
                 header[key] = stream.value()
-        stream.end()
     if not place:
         raise FormatError(f"{shown_path(path)}: no test cases in the file; expected a test run of DeepEval")
 
@@ -94,38 +94,38 @@ def _entries(stream: JsonStream, path: str) -> Iterator[str]:
             yield key
 
 
-def _samples(path: str, run: Run) -> Iterator[Sample]:
-    for place, case in _cases(path, {}):
-        where = _at(path, place)
-        yield Sample(
-            run=run,
-            item=_item(case, where),
-            # A metric with an error has no score, and the others of the test case have theirs.
-            scores={name: _score(metric) for name, metric in _metrics(case, where).items()},
-            place=place,
-            fields={"metadata": mapping(case.get("metadata")) or mapping(case.get("additionalMetadata"))},
-        )
+def _sample(record: Record, run: Run) -> Sample:
+    case = record.row
+    return Sample(
+        run=run,
+        item=_item(record),
+        # A metric with an error has no score, and the others of the test case have theirs.
+        scores={name: _score(metric) for name, metric in _metrics(record).items()},
+        place=record.place,
+        fields={"metadata": mapping(case.get("metadata")) or mapping(case.get("additionalMetadata"))},
+    )
 
 
-def _item(case: Mapping[str, Any], where: str) -> str:
+def _item(record: Record) -> str:
     """By what was asked: the names of test cases are their positions unless pytest ran them."""
+    case = record.row
     asked = _OF_QUESTION if case.get("input") is not None else _OF_CONVERSATION
     if case.get(asked[0]) is None:
         raise FormatError(
-            f"{where}: neither an input nor a scenario, so that its item has no name; give the conversation a scenario"
+            f"{record.at}: neither an input nor a scenario, so that its item has no name; give the conversation a "
+            "scenario"
         )
     return digest([case.get(key) for key in asked])
 
 
-def _metrics(case: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
+def _metrics(record: Record) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
-    listed = next((case[key] for key in _METRICS if case.get(key) is not None), None)
-    for metric in listed if isinstance(listed, list) else []:
+    for metric in array(next((record.row[key] for key in _METRICS if record.row.get(key) is not None), None)):
         name = text(mapping(metric).get("name")) or text(mapping(metric).get("metric"))
         if name is None:
-            raise FormatError(f"{where}: a metric without a name; expected a test case of DeepEval")
+            raise FormatError(f"{record.at}: a metric without a name; expected {record.source.expected}")
         if name in found:
-            raise FormatError(f"{where}: two metrics are named {quoted(name)}; expected one of each per test case")
+            raise FormatError(f"{record.at}: two metrics are named {quoted(name)}; expected one of each per test case")
         found[name] = metric
     return found
 
@@ -133,10 +133,6 @@ def _metrics(case: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]
 def _score(metric: Mapping[str, Any]) -> Value:
     failed = metric.get("error") is not None or metric.get("skipped") is True
     return None if failed else number(metric.get("score"))
-
-
-def _at(path: str, place: int) -> str:
-    return f"{shown_path(path)}: sample {place}"
 
 
 @dataclass(slots=True)

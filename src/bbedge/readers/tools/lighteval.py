@@ -7,21 +7,33 @@ columns are others, documents have no names, and a document has a row for every 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contents import answer_text, question_digest
+from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
-from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text, whole
-from bbedge.readers.logs.files import document
+from bbedge.readers.logs.fields import (
+    TIME_IN_NAME,
+    answer_text,
+    array,
+    digest,
+    mapping,
+    numbers,
+    question_digest,
+    settings,
+    several,
+    text,
+    whole,
+)
+from bbedge.readers.logs.record_log import numbered
+from bbedge.readers.logs.stated import stated_means
 from bbedge.text import shown_path
 
-_TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
-_DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{_TIME})\.parquet")
-_RESULTS = re.compile(rf"results_(?P<time>{_TIME})\.(?:json|parquet)")
+_DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.parquet")
+_RESULTS = re.compile(rf"results_(?P<time>{TIME_IN_NAME})\.(?:json|parquet)")
 _COLUMNS = frozenset(["doc", "metric", "model_response"])
 _OLD_COLUMNS = frozenset(["metrics", "predictions"])
 _OLD_QUESTION = ("example", "full_prompt")
@@ -57,18 +69,15 @@ class Lighteval:
         named = _DETAILS.fullmatch(Path(path).name)
         time = named["time"] if named else ""
         task = (None if old else _task(path)) or (named["task"] if named else "")
-        results = _results(Path(path), time) if named else None
-        described = document(str(results)) if results is not None else {}
+        described, beside = document_beside(_results(Path(path), time) if named else None)
         run = _run(described, task, time)
-        notes: tuple[str, ...] = ()
-        if results is None:
-            notes = (f"{shown_path(path)}: no results_<time>.json of the same time was found, which names the model.",)
+        missing = f"{shown_path(path)}: no results_<time>.json of the same time was found, which names the model."
         return Log(
             runs=(run,),
             samples=lambda: _old_samples(path, run) if old else _samples(path, run),
-            beside=(str(results),) if results is not None else (),
-            notes=notes,
-            stated=lambda: _stated(described, run, str(results)),
+            beside=beside,
+            notes=() if beside else (missing,),
+            stated=lambda: _stated(described, run, "".join(beside)),
         )
 
 
@@ -112,14 +121,13 @@ def _any_file(folder: Path, pattern: str) -> bool:
 
 def _task(path: str) -> str | None:
     """The task of the first sample; its name in the file's name may have lost characters."""
-    return next((text(doc.get("task_name")) for _, doc, _ in _rows(path)), None)
+    return next((text(mapping(row["doc"]).get("task_name")) for _, row in _table_rows(path, ("doc", "metric"))), None)
 
 
 def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
     general = mapping(results.get("config_general"))
     of_model = mapping(general.get("model_config"))
-    generation = mapping(of_model.get("generation_parameters"))
-    generation = generation or mapping(general.get("generation_parameters"))
+    generation = mapping(of_model.get("generation_parameters")) or mapping(general.get("generation_parameters"))
     of_task = _config(results, task)
     model = text(general.get("model_name"))
     return Run(
@@ -159,12 +167,10 @@ def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
 
     A group of metrics has a list of names, and a dictionary of everything else.
     """
-    found = config.get("metrics", config.get("metric"))
-    for each in map(mapping, found if isinstance(found, list) else []):
-        names = each.get("metric_name")
+    for each in map(mapping, array(config.get("metrics", config.get("metric")))):
         higher, level = each.get("higher_is_better"), each.get("corpus_level_fn")
-        listed = names if isinstance(names, list) else [names]
-        for name in map(str, dict.fromkeys([*listed, *mapping(higher), *mapping(level)])):
+        names = [*several(each.get("metric_name")), *mapping(higher), *mapping(level)]
+        for name in dict.fromkeys(map(str, names)):
             better = higher.get(name) if isinstance(higher, dict) else higher
             summary = level.get(name) if isinstance(level, dict) else level
             yield name, better is not False, str(summary)
@@ -179,44 +185,35 @@ def _stated(results: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]
     if count and (seeds or 1) <= 1:
         yield Stated(where=path, run=run, count=count)
     of_task = mapping(mapping(results.get("results")).get(run.task))
-    for name, _, summary in _metrics(config):
-        mean = number(of_task.get(name))
-        if summary == "mean" and mean is not None:
-            yield Stated(where=path, run=run, metric=name, mean=float(mean))
+    means = ((name, of_task.get(name)) for name, _, summary in _metrics(config) if summary == "mean")
+    yield from stated_means(means, where=path, run=run)
 
 
 def _old_samples(path: str, run: Run) -> Iterator[Sample]:
     """The samples of details up to 0.10. A document has a row for every kind of metric, each with its own metrics."""
-    from bbedge.readers.tables.frames import ParquetFile
-
-    file = ParquetFile(path=path)
-    columns = [name for name in ("example", "choices", "gold", "full_prompt", "metrics") if name in file.columns()]
-    prefix = f"{run.task}/" if run.task else ""
     found: dict[str, list[Sample]] = {}
-    place = 0
-    for rows in file.slices(columns, _ROWS):
-        for row in rows.iter_rows(named=True):
-            place += 1
-            question = next(filter(None, (text(row.get(name)) for name in _OLD_QUESTION)), "")
-            choices = row.get("choices")
-            words = [text(each) for each in (choices if isinstance(choices, list) else [])]
-            item = question_digest(question, *words)
-            copies = found.setdefault(item, [])
-            scores = numbers(mapping(row["metrics"]))
-            position = next((at for at, copy in enumerate(copies) if _are_apart(copy.scores, scores)), len(copies))
-            sample = Sample(
-                run=run,
-                # Two documents with the same content are two items: the second gets a number.
-                item=f"{prefix}{item}" + (f"#{position + 1}" if position else ""),
-                scores=scores,
-                place=place,
-                content=question_digest(question, *words, answer_text(row.get("gold"))),
-                prompt=digest(row.get("full_prompt")),
-            )
-            if position == len(copies):
-                copies.append(sample)
-            else:
-                copies[position] = replace(copies[position], scores=_joined(copies[position].scores, scores))
+    known = Glimpse.of(path).columns
+    columns = [name for name in ("example", "choices", "gold", "full_prompt", "metrics") if name in known]
+    for place, row in _table_rows(path, columns):
+        question = next(filter(None, (text(row.get(name)) for name in _OLD_QUESTION)), "")
+        words = [text(each) for each in array(row.get("choices"))]
+        item = question_digest(question, *words)
+        copies = found.setdefault(item, [])
+        scores = numbers(mapping(row["metrics"]))
+        position = next((at for at, copy in enumerate(copies) if _are_apart(copy.scores, scores)), len(copies))
+        if position < len(copies):
+            copies[position] = replace(copies[position], scores=_joined(copies[position].scores, scores))
+            continue
+        sample = Sample(
+            run=run,
+            # Two documents with the same content are two items.
+            item=run.item(numbered(item, position + 1)),
+            scores=scores,
+            place=place,
+            content=question_digest(question, *words, answer_text(row.get("gold"))),
+            prompt=digest(row.get("full_prompt")),
+        )
+        copies.append(sample)
     for copies in found.values():
         yield from copies
 
@@ -230,15 +227,15 @@ def _joined(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, V
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
-    prefix = f"{run.task}/" if run.task else ""
-    for place, doc, metric in _rows(path):
+    for place, row in _table_rows(path, ("doc", "metric")):
+        doc = mapping(row["doc"])
         name = text(doc.get("id"))
         if name is None:
             raise FormatError(f"{shown_path(path)}: sample {place}: no doc.id; expected details of lighteval")
         yield Sample(
             run=run,
-            item=f"{prefix}{name}",
-            scores=numbers(metric),
+            item=run.item(name),
+            scores=numbers(mapping(row["metric"])),
             place=place,
             fields={"doc": doc},
             content=_content(doc),
@@ -247,20 +244,14 @@ def _samples(path: str, run: Run) -> Iterator[Sample]:
 
 
 def _content(doc: Mapping[str, Any]) -> str:
-    choices, gold = doc.get("choices"), doc.get("gold_index")
-    words = [text(each) for each in (choices if isinstance(choices, list) else [])]
-    right = [
-        words[at] for at in (gold if isinstance(gold, list) else [gold]) if isinstance(at, int) and at < len(words)
-    ]
+    words = [text(each) for each in array(doc.get("choices"))]
+    right = [words[at] for at in several(doc.get("gold_index")) if isinstance(at, int) and at < len(words)]
     return question_digest(text(doc.get("query")), *words, answer_text(right))
 
 
-def _rows(path: str) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
-    """The position, document and metrics of every row."""
+def _table_rows(path: str, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every row with its position from 1."""
     from bbedge.readers.tables.frames import ParquetFile
 
-    place = 0
-    for rows in ParquetFile(path=path).slices(("doc", "metric"), _ROWS):
-        for row in rows.iter_rows(named=True):
-            place += 1
-            yield place, mapping(row["doc"]), mapping(row["metric"])
+    slices = ParquetFile(path=path).slices(columns, _ROWS)
+    yield from enumerate((row for rows in slices for row in rows.iter_rows(named=True)), start=1)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contents import question_digest
+from bbedge.readers.json_files import JsonStream, document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
-from bbedge.readers.logs.fields import mapping, number, settings, text, whole
-from bbedge.readers.logs.files import JsonStream, document
+from bbedge.readers.logs.fields import array, mapping, number, question_digest, settings, text, whole
+from bbedge.readers.logs.record_log import Record, Records
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
@@ -53,17 +53,17 @@ class Helm:
                 f"{shown_path(path)}: a summary of HELM without {_SAMPLES}; copy the whole folder of the "
                 "run, or leave it out"
             )
-        spec, summary = folder / _SPEC, folder / _SUMMARY
-        found = spec.is_file()
-        run = _run(document(str(spec)) if found else {})
-        notes = () if found else (f"{shown_path(path)} has no run_spec.json beside it, which would name the model.",)
+        summary, instances = folder / _SUMMARY, folder / _INSTANCE_FILE
+        spec, beside = document_beside(folder / _SPEC)
+        run = _run(spec)
+        missing = f"{shown_path(path)} has no run_spec.json beside it, which would name the model."
         questions = dict(_questions(folder))
         return Log(
             runs=(run,),
             samples=lambda: _samples(path, run, questions),
             usual_filter=_usual_filter(path),
-            beside=tuple(str(each) for each in (spec, summary, folder / _INSTANCE_FILE) if each.is_file()),
-            notes=notes,
+            beside=(*beside, *(str(each) for each in (summary, instances) if each.is_file())),
+            notes=() if beside else (missing,),
             stated=lambda: _stated(str(summary), run) if summary.is_file() else (),
         )
 
@@ -87,41 +87,37 @@ def _run(spec: Mapping[str, Any]) -> Run:
     )
 
 
-def _rows(path: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The rows, each with its position and what to call its place."""
-    with opened(path) as file:
-        stream = JsonStream(file, shown_path(path))
-        for place, row in enumerate(stream.elements(), start=1):
-            where = f"{shown_path(path)}: sample {place}"
-            if not isinstance(row, dict) or text(row.get("instance_id")) is None:
-                raise FormatError(f"{where}: no instance_id; expected a row of HELM")
-            yield place, where, row
-        stream.end()
+def _rows(path: str) -> Iterator[Record]:
+    for record in Records(path=path, expected="a row of HELM", under=()).loose():
+        if text(record.row.get("instance_id")) is None:
+            raise record.lacks("instance_id")
+        yield record
 
 
 def _samples(path: str, run: Run, questions: Mapping[str, str]) -> Iterator[Sample]:
-    prefix = f"{run.task}/" if run.task else ""
-    for place, where, row in _rows(path):
+    for record in _rows(path):
+        row = record.row
         name = text(row["instance_id"]) or ""
         perturbation = mapping(row.get("perturbation")).get("name")
         yield Sample(
             run=run,
-            item=f"{prefix}{name}",
-            scores=_stats(row.get("stats"), where),
-            place=place,
+            item=run.item(name),
+            scores=_stats(record),
+            place=record.place,
             repeat=text(row.get("train_trial_index")),
-            filter=_filter(_split(row, where), text(perturbation)),
+            filter=_filter(_split(record), text(perturbation)),
             content=None if perturbation else questions.get(name),
         )
 
 
-def _split(row: Mapping[str, Any], where: str) -> str | None:
+def _split(record: Record) -> str | None:
     """The split of a row, which is in the names of its statistics."""
-    stats = row.get("stats")
-    names = (mapping(mapping(stat).get("name")) for stat in (stats if isinstance(stats, list) else []))
+    names = (mapping(mapping(stat).get("name")) for stat in array(record.row.get("stats")))
     splits = list(dict.fromkeys(split for name in names if (split := text(name.get("split")))))
     if len(splits) > 1:
-        raise FormatError(f"{where}: statistics of the splits {listed(splits)} in one row; expected one split per row")
+        raise FormatError(
+            f"{record.at}: statistics of the splits {listed(splits)} in one row; expected one split per row"
+        )
     return splits[0] if splits else None
 
 
@@ -134,11 +130,11 @@ def _filter(split: str | None, perturbation: str | None) -> str:
 def _usual_filter(path: str) -> str | None:
     """The filter that counts if none is asked for: the test split; where there is none, the only one there is."""
     splits: dict[str | None, None] = {}
-    for _, where, row in _rows(path):
-        split = _split(row, where)
+    for record in _rows(path):
+        split = _split(record)
         if split == _USUAL_SPLIT:
             return _USUAL_SPLIT
-        if not row.get("perturbation"):
+        if not record.row.get("perturbation"):
             splits[split] = None
     return _filter(next(iter(splits)), None) if len(splits) == 1 else None
 
@@ -148,11 +144,8 @@ def _questions(folder: Path) -> Iterator[tuple[str, str]]:
     for described in _instances(folder):
         name = text(described.get("id"))
         if name is not None and not described.get("perturbation"):
-            references = described.get("references")
-            outputs = [
-                text(mapping(mapping(each).get("output")).get("text"))
-                for each in (references if isinstance(references, list) else [])
-            ]
+            references = map(mapping, array(described.get("references")))
+            outputs = [text(mapping(each.get("output")).get("text")) for each in references]
             yield name, question_digest(text(mapping(described.get("input")).get("text")), *outputs)
 
 
@@ -185,19 +178,16 @@ def _stated(path: str, run: Run) -> Iterator[Stated]:
                 yield Stated(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
 
 
-def _stats(found: object, where: str) -> dict[str, Value]:
+def _stats(record: Record) -> dict[str, Value]:
     scores: dict[str, Value] = {}
-    for stat in found if isinstance(found, list) else []:
-        stat_name = mapping(mapping(stat).get("name"))
-        name = text(stat_name.get("name"))
+    for stat in map(mapping, array(record.row.get("stats"))):
+        name = text(mapping(stat.get("name")).get("name"))
         if name is None:
-            raise FormatError(f"{where}: a statistic without a name; expected a row of HELM")
+            raise FormatError(f"{record.at}: a statistic without a name; expected {record.source.expected}")
         if name in scores:
-            raise FormatError(f"{where}: two statistics are named {quoted(name)}; expected one of each per row")
+            raise FormatError(f"{record.at}: two statistics are named {quoted(name)}; expected one of each per row")
         count = number(stat.get("count"))
         # A statistic over several values would be an average; over none it is nothing.
-        if count == 1:
-            scores[name] = number(stat.get("mean"))
-        elif count == 0:
-            scores[name] = None
+        if count in (0, 1):
+            scores[name] = number(stat.get("mean")) if count else None
     return scores

@@ -1,17 +1,16 @@
-"""The readers of logs: those of this package and those that other packages add."""
+"""The readers of logs: those of this package and those that other packages add, and which one a file belongs to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import PurePath
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.choices import Choice
-from bbedge.readers.logs.contract import Glimpse, Log, Reader, Recognition, Sample
+from bbedge.readers.logs.contract import Glimpse, Reader, Recognition
 from bbedge.readers.tables import PARQUET, SEPARATORS
 from bbedge.text import listed, quoted, shown_path
 
@@ -26,24 +25,24 @@ _OURS = {
     "helm": "helm.Helm",
     "lighteval": "lighteval.Lighteval",
     "promptfoo": "promptfoo.Promptfoo",
-    "openai-evals": "openai_evals.OpenAiEvals",
+    "openai-evals": "openai.OpenAiEvals",
     "tau-bench": "tau_bench.TauBench",
-    "tau2-bench": "tau2_bench.Tau2Bench",
-    "terminal-bench": "terminal_bench.TerminalBench",
+    "tau2-bench": "tau_bench.Tau2Bench",
+    "terminal-bench": "harbor.TerminalBench",
     "harbor": "harbor.Harbor",
-    "nemo-evaluator": "nemo_evaluator.NemoEvaluator",
-    "every-eval-ever": "every_eval_ever.EveryEvalEver",
+    "nemo-evaluator": "rows.NemoEvaluator",
+    "every-eval-ever": "rows.EveryEvalEver",
     "evalplus": "evalplus.EvalPlus",
     "evalscope": "evalscope.EvalScope",
     "verifiers": "verifiers.Verifiers",
     "deepeval": "deepeval.DeepEval",
-    "mlflow": "mlflow.MlFlow",
-    "openai-api": "openai_api.OpenAiApi",
+    "mlflow": "rows.MlFlow",
+    "openai-api": "openai.OpenAiApi",
     "swe-bench": "swe_bench.SweBench",
-    "livebench": "livebench.LiveBench",
-    "arena-hard": "arena_hard.ArenaHard",
-    "mt-bench": "mt_bench.MtBench",
-    "alpaca-eval": "alpaca_eval.AlpacaEval",
+    "livebench": "judgments.LIVEBENCH",
+    "arena-hard": "judgments.ARENA_HARD",
+    "mt-bench": "judgments.MT_BENCH",
+    "alpaca-eval": "judgments.ALPACA_EVAL",
 }
 # Our tools that have files that are tables by their name and content: by what such a file begins with, and by its path.
 _WITH_TABLES = {
@@ -65,7 +64,7 @@ class _Readers(Mapping[str, Reader]):
     def __getitem__(self, name: str) -> Reader:
         if name not in self._loaded:
             module, _, reader = _OURS[name].partition(".")
-            self._loaded[name] = getattr(import_module(f"bbedge.readers.logs.{module}"), reader)()
+            self._loaded[name] = _made(getattr(import_module(f"bbedge.readers.tools.{module}"), reader))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -75,6 +74,10 @@ class _Readers(Mapping[str, Reader]):
         return len(self._names)
 
 
+def _made(reader: type[Reader] | Reader) -> Reader:
+    return reader() if isinstance(reader, type) else reader
+
+
 @cache
 def readers() -> Mapping[str, Reader]:
     """All readers by name. A reader of another package may not take the name of one of ours."""
@@ -82,8 +85,7 @@ def readers() -> Mapping[str, Reader]:
 
     added: dict[str, Reader] = {}
     for point in entry_points(group=GROUP):
-        loaded = point.load()
-        reader: Reader = loaded() if isinstance(loaded, type) else loaded
+        reader = _made(point.load())
         if reader.name in (*_OURS, *added, "table", "wide"):
             raise DomainError(
                 f"entry point {quoted(point.name)} of {GROUP}: a reader named {quoted(reader.name)} exists already; "
@@ -119,23 +121,3 @@ def recognised(path: str) -> tuple[Reader | None, Recognition]:
         return certain[0], "samples"
     beside = [reader for reader, answer in answers if answer == "beside"]
     return (beside[0], "beside") if beside else (None, "no")
-
-
-def open_log(reader: Reader, path: str) -> Log:
-    """Open a log. What is nested so deeply that Python cannot follow is refused, wherever the reader meets it."""
-
-    def refusal() -> FormatError:
-        return FormatError(f"{shown_path(path)}: nested too deeply; expected a log of {reader.title}")
-
-    try:
-        log = reader.open(path)
-    except RecursionError:
-        raise refusal() from None
-
-    def samples() -> Iterator[Sample]:
-        try:
-            yield from log.samples()
-        except RecursionError:
-            raise refusal() from None
-
-    return replace(log, samples=samples)

@@ -18,10 +18,10 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.json_files import document, objects
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import mapping
-from bbedge.readers.logs.files import document, objects
-from bbedge.readers.logs.records import holds_no_score
+from bbedge.readers.logs.record_log import holds_no_score
 from bbedge.readers.opening import naming_errors
 from bbedge.text import listed, shown_path
 
@@ -61,9 +61,7 @@ class SweBench:
 
     def recognises(self, glimpse: Glimpse) -> Recognition:
         """By the names of the lists; what else is in the folder of a system stands beside."""
-        if glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs")):
-            return "samples"
-        if glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
+        if _has_lists(glimpse) or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
             return "samples"
         if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
             return "samples"
@@ -72,14 +70,13 @@ class SweBench:
     def open(self, path: str) -> Log:
         """Open the lists of one system."""
         system = _system(path)
-        details = Path(path).name == _DETAILS
         content = document(path)
         run = Run(
             model=None if system is None else system.name,
             identity="" if system is None else f"{system.parent.name}/{system.name}",
             fields={} if system is None else {"metadata": _metadata(system)},
         )
-        if details:
+        if Path(path).name == _DETAILS:
             return Log(runs=(run,), samples=lambda: _of_details(path, run, content))
         lists = _lists(content, path)
         _check_counts(content, lists, path)
@@ -111,15 +108,13 @@ def _is_beside(glimpse: Glimpse) -> bool:
     of_instance = path.suffix in _OF_INSTANCE and any(folder.name in _FOLDERS for folder in above)
     if path.name not in _BESIDE and not of_instance:
         return False
-    return any(_has_lists(folder / "results" / "results.json") for folder in above)
+    # Other tools have results, too.
+    results = (folder / "results" / "results.json" for folder in above)
+    return any(each.is_file() and _has_lists(Glimpse.of(str(each))) for each in results)
 
 
-def _has_lists(results: Path) -> bool:
-    """Whether a file of that name is one of SWE-bench: other tools have results, too."""
-    if not results.is_file():
-        return False
-    found = Glimpse.of(str(results))
-    return found.has("resolved") and (found.has("no_generation") or found.has("no_logs"))
+def _has_lists(glimpse: Glimpse) -> bool:
+    return glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs"))
 
 
 def _metadata(system: Path) -> dict[str, str]:
@@ -203,14 +198,21 @@ def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -
         file = _in_system(system, name)
         if file.is_file():
             found = _predicted(str(file))
-            _check_predicted(named - found, lists, path, name)
+            unknown = sorted(_resolved(lists) & (named - found))
+            if unknown:
+                raise FormatError(
+                    f"{shown_path(path)}: {listed(unknown)} resolved without a prediction in {name}; use files of one "
+                    "run"
+                )
             return _Attempted(instances=named | found, beside=(str(file),))
     for name in _FOLDERS if stated else ("logs",):
         folder = _in_system(system, name)
         if folder.is_dir():
             found = _instances_in(folder)
             if _resolved(lists) <= found:
-                return _Attempted(instances=named | found, notes=(_from_folder(path, name, len(named | found)),))
+                count = len(named | found)
+                note = f"{shown_path(path)}: the {count} instances that were attempted are those in the folder {name}."
+                return _Attempted(instances=named | found, notes=(note,))
     raise FormatError(
         f"{shown_path(path)}: lists the {len(_resolved(lists))} instances that were resolved, but not all that were "
         "attempted, and an instance that is not listed may have failed or never been tried; put all_preds.jsonl of the "
@@ -222,10 +224,6 @@ def _in_system(system: Path | None, name: str) -> Path:
     return Path() if system is None else system / name
 
 
-def _from_folder(path: str, name: str, count: int) -> str:
-    return f"{shown_path(path)}: the {count} instances that were attempted are those in the folder {name}."
-
-
 def _predicted(path: str) -> frozenset[str]:
     found: set[str] = set()
     for line, row in objects(path):
@@ -234,14 +232,6 @@ def _predicted(path: str) -> frozenset[str]:
             raise FormatError(f"{shown_path(path)}:{line}: no instance_id; expected a prediction of SWE-bench")
         found.add(instance)
     return frozenset(found)
-
-
-def _check_predicted(unknown: frozenset[str], lists: Mapping[str, list[str]], path: str, name: str) -> None:
-    resolved = sorted(unknown & _resolved(lists))
-    if resolved:
-        raise FormatError(
-            f"{shown_path(path)}: {listed(resolved)} resolved without a prediction in {name}; use files of one run"
-        )
 
 
 def _instances_in(folder: Path) -> frozenset[str]:

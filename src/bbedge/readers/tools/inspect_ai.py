@@ -10,14 +10,24 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.json_files import Archive, JsonStream, parts_under
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contents import answer_text, question_digest
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
-from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import mapping, number, settings, text
-from bbedge.readers.logs.files import Archive, JsonStream
-from bbedge.readers.logs.inspect_results import graders_of, stated_by
-from bbedge.readers.logs.usage import amounts
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.fields import (
+    answer_text,
+    array,
+    kind_of_error,
+    mapping,
+    number,
+    question_digest,
+    settings,
+    several,
+    text,
+    whole,
+)
+from bbedge.readers.logs.metrics import amounts
+from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.stated import stated_means
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
@@ -26,6 +36,11 @@ _LETTERS: Mapping[str, Value] = {"C": True, "I": False, "P": 0.5, "N": 0.0}
 # Limits that say something about the machinery; others, on tokens or messages, are about what the model did.
 _TIMED = ("time", "working", "operator")
 _WHOLE = frozenset(["status", "eval", "plan", "results"])
+# Metrics that are a plain mean of the values of the samples.
+_MEANS = ("accuracy", "mean")
+# Scorers of Inspect that ask a model: the one they name, or that of a role, or else the model that is evaluated.
+_GRADING = "model_graded"
+_ROLE = "grader"
 _HEADER = ("version", "status", "eval", "plan", "results", "error", "invalidated")
 
 
@@ -57,9 +72,11 @@ class InspectAi:
         scorer = text(mapping(mapping(header.get("results")).get("scorer")).get("name"))
         return Log(
             runs=(run,),
-            samples=lambda: _samples(_zipped_samples(path) if zipped else _json_samples(path), run, path, scorer),
+            samples=lambda: _samples(
+                _zipped_samples(path) if zipped else (row for _, row in parts_under(path, "samples")), run, path, scorer
+            ),
             notes=tuple(notes),
-            stated=lambda: stated_by(header, run, path),
+            stated=lambda: _stated(header, run, path),
         )
 
 
@@ -119,7 +136,7 @@ def _run(header: Mapping[str, Any], path: str) -> Run:
         sampling=settings(
             {name: config.get(name) for name in ("temperature", "top_p", "max_tokens", "system_message")}
         ),
-        graders=graders_of(header),
+        graders=_graders(header),
         fields={"eval": described},
     )
 
@@ -164,37 +181,33 @@ def _with_output(summary: Any, archive: Archive, names: Mapping[str, None]) -> A
     return {**summary, "output": found}
 
 
-def _json_samples(path: str) -> Iterator[Any]:
-    with opened(path) as file:
-        stream = JsonStream(file, shown_path(path))
-        for key in stream.entries():
-            if key == "samples" and stream.opens() == "[":
-                yield from stream.elements()
-        stream.end()
-
-
 def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> Iterator[Sample]:
-    prefix = f"{run.task}/" if run.task else ""
+    records = Records(path=path, expected="a sample of Inspect AI", under=("samples",))
     scored, answered = False, False
-    for place, sample in enumerate(found, start=1):
-        name = text(sample.get("id")) if isinstance(sample, dict) else None
+    for place, each in enumerate(found, start=1):
+        record = Record(records, place, each)
+        sample = record.row
+        name = text(sample.get("id"))
         if name is None:
-            raise FormatError(f"{shown_path(path)}: sample {place}: no id; expected a sample of Inspect AI")
+            raise record.lacks("id")
         error = sample.get("error")
         message = text(error) or text(mapping(error).get("message")) or ("error" if error else None)
         scores = sample.get("scores")
         if scores is None and "score" in sample:
             # Version 1 of the log: one scorer, which the results name.
             scores = {} if sample["score"] is None else {scorer or "score": sample["score"]}
-        scored, answered = scored or bool(scores), answered or _answered(sample, message)
+        failure = _failure(sample, message)
+        # Of a sample that ended early no score is to be expected.
+        answered = answered or (message is None and not sample.get("limit") and failure is None)
+        scored = scored or bool(scores)
         yield Sample(
             run=run,
-            item=f"{prefix}{name}",
-            scores=_scores(scores, f"{shown_path(path)}: sample {place}"),
+            item=run.item(name),
+            scores=_scores(scores, record.at),
             place=place,
             repeat=text(sample.get("epoch")),
             error=message,
-            failure=_failure(sample, message),
+            failure=failure,
             usage=_usage(sample),
             fields={"metadata": mapping(sample.get("metadata"))},
             content=question_digest(_input_text(sample.get("input")), answer_text(sample.get("target"))),
@@ -203,11 +216,6 @@ def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> I
         raise FormatError(
             f"{shown_path(path)}: no sample was ever scored; score the log with inspect score, then read the new log"
         )
-
-
-def _answered(sample: Mapping[str, Any], message: str | None) -> bool:
-    """Whether a score is to be expected."""
-    return message is None and not sample.get("limit") and _failure(sample, message) is None
 
 
 def _input_text(found: object) -> str:
@@ -227,9 +235,8 @@ def _message_text(found: object) -> str:
 
 
 def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None:
-    choices = mapping(sample.get("output")).get("choices")
-    stops = [mapping(choice).get("stop_reason") for choice in choices] if isinstance(choices, list) else []
-    if "content_filter" in stops:
+    choices = array(mapping(sample.get("output")).get("choices"))
+    if any(mapping(choice).get("stop_reason") == "content_filter" for choice in choices):
         return "refusal"
     if message is not None:
         return kind_of_error(message)
@@ -275,3 +282,54 @@ def _graded(value: object, place: str) -> Value:
             f"{place}: score {quoted(value)} is neither a number nor one of Inspect's letters C, I, P, N; "
             "score with a number"
         ) from None
+
+
+def _stated(header: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
+    """The number of samples and the means that the results state."""
+    results = mapping(header.get("results"))
+    total, completed = whole(results.get("total_samples")), whole(results.get("completed_samples"))
+    if completed is not None:
+        # Samples that failed or were never begun are in the total; of these the log has some, or none.
+        exact = total == completed
+        yield Stated(where=path, run=run, count=completed if exact else None, least=None if exact else completed)
+    scores = results.get("scores")
+    if scores is None and "scorer" in results:
+        scores = [{**mapping(results["scorer"]), "metrics": results.get("metrics")}]
+    for score in map(mapping, array(scores)):
+        name, scorer = text(score.get("name")), text(score.get("scorer"))
+        # Epochs that were reduced in another way than by their mean have another mean.
+        if name is None or text(score.get("reducer")) not in (None, "mean"):
+            continue
+        of_scorer = name if scorer in (None, name) else f"{scorer}.{name}"
+        metrics = mapping(score.get("metrics"))
+        means = ((of_scorer, mapping(metrics.get(metric)).get("value")) for metric in _MEANS)
+        yield from stated_means(means, where=path, run=run)
+
+
+def _graders(header: Mapping[str, Any]) -> frozenset[str]:
+    """The models that graded the answers, as far as the header says."""
+    described = mapping(header.get("eval"))
+    model = text(described.get("model"))
+    graders: set[str] = set()
+    for name, options in _scorers(header):
+        named = [each for each in map(text, several(options.get("model"))) if each]
+        if not named and name.rpartition("/")[2].startswith(_GRADING) and model is not None:
+            role = text(options.get("model_role")) or _ROLE
+            of_role = several(mapping(described.get("model_roles")).get(role))
+            named = [each for part in of_role if (each := text(part) or text(mapping(part).get("model")))] or [model]
+        graders.update(named)
+    return frozenset(graders)
+
+
+def _scorers(header: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The scorers with their arguments; older logs have them in the results only."""
+    results = mapping(header.get("results"))
+    for found, key in (
+        (mapping(header.get("eval")).get("scorers"), "options"),
+        (results.get("scores"), "params"),
+        ([results.get("scorer")], "params"),
+    ):
+        for each in map(mapping, array(found)):
+            name = text(each.get("scorer")) or text(each.get("name"))
+            if name:
+                yield name, mapping(each.get(key))

@@ -13,11 +13,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.json_files import json_stream
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
-from bbedge.readers.logs.fields import mapping, settings, text
-from bbedge.readers.logs.files import JsonStream
-from bbedge.readers.logs.stated import Tally, compared_mean
-from bbedge.readers.opening import opened
+from bbedge.readers.logs.fields import array, mapping, settings, text
+from bbedge.readers.logs.stated import compared_mean, tallied
 from bbedge.text import quoted, shown_path
 
 # EvalPlus names its files after the model, the backend and the temperature.
@@ -45,7 +44,10 @@ class EvalPlus:
 
     def open(self, path: str) -> Log:
         """Open results; they are read once to see which benchmark it is, and how many solutions tasks have."""
-        head, benchmark, most = _head(path)
+        head: dict[str, Any] = {}
+        counts = {task: len(solutions) for task, solutions in _tasks(path, head)}
+        benchmark = next(filter(None, (task.rpartition("/")[0] for task in counts)), "")
+        most = max(counts.values(), default=0)
         named = _NAME.fullmatch(PurePath(path).name)
         run = Run(
             model=named["model"].replace("--", "/") if named else None,
@@ -67,33 +69,24 @@ def _is_old(results: object) -> bool:
     return isinstance(first, dict) and isinstance(first.get("base"), list) and "nfiles" in first
 
 
-def _head(path: str) -> tuple[dict[str, Any], str, int]:
-    """What stands beside the results; the name of the benchmark; the most solutions of a task."""
-    head: dict[str, Any] = {}
-    benchmark, most = "", 0
-    with opened(path) as file:
-        stream = JsonStream(file, shown_path(path))
+def _tasks(path: str, head: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The tasks with their solutions; what stands beside the results goes into ``head`` on the way."""
+    with json_stream(path) as stream:
         for key in stream.entries():
             if key in ("date", "hash", "pass_at_k"):
                 head[key] = stream.value()
             elif key == "eval" and stream.opens() == "{":
                 for task in stream.entries():
-                    benchmark = benchmark or task.rpartition("/")[0]
-                    most = max(most, sum(1 for _ in _solutions(stream)))
-        stream.end()
-    return head, benchmark, most
+                    # Element by element: a key that comes twice is then named with its line.
+                    listed = stream.opens() == "["
+                    yield task, list(stream.elements() if listed else _old_solutions(mapping(stream.value())))
 
 
-def _solutions(stream: JsonStream) -> Iterator[Any]:
-    """The solutions of a task; those of the older form as an object each, like the others."""
-    if stream.opens() == "[":
-        yield from stream.elements()
-        return
-    found = stream.value()
-    base, plus = (found.get(key) if isinstance(found, dict) else None for key in ("base", "plus"))
+def _old_solutions(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The solutions of a task in the older form, as an object each, like the others."""
+    base, plus = found.get("base"), array(found.get("plus"))
     for index, status in enumerate(base if isinstance(base, list) else [None]):
-        extra = plus[index] if isinstance(plus, list) and index < len(plus) else None
-        yield {"base_status": _first(status), "plus_status": _first(extra)}
+        yield {"base_status": _first(status), "plus_status": _first(plus[index] if index < len(plus) else None)}
 
 
 def _first(status: object) -> object:
@@ -103,34 +96,24 @@ def _first(status: object) -> object:
 
 def _compared(path: str, run: Run, stated: Mapping[str, Any]) -> Iterator[str]:
     """Compare with pass@1, which is the mean over all solutions if every task has as many."""
-    tallies = {metric: Tally() for metric in ("base", "plus") if metric in stated}
-    for sample in _samples(path, run) if tallies else ():
-        for metric, tally in tallies.items():
-            tally.add(sample, metric)
-    for metric, tally in tallies.items():
+    for metric, tally in tallied(_samples(path, run), *(name for name in ("base", "plus") if name in stated)).items():
         mean = mapping(stated[metric]).get("pass@1")
         yield from compared_mean(tally.mean, mean, place=shown_path(path), what=f"of {metric}")
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:
     place = 0
-    with opened(path) as file:
-        stream = JsonStream(file, shown_path(path))
-        for key in stream.entries():
-            if key != "eval" or stream.opens() != "{":
-                continue
-            for task in stream.entries():
-                for index, solution in enumerate(_solutions(stream), start=1):
-                    place += 1
-                    where = f"{shown_path(path)}: sample {place}"
-                    yield Sample(
-                        run=run,
-                        item=_item(task, run.task, where),
-                        scores=_scores(solution, where),
-                        place=place,
-                        repeat=str(index),
-                    )
-        stream.end()
+    for task, solutions in _tasks(path, {}):
+        for index, solution in enumerate(solutions, start=1):
+            place += 1
+            where = f"{shown_path(path)}: sample {place}"
+            yield Sample(
+                run=run,
+                item=_item(task, run.task, where),
+                scores=_scores(mapping(solution), where),
+                place=place,
+                repeat=str(index),
+            )
 
 
 def _item(task: str, benchmark: str, where: str) -> str:
@@ -144,12 +127,11 @@ def _item(task: str, benchmark: str, where: str) -> str:
     return task
 
 
-def _scores(solution: object, where: str) -> dict[str, Value]:
-    said: Mapping[str, Any] = solution if isinstance(solution, dict) else {}
-    base = _passed(said.get("base_status"), where)
+def _scores(solution: Mapping[str, Any], where: str) -> dict[str, Value]:
+    base = _passed(solution.get("base_status"), where)
     if base is None:
         raise FormatError(f"{where}: no base_status; expected a solution of EvalPlus")
-    plus = _passed(said.get("plus_status"), where)
+    plus = _passed(solution.get("plus_status"), where)
     return {"base": base} if plus is None else {"base": base, "plus": base and plus}
 
 

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -35,22 +35,34 @@ def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield line, _object(content, f"{name}:{line}")
 
 
-def is_array(path: str) -> bool:
-    """Whether a JSON file is one array, whatever its name says."""
+@contextmanager
+def json_stream(path: str) -> Iterator[JsonStream]:
+    """A JSON document that is read to its end, after which nothing may follow."""
     with opened(path) as file:
-        return file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-
-
-def elements(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file that is one JSON array, each with its position from 1."""
-    name = shown_path(path)
-    with opened(path) as file:
-        stream = JsonStream(file, name)
-        for position, value in enumerate(stream.elements(), start=1):
-            if not isinstance(value, dict):
-                raise FormatError(f"{name}: sample {position}: {quoted(str(value))} is not an object; check the file")
-            yield position, value
+        stream = JsonStream(file, shown_path(path))
+        yield stream
         stream.end()
+
+
+def parts_under(
+    path: str, *lists: str, keep: Collection[str] = (), head: dict[str, Any] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """The elements of the arrays under some keys of a document, each with its key.
+
+    What stands under the keys ``keep`` goes into ``head`` on the way.
+    """
+    with json_stream(path) as stream:
+        for key in stream.entries():
+            if key in lists and stream.opens() == "[":
+                for row in stream.elements():
+                    yield key, row
+            elif head is not None and key in keep:
+                head[key] = stream.value()
+
+
+def document_beside(path: Path | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A small document that may stand beside a log, and the path that was read, if any."""
+    return (document(str(path)), (str(path),)) if path is not None and path.is_file() else ({}, ())
 
 
 def document(path: str) -> dict[str, Any]:

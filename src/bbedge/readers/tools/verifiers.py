@@ -6,16 +6,17 @@ times in the order of a hash of what the model wrote, which no order of rows can
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
-from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import digest, mapping, number, numbers, settings, text
-from bbedge.readers.logs.files import document, objects
-from bbedge.readers.logs.stated import Tally, check_count, compared_mean, whole
+from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
+from bbedge.readers.logs.record_log import Order, Record, Records
+from bbedge.readers.logs.stated import check_count, compared_mean, tallied
 from bbedge.text import quoted, shown_path
 
 _METADATA = "metadata.json"
@@ -43,19 +44,16 @@ class Verifiers:
     def open(self, path: str) -> Log:
         """Open rollouts and the metadata; the rollouts are read once to number those of an example."""
         place = shown_path(path)
-        beside = Path(path).parent / _METADATA
-        found = beside.is_file()
-        said = document(str(beside)) if found else {}
+        said, beside = document_beside(Path(path).parent / _METADATA)
         run, metrics = _run(said), _old_metrics(said)
-        orders: dict[str, list[_Order]] = {}
-        for line, row in objects(path):
-            orders.setdefault(_name(row, f"{place}:{line}"), []).append(_order(row))
-        _check_counts(orders, said, place)
-        for of_example in orders.values():
-            of_example.sort()
+        records = Records(path=path, expected="a rollout of verifiers")
+        rollouts = Order()
+        for record in records:
+            rollouts.add(_name(record), _order(record.row))
+        _check_counts(dict(rollouts.groups()), said, place)
 
         def samples() -> Iterator[Sample]:
-            return _samples(path, run, orders, metrics)
+            return _samples(records, run, rollouts, metrics)
 
         missing = f"{place} has no {_METADATA} beside it, which would name the model and the environment."
         return Log(
@@ -63,8 +61,8 @@ class Verifiers:
             samples=samples,
             counts="line",
             usual_metric="reward",
-            beside=(str(beside),) if found else (),
-            notes=(*(() if found else (missing,)), *_compared(samples(), said, place)),
+            beside=beside,
+            notes=(*(() if beside else (missing,)), *_compared(samples(), said, place)),
         )
 
 
@@ -104,15 +102,16 @@ def _run(said: Mapping[str, Any]) -> Run:
     )
 
 
-def _name(row: Mapping[str, Any], where: str) -> str:
+def _name(record: Record) -> str:
+    row = record.row
     if "traces" in row or "nodes" in row:
         raise FormatError(
-            f"{where}: a trace or an episode of a later version of verifiers, which has several rewards with weights; "
-            "write a table with a row for each score, or leave the file out"
+            f"{record.at}: a trace or an episode of a later version of verifiers, which has several rewards with "
+            "weights; write a table with a row for each score, or leave the file out"
         )
     name = text(row.get("example_id", row.get("id")))
     if not name or "reward" not in row:
-        raise FormatError(f"{where}: no example_id and reward in this row; expected a rollout of verifiers")
+        raise record.lacks("example_id and reward in this row")
     return name
 
 
@@ -121,35 +120,33 @@ def _order(row: Mapping[str, Any]) -> _Order:
     return float(start or 0.0), digest(row.get("completion"))
 
 
-def _check_counts(orders: Mapping[str, list[_Order]], said: Mapping[str, Any], place: str) -> None:
+def _check_counts(rollouts: Mapping[str, int], said: Mapping[str, Any], place: str) -> None:
     """Compare the rollouts with the numbers in the metadata; a rollout too many may be one that is there twice."""
-    rollouts = whole(said.get("rollouts_per_example"))
-    check_count(len(orders), said.get("num_examples"), place=place, what="examples")
-    for name, of_example in orders.items():
-        check_count(len(of_example), rollouts, place=place, what=f"rollouts of example {quoted(name)}")
+    check_count(len(rollouts), said.get("num_examples"), place=place, what="examples")
+    for name, count in rollouts.items():
+        check_count(count, said.get("rollouts_per_example"), place=place, what=f"rollouts of example {quoted(name)}")
 
 
-def _samples(path: str, run: Run, orders: Mapping[str, list[_Order]], metrics: Sequence[str]) -> Iterator[Sample]:
-    prefix = f"{run.task}/" if run.task else ""
+def _samples(records: Records, run: Run, rollouts: Order, metrics: Sequence[str]) -> Iterator[Sample]:
     # Rollouts with the same text at the same time take the numbers after each other.
-    taken: dict[tuple[str, _Order], int] = {}
-    for line, row in objects(path):
-        name = _name(row, f"{shown_path(path)}:{line}")
+    taken: Counter[tuple[str, _Order]] = Counter()
+    for record in records:
+        row, name = record.row, _name(record)
         order = _order(row)
-        taken[name, order] = copy = taken.get((name, order), -1) + 1
         error = _error(row.get("error"))
         yield Sample(
             run=run,
-            item=f"{prefix}{name}",
+            item=run.item(name),
             scores=_scores(row, metrics),
-            place=line,
-            repeat=str(orders[name].index(order) + copy + 1),
+            place=record.place,
+            repeat=str(rollouts.number(name, order) + taken[name, order]),
             error=error,
-            failure=None if error is None else kind_of_error(error),
+            failure=kind_of_error(error),
             fields={"info": mapping(row.get("info"))},
             content=digest(row.get("answer") or _asked(row.get("prompt"))),
             prompt=digest(row.get("prompt")),
         )
+        taken[name, order] += 1
 
 
 def _scores(row: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Value]:
@@ -165,18 +162,13 @@ def _asked(prompt: object) -> object:
 
 
 def _error(found: object) -> str | None:
-    if found is None:
-        return None
     said = mapping(found)
-    return text(found) or text(said.get("error_chain_repr")) or text(said.get("error")) or "error"
+    return error_text(found, text(said.get("error_chain_repr")) or text(said.get("error")) or "error")
 
 
 def _compared(samples: Iterator[Sample], said: Mapping[str, Any], place: str) -> tuple[str, ...]:
     """The mean reward that is stated covers rollouts that ended with an error too."""
     if number(said.get("avg_reward")) is None:
         return ()
-    tally, failed = Tally(), 0
-    for sample in samples:
-        tally.add(sample, "reward")
-        failed += sample.error is not None
-    return () if failed else compared_mean(tally.mean, said.get("avg_reward"), place=place, what="reward")
+    tally = tallied(samples, "reward")["reward"]
+    return () if tally.failed else compared_mean(tally.mean, said.get("avg_reward"), place=place, what="reward")

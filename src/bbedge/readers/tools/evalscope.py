@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
-from bbedge.readers.logs.fields import digest, mapping, number, numbers, text
-from bbedge.readers.logs.files import document, objects
-from bbedge.readers.logs.stated import Tally, compared_mean, whole
+from bbedge.readers.logs.fields import array, digest, mapping, number, numbers, several, text
+from bbedge.readers.logs.record_log import Order, Record, Records
+from bbedge.readers.logs.stated import compared_mean, stated_count, tallied
 from bbedge.text import quoted, shown_path
 
 _REVIEWS = "reviews"
@@ -39,28 +40,25 @@ class EvalScope:
     def open(self, path: str) -> Log:
         """Open reviews and the report; the reviews are read once to number the repetitions of a question."""
         place = shown_path(path)
-        file = Path(path)
-        folder = file.parent
-        model = folder.name if folder.parent.name == _REVIEWS else None
-        task = file.name.removesuffix(".gz").removesuffix(".jsonl")
-        report, found = _report(path, task)
-        groups: dict[str, list[int]] = {}
+        folder = Path(path).parent
+        task = Path(path).name.removesuffix(".gz").removesuffix(".jsonl")
+        of_reviews = folder.parent.name == _REVIEWS
+        report, beside = document_beside(_report(folder, task) if of_reviews else None)
+        records = Records(path=path, expected="a review of EvalScope")
+        order = Order()
         mains: set[str | None] = set()
-        for line, row in objects(path):
-            item, index = _identity(row, f"{place}:{line}")
-            groups.setdefault(item, []).append(index)
-            mains.add(text(mapping(mapping(row.get("sample_score")).get("score")).get("main_score_name")))
-        for of_item in groups.values():
-            of_item.sort()
+        for record in records:
+            order.add(*_identity(record))
+            mains.add(text(mapping(mapping(record.row.get("sample_score")).get("score")).get("main_score_name")))
         run = Run(
-            model=text(report.get("model_name")) or model,
+            model=text(report.get("model_name")) or (folder.name if of_reviews else None),
             task=task,
             lower_is_better=frozenset(_lower(report)),
             fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
         )
 
         def samples() -> Iterator[Sample]:
-            return _samples(path, run, groups)
+            return _samples(records, run, order)
 
         return Log(
             runs=(run,),
@@ -68,66 +66,61 @@ class EvalScope:
             counts="line",
             # The score that EvalScope itself takes from several, if it is the same in all rows.
             usual_metric=next(iter(mains)) if len(mains) == 1 else None,
-            beside=(found,) if found else (),
+            beside=beside,
             notes=(
-                *(() if found else (f"{place} has no report beside it that states how many reviews there are.",)),
-                *_compared(samples(), list(_stated(report, task, found)), place),
+                *(() if beside else (f"{place} has no report beside it that states how many reviews there are.",)),
+                *_compared(samples(), list(_stated(report, task, beside)), place),
             ),
         )
 
 
-def _report(path: str, task: str) -> tuple[dict[str, Any], str | None]:
+def _report(folder: Path, task: str) -> Path | None:
     """The report of the dataset whose name begins that of the file."""
-    folder = Path(path).parent
-    reports = folder.parent.parent / "reports" / folder.name
-    if folder.parent.name != _REVIEWS or not reports.is_dir():
-        return {}, None
-    fitting = [each for each in reports.glob("*.json") if task == each.stem or task.startswith(f"{each.stem}_")]
-    if not fitting:
-        return {}, None
-    found = str(max(fitting, key=lambda each: len(each.stem)))
-    return document(found), found
+    reports = (folder.parent.parent / "reports" / folder.name).glob("*.json")
+    fitting = [each for each in reports if task == each.stem or task.startswith(f"{each.stem}_")]
+    return max(fitting, key=lambda each: len(each.stem), default=None)
 
 
-def _identity(row: Mapping[str, Any], where: str) -> tuple[str, int]:
+def _identity(record: Record) -> tuple[str, int]:
     """The name of the question, and the number of the sample."""
+    row = record.row
     scored = mapping(row.get("sample_score"))
     index = row.get("index", scored.get("sample_id"))
     item = text(scored.get("group_id")) or text(index)
     if not item or (not scored and not isinstance(row.get("choices"), list)):
-        raise FormatError(f"{where}: no index and sample_score in this row; expected a review of EvalScope")
+        raise record.lacks("index and sample_score in this row")
     number_of = scored.get("generation_index")
     number_of = index if number_of is None else number_of
     return item, number_of if isinstance(number_of, int) else 0
 
 
-def _samples(path: str, run: Run, groups: Mapping[str, list[int]]) -> Iterator[Sample]:
-    for line, row in objects(path):
-        item, index = _identity(row, f"{shown_path(path)}:{line}")
+def _samples(records: Records, run: Run, order: Order) -> Iterator[Sample]:
+    for record in records:
+        row = record.row
+        item, index = _identity(record)
         scored = mapping(row.get("sample_score"))
         score = mapping(scored.get("score"))
         status = text(score.get("status"))
         failed = status not in _USABLE
-        of_item, target = groups[item], row.get("target")
+        target = row.get("target")
         yield Sample(
             run=run,
             item=f"{run.task}/{item}",
             scores=numbers(mapping(score.get("value"))) if scored else _old_scores(row),
-            place=line,
-            repeat=str(of_item.index(index) + 1) if len(of_item) > 1 else "1",
+            place=record.place,
+            repeat=str(order.number(item, index)),
             error=f"the scorer ended with {status}" if failed else None,
             failure="judge" if failed else None,
             fields={"sample_metadata": mapping(scored.get("sample_metadata"))},
             # The template of the prompt may be what is compared.
-            content=digest(target if isinstance(target, list) else [target]) if target else None,
+            content=digest(several(target)) if target else None,
             prompt=digest(_asked(row)),
         )
 
 
 def _old_scores(row: Mapping[str, Any]) -> dict[str, Value]:
     """The result of the only answer; several would be an average."""
-    choices = row["choices"]
-    reviews = [mapping(mapping(choice).get("review")) for choice in choices]
+    reviews = [mapping(mapping(choice).get("review")) for choice in row["choices"]]
     if len(reviews) != 1:
         return {}
     result = reviews[0].get("result")
@@ -144,10 +137,7 @@ def _asked(row: Mapping[str, Any]) -> object:
 
 def _compared(samples: Iterator[Sample], stated: Sequence[tuple[str, object, int | None]], place: str) -> Iterator[str]:
     """Compare with the report, which has a mean and a count for every metric and subset."""
-    tallies = {metric: Tally() for metric, _, _ in stated}
-    for sample in samples if stated else ():
-        for metric, tally in tallies.items():
-            tally.add(sample, metric)
+    tallies = tallied(samples, *(metric for metric, _, _ in stated))
     for metric, mean, count in stated:
         tally = tallies[metric]
         if tally.scored and count is not None and tally.scored < count:
@@ -160,17 +150,13 @@ def _compared(samples: Iterator[Sample], stated: Sequence[tuple[str, object, int
 
 def _metrics(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The metrics of a report that are means of samples, by the names that samples have for them."""
-    metrics = report.get("metrics")
-    for metric in metrics if isinstance(metrics, list) else []:
-        said = mapping(metric)
-        identity = mapping(said.get("identity"))
+    for said in map(mapping, array(report.get("metrics"))):
+        identity, name = mapping(said.get("identity")), text(said.get("name")) or ""
         if identity:
             if identity.get("aggregation") == "mean" and not identity.get("dimensions"):
                 yield text(identity.get("name")) or "", said
-        else:
-            name = text(said.get("name")) or ""
-            if name.startswith("mean_"):
-                yield name.removeprefix("mean_"), said
+        elif name.startswith("mean_"):
+            yield name.removeprefix("mean_"), said
 
 
 def _lower(report: Mapping[str, Any]) -> Iterator[str]:
@@ -179,14 +165,11 @@ def _lower(report: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _stated(report: Mapping[str, Any], task: str, path: str | None) -> Iterator[tuple[str, object, int | None]]:
+def _stated(report: Mapping[str, Any], task: str, beside: tuple[str, ...]) -> Iterator[tuple[str, object, int | None]]:
     """The metrics of the subset, each with mean and count."""
-    dataset = Path(path).stem if path else ""
+    dataset = "".join(Path(path).stem for path in beside)
     for name, said in _metrics(report):
-        categories = said.get("categories")
-        for category in categories if isinstance(categories, list) else []:
-            subsets = mapping(category).get("subsets")
-            for subset in subsets if isinstance(subsets, list) else []:
-                of_subset = mapping(subset)
-                if task == f"{dataset}_{text(of_subset.get('name'))}":
-                    yield name, of_subset.get("score"), whole(of_subset.get("num"))
+        for category in array(said.get("categories")):
+            for subset in map(mapping, array(mapping(category).get("subsets"))):
+                if task == f"{dataset}_{text(subset.get('name'))}":
+                    yield name, subset.get("score"), stated_count(subset.get("num"))

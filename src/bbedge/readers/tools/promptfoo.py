@@ -14,12 +14,11 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.json_files import JsonStream, json_stream, objects
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
-from bbedge.readers.logs.failures import kind_of_error
-from bbedge.readers.logs.fields import digest, mapping, number, settings, text, whole
-from bbedge.readers.logs.files import JsonStream, objects
-from bbedge.readers.logs.usage import amounts
-from bbedge.readers.opening import opened
+from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
+from bbedge.readers.logs.metrics import amounts
+from bbedge.readers.logs.record_log import Order
 from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.
@@ -78,15 +77,13 @@ def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
 
     The rows are a list inside ``results``, or, where a program wrote the summary itself, ``results``.
     """
-    with opened(path) as file:
-        stream = JsonStream(file, shown_path(path))
+    with json_stream(path) as stream:
         for key in stream.entries():
             if key == "results" and stream.opens() == "{":
                 for inner in stream.entries():
                     yield from _part(stream, inner, head)
             else:
                 yield from _part(stream, key, head)
-        stream.end()
 
 
 def _part(stream: JsonStream, key: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
@@ -111,7 +108,7 @@ class _Plan:
 
     contestants: dict[_Key, tuple[str, str]] = field(default_factory=dict)
     """The pairs of a provider and a prompt, each with the prompt's label and its first row's name."""
-    indices: dict[tuple[_Key, str, str], list[int]] = field(default_factory=dict)
+    indices: Order = field(default_factory=Order)
     """The repetitions of every test by a contestant, in order."""
     variants: dict[str, set[str]] = field(default_factory=dict)
     """The tests that share variables and assertions."""
@@ -132,11 +129,11 @@ class _Plan:
 
     def repeat(self, key: _Key, row: Mapping[str, Any], place: int) -> str:
         """Which repetition a row is."""
-        return str(self.indices[key, *_test(row)].index(_index(row, place)) + 1)
+        return str(self.indices.number((key, *_test(row)), _index(row, place)))
 
     def check_repetitions(self, head: Mapping[str, Any], path: str) -> None:
         """Refuse rows of which it cannot be known whether they are repetitions or other tests."""
-        most = max(map(len, self.indices.values()))
+        most = max(count for _, count in self.indices.groups())
         if self.counted or most == 1:
             return
         tests: list[tuple[str, str]] = head.get("tests") or []
@@ -164,12 +161,10 @@ def _plan(rows: _Rows, path: str) -> _Plan:
         name = _description(row)
         if name is not None:
             plan.described.setdefault(name, set()).add(plain)
-        plan.indices.setdefault((key, plain, rest), []).append(_index(row, place))
+        plan.indices.add((key, plain, rest), _index(row, place))
         plan.counted = plan.counted and isinstance(row.get("testIdx"), int)
     if not plan.contestants:
         raise FormatError(f"{shown_path(path)}: no results in the file; expected the output of promptfoo eval")
-    for of_item in plan.indices.values():
-        of_item.sort()
     return plan
 
 
@@ -184,13 +179,9 @@ def _stated(head: Mapping[str, Any], path: str) -> Iterator[Stated]:
     if not total:
         return
     yield Stated(where=path, metric="success", mean=passed / total)
-    sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in _list(head.get("prompts"))]
+    sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in array(head.get("prompts"))]
     if sums and None not in sums:
         yield Stated(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
-
-
-def _list(found: object) -> list[Any]:
-    return found if isinstance(found, list) else []
 
 
 def _label(prompt: Mapping[str, Any]) -> str | None:
@@ -219,7 +210,7 @@ def _samples(rows: _Rows, runs: Mapping[_Key, Run], plan: _Plan, path: str) -> I
             place=place,
             repeat=plan.repeat(key, row, place),
             error=error,
-            failure=None if error is None else _failure(row, error),
+            failure=_failure(row, error),
             cached=mapping(row.get("response")).get("cached") is True,
             usage=_usage(row),
             fields={"vars": _variables(row), "metadata": mapping(mapping(row.get("testCase")).get("metadata"))},
@@ -238,10 +229,9 @@ def _usage(row: Mapping[str, Any]) -> dict[str, float]:
 
 def _error(row: Mapping[str, Any]) -> str | None:
     """The error on the way to a score. A wrong answer also carries a text under "error", and is none."""
-    if row.get("failureReason") == _ERROR or _grader_failed(row):
-        return text(row.get("error")) or "error"
     # Older versions do not write the kind: an error before there was anything to grade.
-    if "failureReason" not in row and row.get("error") and not row.get("gradingResult"):
+    ungraded = "failureReason" not in row and row.get("error") and not row.get("gradingResult")
+    if row.get("failureReason") == _ERROR or _grader_failed(row) or ungraded:
         return text(row.get("error")) or "error"
     return None
 
@@ -249,12 +239,13 @@ def _error(row: Mapping[str, Any]) -> str | None:
 def _grader_failed(row: Mapping[str, Any]) -> bool:
     """Whether an assertion could not be judged, which promptfoo scores as zero."""
     graded = mapping(row.get("gradingResult"))
-    parts = graded.get("componentResults")
-    results = [graded, *(parts if isinstance(parts, list) else [])]
+    results = [graded, *array(graded.get("componentResults"))]
     return any(mapping(mapping(result).get("metadata")).get("graderError") is True for result in results)
 
 
-def _failure(row: Mapping[str, Any], error: str) -> ErrorKind:
+def _failure(row: Mapping[str, Any], error: str | None) -> ErrorKind | None:
+    if error is None:
+        return None
     response = mapping(row.get("response"))
     flagged = mapping(response.get("guardrails")).get("flagged") is True
     if response.get("isRefusal") is True or flagged or response.get("finishReason") == "content_filter":
@@ -286,7 +277,5 @@ def _variables(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scores(row: Mapping[str, Any]) -> dict[str, Value]:
-    scores = {"score": number(row.get("score")), "success": number(row.get("success"))}
-    for name, value in mapping(row.get("namedScores")).items():
-        scores[f"namedScores.{name}"] = number(value)
-    return scores
+    named = {f"namedScores.{name}": number(value) for name, value in mapping(row.get("namedScores")).items()}
+    return {"score": number(row.get("score")), "success": number(row.get("success")), **named}

@@ -1,0 +1,269 @@
+"""OpenAI evals, the program, and the Evals API of OpenAI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bbedge.errors import FormatError
+from bbedge.readers.json_files import objects, parts_under
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, numbers, settings, text
+from bbedge.readers.logs.record_log import Order, Record, Records, Row, numbered
+from bbedge.readers.logs.stated import stated_means
+from bbedge.text import listed, quoted, shown_path
+
+
+class OpenAiEvals:
+    """Reads event logs of OpenAI evals since its first release: JSON lines that begin with the run's specification.
+
+    A sample's scores are spread over events of type ``match`` and ``metrics``; they are put together per ``sample_id``.
+    """
+
+    name = "openai-evals"
+    title = "OpenAI evals"
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """By the specification in the first line, or by the keys of an event."""
+        if "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type"):
+            return "samples"
+        return "no"
+
+    def open(self, path: str) -> Log:
+        """Open a log and read its specification."""
+        spec = next((row["spec"] for _, row in objects(path) if isinstance(row.get("spec"), dict)), None)
+        if spec is None:
+            raise FormatError(
+                f"{shown_path(path)}:1: no spec in the first line, so that model and run are not known; expected a log "
+                "of oaieval"
+            )
+        run = _run(spec)
+        report: dict[str, Any] = {}
+        return Log(
+            runs=(run,),
+            samples=lambda: _samples(path, run, report),
+            counts="line",
+            # Other numbers of the report need not be means.
+            stated=lambda: stated_means(
+                ((metric, report.get("accuracy")) for metric in ("match", "accuracy")), where=path, run=run
+            ),
+        )
+
+
+def _run(spec: Mapping[str, Any]) -> Run:
+    names = _names(spec.get("completion_fns"))
+    # Until April 2023 an eval names models, not functions that complete a prompt.
+    names = names or _names(mapping(spec.get("model_names")).get("completions"))
+    # The seed in it shuffles the samples and is not sent to the model.
+    config = mapping(spec.get("run_config"))
+    return Run(
+        model=",".join(names)
+        or text(spec.get("model_name"))
+        or text(mapping(spec.get("model")).get("model"))
+        or text(spec.get("model"))
+        or None,
+        task=text(spec.get("base_eval")) or text(spec.get("eval_name")) or "",
+        identity=text(spec.get("run_id")) or "",
+        when=text(spec.get("created_at")) or "",
+        protocol=settings(
+            {"eval": spec.get("eval_name"), "split": spec.get("split"), "most samples": config.get("max_samples")}
+        ),
+        fields={"spec": spec},
+    )
+
+
+def _names(found: object) -> list[str]:
+    return [name for name in map(text, array(found)) if name]
+
+
+def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
+    # Kept until the end, because a sample's events need not follow each other; prompts and answers are not kept.
+    scores: dict[str, dict[str, Value]] = {}
+    places: dict[str, int] = {}
+    errors: dict[str, str] = {}
+    asked: dict[str, str] = {}
+    sent: dict[str, tuple[float, str]] = {}
+    for line, row in objects(path):
+        name = text(row.get("sample_id"))
+        if name is None:
+            report.update(mapping(row.get("final_report")))
+            continue
+        found = scores.setdefault(name, {})
+        places.setdefault(name, line)
+        data, kind = mapping(row.get("data")), row.get("type")
+        if kind == "raw_sample":
+            asked[name] = digest(data)
+        elif kind == "sampling":
+            first = (float(number(row.get("event_id")) or 0), digest(data.get("prompt")))
+            sent[name] = min(first, sent.get(name, first))
+        elif kind == "error":
+            errors[name] = text(data.get("message")) or text(data.get("type")) or "error"
+        elif kind in ("match", "metrics"):
+            for metric, value in ({"match": number(data.get("correct"))} if kind == "match" else numbers(data)).items():
+                if metric in found:
+                    raise FormatError(
+                        f"{shown_path(path)}:{line}: a second {quoted(metric)} for sample {quoted(name)}, first scored "
+                        f"at line {places[name]}; one log is one run: keep runs in separate logs"
+                    )
+                found[metric] = value
+            places[name] = line
+    for name, found in scores.items():
+        error = errors.get(name)
+        yield Sample(
+            run=run,
+            item=name,
+            scores=found,
+            place=places[name],
+            error=error,
+            # A sample without a score is one whose events are not all there.
+            failure=kind_of_error(error) or "unknown",
+            content=asked.get(name, sent.get(name, (0.0, None))[1]),
+            as_sent=name not in asked,
+        )
+
+
+_ITEM = ("item", "datasource_item")
+_INDEX = ("data_source_idx", "datasource_item_id")
+_MODEL = ("sampled_model_name", "model")
+_SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "reasoning_effort")
+_PASSED = ".passed"
+
+
+class OpenAiApi:
+    """Reads output items of the OpenAI Evals API, exported as JSON lines or listed by the API.
+
+    An export has ``grades`` and ``passes`` by grader; the API has a list of ``results`` and wraps a page of items in an
+    object. A run asks every question once, so that the runs of a model are its replicates.
+    """
+
+    name = "openai-api"
+    title = "OpenAI Evals API"
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """By the keys of an item, or by what the API calls it."""
+        exported = glimpse.has("run_id", "item", "sample", "grades", "passes")
+        if exported or glimpse.has("run_id", "datasource_item", "results"):
+            return "samples"
+        page = glimpse.first.get("object") == "list" and glimpse.has("data")
+        return "samples" if page and b'"eval.run.output_item"' in glimpse.head else "no"
+
+    def open(self, path: str) -> Log:
+        """Open output items; they are read once to see which runs there are."""
+        page = Glimpse.of(path).first.get("object") == "list"
+        expected = "an output item of the OpenAI Evals API"
+        records = Records.of(path, expected=expected, otherwise=("data",) if page else None)
+        if page and _has_more(path):
+            raise FormatError(
+                f"{shown_path(path)}: has_more says that the page ends before the run does; put all items of the run "
+                "into one file, one per line"
+            )
+        described: dict[str, tuple[str | None, Row]] = {}
+        graders: dict[str, None] = {}
+        copies = Order(unique=True)
+        for record in records:
+            row, name = record.row, record.name("run_id")
+            model = _model(row)
+            known = described.get(name, (None, row))[0]
+            if model is not None and known not in (None, model):
+                raise FormatError(
+                    f"{record.at}: run {quoted(name)} has answers of {listed(sorted([known or '', model]))}; expected "
+                    "one model per run: separate their items"
+                )
+            # A sample that failed may say nothing about its settings.
+            if model is not None or name not in described:
+                described[name] = (model, row)
+            graders.update(dict.fromkeys(each for each in _scores(row) if not each.endswith(_PASSED)))
+            if not _item(row):
+                raise record.lacks("item")
+            copies.add((name, digest(_item(row))), _index(row))
+        if not described:
+            raise records.lack("records in the file")
+        runs = {name: _described_run(name, model, row) for name, (model, row) in described.items()}
+        return Log(
+            runs=tuple(runs.values()),
+            samples=lambda: (_output_item(record, runs[record.name("run_id")], copies) for record in records),
+            counts=records.counts,
+            usual_metric=next(iter(graders)) if len(graders) == 1 else None,
+        )
+
+
+def _has_more(path: str) -> bool:
+    head: dict[str, Any] = {}
+    for _ in parts_under(path, keep=("has_more",), head=head):
+        pass
+    return head.get("has_more") is True
+
+
+def _model(row: Row) -> str | None:
+    sample = mapping(row.get("sample"))
+    return next((text(sample[key]) for key in _MODEL if sample.get(key)), None)
+
+
+def _described_run(name: str, model: str | None, row: Row) -> Run:
+    """A run, as one of its items describes it."""
+    sample = mapping(row.get("sample"))
+    used = mapping(sample.get("sampled_model_params")) or sample
+    created = number(row.get("created_at"))
+    return Run(
+        model=model,
+        task=text(row.get("eval_id")) or "",
+        identity=name,
+        when="" if created is None else f"{float(created):020.6f}",
+        seed=text(used.get("seed")),
+        sampling=settings({key.replace("_", " "): used.get(key) for key in _SETTINGS}),
+    )
+
+
+def _output_item(record: Record, run: Run, copies: Order) -> Sample:
+    row, sample = record.row, mapping(record.row.get("sample"))
+    content = digest(_item(row))
+    error = _error(row)
+    asked = sample.get("trajectory") or sample.get("input")
+    return Sample(
+        run=run,
+        # Items with the same content are numbered by their positions in the data, not in the file.
+        item=run.item(numbered(content, copies.number((run.identity, content), _index(row)))),
+        scores=_scores(row),
+        place=record.place,
+        error=error,
+        failure="refusal" if sample.get("finish_reason") == "content_filter" else kind_of_error(error),
+        fields={"item": _item(row)},
+        prompt=None if asked is None else digest(asked),
+    )
+
+
+def _item(row: Row) -> dict[str, Any]:
+    return next((mapping(row[key]) for key in _ITEM if row.get(key) is not None), {})
+
+
+def _index(row: Row) -> tuple[int, str]:
+    """The position of an item in the data, as something that sorts by number."""
+    index = next((text(row[key]) or "" for key in _INDEX if row.get(key) is not None), "")
+    return len(index), index
+
+
+def _scores(row: Row) -> dict[str, Value]:
+    """The grade of every grader, and whether it is a pass."""
+    scores: dict[str, Value] = {str(name): number(value) for name, value in mapping(row.get("grades")).items()}
+    passes = mapping(row.get("passes"))
+    for result in map(mapping, array(row.get("results"))):
+        name = text(result.get("name"))
+        if name is None:
+            continue
+        # A grader that is a model may fail like one; what stands in its place is no grade.
+        failed = _message(mapping(result.get("sample")).get("error")) is not None
+        scores[name] = None if failed else number(result.get("score"))
+        passes = {**passes, name: None if failed else result.get("passed")}
+    return scores | {f"{name}{_PASSED}": number(passed) for name, passed in passes.items()}
+
+
+def _error(row: Row) -> str | None:
+    message = _message(mapping(row.get("sample")).get("error"))
+    return "error" if message is None and row.get("status") == "error" else message
+
+
+def _message(error: object) -> str | None:
+    """What an error says; the API also writes an object whose texts are empty."""
+    if isinstance(error, dict):
+        return ": ".join(filter(None, (text(error.get("code")), text(error.get("message"))))) or None
+    return text(error) or None
