@@ -56,17 +56,17 @@ class Records:
             with json_stream(self.path) as stream:
                 yield from enumerate(stream.elements(), start=1)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[LogRecord]:
         """Every record; a value that is no object is refused."""
         for record in self.loose():
             if not isinstance(record.found, dict):
                 raise FormatError(f"{record.at}: {quoted(str(record.found))} is no object; expected {self.expected}")
             yield record
 
-    def loose(self) -> Iterator[Record]:
+    def loose(self) -> Iterator[LogRecord]:
         """Every record, where one that is no object is like one without any key."""
         for place, row in self.rows():
-            yield Record(source=self, place=place, found=row)
+            yield LogRecord(source=self, place=place, found=row)
 
     def lack(self, what: str) -> FormatError:
         """The error of a file without something."""
@@ -74,7 +74,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LogRecord:
     """One record of a file."""
 
     source: Records
@@ -121,7 +121,7 @@ def holds_no_score(glimpse: Glimpse, *known: str) -> bool:
 
 
 @dataclass(slots=True)
-class Order:
+class Numbering:
     """Which of its group something is, by an order of their own: the order in the file may change."""
 
     unique: bool = False
@@ -203,7 +203,7 @@ class RecordLog:
     expected: str
     """What a record is, for messages."""
     recognises: Callable[[Glimpse], Recognition]
-    samples: Callable[[Record, Run, int], Iterable[Sample]]
+    samples: Callable[[LogRecord, Run, int], Iterable[Sample]]
     """The samples of a record of a run, which is the first, second ... of those with the same ``group``."""
     model: str = "model"
     """The key of the model."""
@@ -211,15 +211,15 @@ class RecordLog:
     """The key of the task, if there are tasks."""
     when: str | None = "tstamp"
     """The key of the time in seconds, if records have one."""
-    check: Callable[[Record], None] = _nothing
+    check: Callable[[LogRecord], None] = _nothing
     """Refuses a record that gives no score."""
     answer: Callable[[Row], object] = _nothing
     """What a record shows of the answer that was scored."""
-    said: Callable[[Record], Mapping[str, tuple[str, str]]] = _no_settings
+    said: Callable[[LogRecord], Mapping[str, tuple[str, str]]] = _no_settings
     """What a record says about its run, by name and key; under one key the last record counts."""
     protocol: Callable[[Mapping[str, Mapping[str, str]]], Mapping[str, object]] = _no_settings
     """Settings that all runs should have in common, from what the records of a run say."""
-    group: Callable[[Record], tuple[Hashable, str]] | None = None
+    group: Callable[[LogRecord], tuple[Hashable, str]] | None = None
     """What may come several times in a run, and what distinguishes its copies."""
     usual_metric: str | None = None
     usual_blocks: str | None = None
@@ -228,7 +228,7 @@ class RecordLog:
         """Open records; they are read once to see which runs there are."""
         records = Records.of(path, expected=self.expected)
         seen: dict[Key, _SeenRun] = {}
-        copies = Order()
+        copies = Numbering()
         for record in records:
             self.check(record)
             key, row = self._key(record), record.row
@@ -261,5 +261,5 @@ class RecordLog:
             notes=(f"{shown_path(path)}: {judged}",) if own else (),
         )
 
-    def _key(self, record: Record) -> Key:
+    def _key(self, record: LogRecord) -> Key:
         return record.name(self.model), record.name(self.task) if self.task else ""

@@ -14,7 +14,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream, json_stream
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, digest, mapping, number, settings, text
-from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.text import quoted, shown_path
 
 _LISTS = ("testCases", "conversationalTestCases")
@@ -64,7 +64,7 @@ def _run(header: Mapping[str, Any], seen: _Seen) -> Run:
     )
 
 
-def _cases(path: str, header: dict[str, Any]) -> Iterator[Record]:
+def _cases(path: str, header: dict[str, Any]) -> Iterator[LogRecord]:
     """The test cases; what describes the run goes into ``header`` on the way."""
     records = Records(path=path, expected="a test case of DeepEval", under=_LISTS)
     place = 0
@@ -73,7 +73,7 @@ def _cases(path: str, header: dict[str, Any]) -> Iterator[Record]:
             if key in _LISTS and stream.opens() == "[":
                 for case in stream.elements():
                     place += 1
-                    record = Record(records, place, case)
+                    record = LogRecord(records, place, case)
                     if not isinstance(case, dict):
                         raise FormatError(f"{record.at}: {quoted(str(case))} is no test case of DeepEval")
                     yield record
@@ -94,7 +94,7 @@ def _entries(stream: JsonStream, path: str) -> Iterator[str]:
             yield key
 
 
-def _sample(record: Record, run: Run) -> Sample:
+def _sample(record: LogRecord, run: Run) -> Sample:
     case = record.row
     return Sample(
         run=run,
@@ -106,7 +106,7 @@ def _sample(record: Record, run: Run) -> Sample:
     )
 
 
-def _item(record: Record) -> str:
+def _item(record: LogRecord) -> str:
     """By what was asked: the names of test cases are their positions unless pytest ran them."""
     case = record.row
     asked = _OF_QUESTION if case.get("input") is not None else _OF_CONVERSATION
@@ -118,7 +118,7 @@ def _item(record: Record) -> str:
     return digest([case.get(key) for key in asked])
 
 
-def _metrics(record: Record) -> dict[str, Mapping[str, Any]]:
+def _metrics(record: LogRecord) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for metric in array(next((record.row[key] for key in _METRICS if record.row.get(key) is not None), None)):
         name = text(mapping(metric).get("name")) or text(mapping(metric).get("metric"))

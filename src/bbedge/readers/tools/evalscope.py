@@ -13,7 +13,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, digest, mapping, number, numbers, several, text
-from bbedge.readers.logs.record_log import Order, Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import compared_mean, stated_count, tallied
 from bbedge.text import quoted, shown_path
 
@@ -45,7 +45,7 @@ class EvalScope:
         of_reviews = folder.parent.name == _REVIEWS
         report, beside = document_beside(_report(folder, task) if of_reviews else None)
         records = Records(path=path, expected="a review of EvalScope")
-        order = Order()
+        order = Numbering()
         mains: set[str | None] = set()
         for record in records:
             order.add(*_identity(record))
@@ -81,7 +81,7 @@ def _report(folder: Path, task: str) -> Path | None:
     return max(fitting, key=lambda each: len(each.stem), default=None)
 
 
-def _identity(record: Record) -> tuple[str, int]:
+def _identity(record: LogRecord) -> tuple[str, int]:
     """The name of the question, and the number of the sample."""
     row = record.row
     scored = mapping(row.get("sample_score"))
@@ -94,7 +94,7 @@ def _identity(record: Record) -> tuple[str, int]:
     return item, number_of if isinstance(number_of, int) else 0
 
 
-def _samples(records: Records, run: Run, order: Order) -> Iterator[Sample]:
+def _samples(records: Records, run: Run, order: Numbering) -> Iterator[Sample]:
     for record in records:
         row = record.row
         item, index = _identity(record)

@@ -16,7 +16,7 @@ from bbedge.readers.incomplete import ErrorKind
 from bbedge.readers.json_files import document, document_beside, json_stream
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import Order, Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import (
     SampleTally,
     check_count,
@@ -74,7 +74,7 @@ class Harbor:
         files = sorted(str(each) for each in Path(path).parent.glob(f"*/{_RESULT}"))
         check_count(len(files), job.get("n_total_trials"), place=place, what="folders of trials with a result.json")
         runs: dict[_Key, Run] = {}
-        starts = Order()
+        starts = Numbering()
         for trial in map(_trial, files):
             key = _key(trial)
             if key not in runs:
@@ -252,12 +252,12 @@ def _trials(path: str, run: Run, stated: dict[str, Any], attempts: dict[int, int
                 )
             elif key == "results" and stream.opens() == "[":
                 for place, row in enumerate(stream.elements(), start=1):
-                    yield _resolved(Record(records, place, row), run, attempts)
+                    yield _resolved(LogRecord(records, place, row), run, attempts)
     if not place:
         raise FormatError(f"{shown_path(path)}: no results in the file; expected the results.json of a run")
 
 
-def _resolved(record: Record, run: Run, attempts: dict[int, int]) -> Sample:
+def _resolved(record: LogRecord, run: Run, attempts: dict[int, int]) -> Sample:
     said = record.row
     name, trial = text(said.get("task_id")), text(said.get("trial_name"))
     if not name or not trial or "is_resolved" not in said:

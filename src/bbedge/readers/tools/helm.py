@@ -16,7 +16,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream, document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
 from bbedge.readers.logs.fields import array, mapping, number, question_digest, settings, text, whole
-from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
@@ -87,7 +87,7 @@ def _run(spec: Mapping[str, Any]) -> Run:
     )
 
 
-def _rows(path: str) -> Iterator[Record]:
+def _rows(path: str) -> Iterator[LogRecord]:
     for record in Records(path=path, expected="a row of HELM", under=()).loose():
         if text(record.row.get("instance_id")) is None:
             raise record.lacks("instance_id")
@@ -110,7 +110,7 @@ def _samples(path: str, run: Run, questions: Mapping[str, str]) -> Iterator[Samp
         )
 
 
-def _split(record: Record) -> str | None:
+def _split(record: LogRecord) -> str | None:
     """The split of a row, which is in the names of its statistics."""
     names = (mapping(mapping(stat).get("name")) for stat in array(record.row.get("stats")))
     splits = list(dict.fromkeys(split for name in names if (split := text(name.get("split")))))
@@ -178,7 +178,7 @@ def _stated(path: str, run: Run) -> Iterator[Stated]:
                 yield Stated(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
 
 
-def _stats(record: Record) -> dict[str, Value]:
+def _stats(record: LogRecord) -> dict[str, Value]:
     scores: dict[str, Value] = {}
     for stat in map(mapping, array(record.row.get("stats"))):
         name = text(mapping(stat.get("name")).get("name"))

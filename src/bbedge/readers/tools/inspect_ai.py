@@ -26,7 +26,7 @@ from bbedge.readers.logs.fields import (
     whole,
 )
 from bbedge.readers.logs.metrics import amounts
-from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.logs.stated import stated_means
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
@@ -185,7 +185,7 @@ def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> I
     records = Records(path=path, expected="a sample of Inspect AI", under=("samples",))
     scored, answered = False, False
     for place, each in enumerate(found, start=1):
-        record = Record(records, place, each)
+        record = LogRecord(records, place, each)
         sample = record.row
         name = text(sample.get("id"))
         if name is None:

@@ -8,7 +8,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, digest, number, text
-from bbedge.readers.logs.record_log import Record, RecordLog, Row, holds_no_score, joined, numbered
+from bbedge.readers.logs.record_log import LogRecord, RecordLog, Row, holds_no_score, joined, numbered
 from bbedge.text import listed, quoted
 
 # LiveBench: ``ground_truth_judgment.jsonl``, a line per model and question.
@@ -21,7 +21,7 @@ def _is_livebench(glimpse: Glimpse) -> Recognition:
     return "samples" if judged and (named or glimpse.has("category", "turn", "tstamp")) else "no"
 
 
-def _livebench_samples(record: Record, run: Run, _: int) -> Iterator[Sample]:
+def _livebench_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
     yield Sample(
         run=run,
         # The identifier is a hash of the question.
@@ -67,7 +67,7 @@ def _mt_judge(row: Row) -> str | None:
     return text(judge[0]) if isinstance(judge, list) and judge else text(judge)
 
 
-def _refuse_pairs(record: Record) -> None:
+def _refuse_pairs(record: LogRecord) -> None:
     if all(key in record.row for key in _PAIRS):
         raise FormatError(
             f"{record.at}: a comparison of two models, which gives neither a score of its own; judge the answers in "
@@ -75,12 +75,12 @@ def _refuse_pairs(record: Record) -> None:
         )
 
 
-def _said_by_mt_bench(record: Record) -> dict[str, tuple[str, str]]:
+def _said_by_mt_bench(record: LogRecord) -> dict[str, tuple[str, str]]:
     judge = _mt_judge(record.row) or ""
     return {"judge": (judge, judge)}
 
 
-def _mt_bench_samples(record: Record, run: Run, _: int) -> Iterator[Sample]:
+def _mt_bench_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
     question, turn = record.name("question_id"), record.name("turn")
     score = number(record.row.get("score"))
     yield Sample(
@@ -121,7 +121,7 @@ def _is_alpaca_eval(glimpse: Glimpse) -> Recognition:
     return "beside" if answered and holds_no_score(glimpse, "index", "time_per_example", "price_per_example") else "no"
 
 
-def _said_by_alpaca_eval(record: Record) -> dict[str, tuple[str, str]]:
+def _said_by_alpaca_eval(record: LogRecord) -> dict[str, tuple[str, str]]:
     reference, judge = record.name("generator_1"), text(record.row.get("annotator")) or ""
     return {"reference": (reference, reference), "annotator": (judge, judge)}
 
@@ -131,14 +131,14 @@ def _alpaca_item(row: Row) -> str:
     return digest(row.get("instruction"), row.get("generator_1"), row.get("output_1"))
 
 
-def _alpaca_group(record: Record) -> tuple[tuple[str | None, str], str]:
+def _alpaca_group(record: LogRecord) -> tuple[tuple[str | None, str], str]:
     # An instruction that comes twice is two items. Which is which follows from the answers, not from their order in the
     # file; two equal answers stay one item, so that the second score is refused.
     row = record.row
     return (text(row.get("annotator")), _alpaca_item(row)), digest(row.get("output_2"))
 
 
-def _alpaca_samples(record: Record, run: Run, copy: int) -> Iterator[Sample]:
+def _alpaca_samples(record: LogRecord, run: Run, copy: int) -> Iterator[Sample]:
     record.name("instruction")
     row = record.row
     yield Sample(
@@ -211,7 +211,7 @@ def _arena_answer(row: Row) -> str | None:
     return None if shown is None else digest(shown)
 
 
-def _said_by_arena_hard(record: Record) -> dict[str, tuple[str, str]]:
+def _said_by_arena_hard(record: LogRecord) -> dict[str, tuple[str, str]]:
     said = record.named("judge", "category", "baseline")
     judge = said.get("judge", "")
     return {"judge": (judge, judge), "baseline": (said.get("category", ""), said.get("baseline", ""))}
@@ -223,7 +223,7 @@ def _arena_protocol(said: Mapping[str, Mapping[str, str]]) -> dict[str, str | No
     return {"judge": joined(said["judge"]), "baseline": baselines or None}
 
 
-def _arena_samples(record: Record, run: Run, _: int) -> Iterator[Sample]:
+def _arena_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
     question, baseline = record.name(*_QUESTION), text(record.row.get("baseline"))
     games = array(record.row.get("games"))
     if len(games) != _GAMES:

@@ -9,7 +9,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import objects, parts_under
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import Order, Record, Records, Row, numbered
+from bbedge.readers.logs.record_log import LogRecord, Numbering, Records, Row, numbered
 from bbedge.readers.logs.stated import stated_means
 from bbedge.text import listed, quoted, shown_path
 
@@ -159,7 +159,7 @@ class OpenAiApi:
             )
         described: dict[str, tuple[str | None, Row]] = {}
         graders: dict[str, None] = {}
-        copies = Order(unique=True)
+        copies = Numbering(unique=True)
         for record in records:
             row, name = record.row, record.name("run_id")
             model = _model(row)
@@ -214,7 +214,7 @@ def _described_run(name: str, model: str | None, row: Row) -> Run:
     )
 
 
-def _output_item(record: Record, run: Run, copies: Order) -> Sample:
+def _output_item(record: LogRecord, run: Run, copies: Numbering) -> Sample:
     row, sample = record.row, mapping(record.row.get("sample"))
     content = digest(_item(row))
     error = _error(row)

@@ -18,7 +18,7 @@ from bbedge.readers.json_files import JsonStream, json_stream, objects
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
 from bbedge.readers.logs.metrics import amounts
-from bbedge.readers.logs.record_log import Order
+from bbedge.readers.logs.record_log import Numbering
 from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.
@@ -108,7 +108,7 @@ class _Plan:
 
     contestants: dict[_Key, tuple[str, str]] = field(default_factory=dict)
     """The pairs of a provider and a prompt, each with the prompt's label and its first row's name."""
-    indices: Order = field(default_factory=Order)
+    indices: Numbering = field(default_factory=Numbering)
     """The repetitions of every test by a contestant, in order."""
     variants: dict[str, set[str]] = field(default_factory=dict)
     """The tests that share variables and assertions."""

@@ -22,7 +22,7 @@ from bbedge.readers.logs.fields import (
     settings,
     text,
 )
-from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.logs.stated import SampleTally, check_count, compared_mean, tallied
 from bbedge.text import listed, quoted, shown_path
 
@@ -184,7 +184,7 @@ class EveryEvalEver:
         )
 
 
-def _eee_key(record: Record) -> _EeeKey:
+def _eee_key(record: LogRecord) -> _EeeKey:
     row = record.row
     evaluation, model = text(row.get("evaluation_id")), text(row.get("model_id"))
     if not evaluation or not model or not isinstance(row.get("evaluation"), dict):
@@ -214,7 +214,7 @@ def _eee_run(key: _EeeKey, said: Mapping[str, Any], results: list[dict[str, Any]
     )
 
 
-def _eee_sample(record: Record, run: Run, *, several: bool) -> Sample:
+def _eee_sample(record: LogRecord, run: Run, *, several: bool) -> Sample:
     row = record.row
     name = text(row.get("sample_id"))
     if not name:

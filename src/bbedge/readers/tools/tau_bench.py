@@ -11,7 +11,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import parts_under
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
 from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, settings, text
-from bbedge.readers.logs.record_log import Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.logs.stated import check_count, stated_count, without_empty
 from bbedge.text import quoted, shown_path
 
@@ -67,7 +67,7 @@ def _domain(path: str) -> str:
     return ""
 
 
-def _sample(record: Record, run: Run) -> Sample:
+def _sample(record: LogRecord, run: Run) -> Sample:
     row = record.row
     name = text(row.get("task_id"))
     if not name or "reward" not in row:

@@ -15,7 +15,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import Order, Record, Records
+from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import check_count, compared_mean, tallied
 from bbedge.text import quoted, shown_path
 
@@ -47,7 +47,7 @@ class Verifiers:
         said, beside = document_beside(Path(path).parent / _METADATA)
         run, metrics = _run(said), _old_metrics(said)
         records = Records(path=path, expected="a rollout of verifiers")
-        rollouts = Order()
+        rollouts = Numbering()
         for record in records:
             rollouts.add(_name(record), _order(record.row))
         _check_counts(dict(rollouts.groups()), said, place)
@@ -102,7 +102,7 @@ def _run(said: Mapping[str, Any]) -> Run:
     )
 
 
-def _name(record: Record) -> str:
+def _name(record: LogRecord) -> str:
     row = record.row
     if "traces" in row or "nodes" in row:
         raise FormatError(
@@ -127,7 +127,7 @@ def _check_counts(rollouts: Mapping[str, int], said: Mapping[str, Any], place: s
         check_count(count, said.get("rollouts_per_example"), place=place, what=f"rollouts of example {quoted(name)}")
 
 
-def _samples(records: Records, run: Run, rollouts: Order, metrics: Sequence[str]) -> Iterator[Sample]:
+def _samples(records: Records, run: Run, rollouts: Numbering, metrics: Sequence[str]) -> Iterator[Sample]:
     # Rollouts with the same text at the same time take the numbers after each other.
     taken: Counter[tuple[str, _Order]] = Counter()
     for record in records:
