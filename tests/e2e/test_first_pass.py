@@ -128,4 +128,4 @@ def test_a_kill_inside_the_first_pass_changes_nothing(kills):
     moments = json.loads(done.stdout)
     assert len(moments) == kills
     assert any("add_part" in moment for moment in moments)
-    assert {"before Page.add", "after Page.add"} <= set(moments)
+    assert {"before ReplicateFile.add", "after ReplicateFile.add"} <= set(moments)
