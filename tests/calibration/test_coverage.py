@@ -10,6 +10,8 @@ from bbedge.study.synthetic import SyntheticBenchmark
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, FIRST_TO_FAIL, METHODS, TIGHT, long_run, show
 
+pytestmark = pytest.mark.nightly
+
 UNEVEN = (1,) * 4 + (2,) * 8
 
 TRUTHS: dict[str, tuple[SyntheticBenchmark, dict]] = {
@@ -72,7 +74,6 @@ def test_ranks_and_margins_hold(truth, method):
     check_coverage(truth, method, looks=15, n=40)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_ranks_and_margins_hold_in_the_long_run(truth, method):

@@ -16,6 +16,8 @@ from bbedge.core.procedure import Procedure
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 
+pytestmark = pytest.mark.nightly
+
 BATCH = 50
 
 
@@ -114,7 +116,6 @@ def test_false_edges_over_all_checkpoints_and_passes(name):
     assert not breaks(margins, 4 * BATCH, alpha=ALPHA)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", NULLS)
 def test_false_edges_over_all_checkpoints_and_passes_ten_thousand_times(name):
     n = 10_000
@@ -157,14 +158,9 @@ def dropping_run(null, rng):
 DROPPING = {name: NULLS[name] for name in ("four by category", "one better")}
 
 
-@pytest.mark.parametrize(
-    ("name", "n"),
-    [
-        *((name, 20) for name in DROPPING),
-        *(pytest.param(name, 3_000, marks=pytest.mark.nightly) for name in DROPPING),
-    ],
-)
-def test_false_edges_with_models_dropped_in_the_middle(name, n):
+@pytest.mark.parametrize("name", DROPPING)
+def test_false_edges_with_models_dropped_in_the_middle(name):
+    n = 3_000
     wrong = sum(dropping_run(DROPPING[name], rng) for rng in np.random.default_rng(3).spawn(n))
     show(f"early looks, {name}, dropping: {wrong}/{n} false edges")
     assert not breaks(wrong, n, alpha=ALPHA)
@@ -240,7 +236,6 @@ def small(*fractions, **options):
     return Design.make(["a", "b"], ["q1", "q2", "q3"], checkpoints=early, holm="direct", stakes=[1.5], **options)
 
 
-@pytest.mark.nightly
 def test_a_checkpoint_chosen_after_looking_has_more_than_one_on_average():
     """Exactly: each of two checkpoints by itself has at most its weight, the better of the two has more."""
     designs, sums = [small(0.3), small(0.6)], np.zeros(3)
@@ -273,7 +268,6 @@ def best_stop(design):
     return sum(max(p @ early, p @ late) for p, early, late in found)
 
 
-@pytest.mark.nightly
 def test_the_weight_of_complete_passes_inside_the_pass_is_caught(monkeypatch):
     """Counted before the pass is complete, it can be kept where its evidence is going to fall: more than 1 on average.
 

@@ -19,6 +19,8 @@ from calibration.binomial_rule import breaks, fewest_that_break
 from calibration.repetitions import ALPHA, show
 from fake_engine import FakeEngine, fake_study
 
+pytestmark = pytest.mark.nightly
+
 MEMORY = Path("/dev/shm")
 FULL_ALPHA = {"alpha": ALPHA, "spending": "equal", "shares": 1}
 
@@ -77,7 +79,6 @@ def judge(place, n, *, first):
     assert dropped > 0.25 * n
 
 
-@pytest.mark.nightly
 def test_false_claims_are_rare_with_stopping_and_dropping(place):
     judge(place, 200, first=1000)
 

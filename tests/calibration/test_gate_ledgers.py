@@ -15,6 +15,8 @@ from bbedge.gate.report import ClaimOutlook
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 
+pytestmark = pytest.mark.nightly
+
 N_ITEMS, USES = 200, 2
 CHANCES = np.repeat([[0.9, 0.1], [0.1, 0.9]], N_ITEMS // 2, axis=1)  # listed by category: each system is good at one
 POLICY = Policy(
@@ -58,7 +60,7 @@ def wrong_ledgers(folder, *, n: int, seed: int, file_order: bool = False) -> int
     return wrong
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(2000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [2000])
 def test_verdicts_of_equal_systems_are_rare_in_all_uses_together(tmp_path, n):
     wrong = wrong_ledgers(tmp_path, n=n, seed=n)
     show(f"any verdict about equal systems in a ledger of {USES} uses, looks inside the first run: {wrong}/{n}")

@@ -9,6 +9,8 @@ from bbedge.gate import Claim, Gate, Policy
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 
+pytestmark = pytest.mark.nightly
+
 N_ITEMS = 200
 CHANCES = np.repeat([[0.9, 0.1], [0.1, 0.9]], N_ITEMS // 2, axis=1)  # listed by category: each system is good at one
 POLICY = Policy(candidates=("new",), baseline="old", claims=(Claim(kind="better_by", amount=0.0),), alpha=ALPHA)
@@ -34,7 +36,7 @@ def wrong_runs(*, n: int, seed: int, file_order: bool = False) -> int:
     return wrong
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(2000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [2000])
 def test_verdicts_of_equal_systems_are_rare(n):
     wrong = wrong_runs(n=n, seed=n)
     show(f"any verdict about equal systems, looks inside the first run: {wrong}/{n}")

@@ -13,6 +13,8 @@ from bbedge.core.family import Levels
 from calibration.binomial_rule import breaks, fewest_that_break
 from calibration.repetitions import show
 
+pytestmark = pytest.mark.nightly
+
 SHARES = {"alpha": 0.1, "margin_share": 0.2, "mean_share": 0.5}
 LEVEL = Levels.of(0.1, margin_share=0.2, mean_share=0.5).means  # 0.05
 BATCH = 200
@@ -126,7 +128,6 @@ def test_intervals_hold(setting):
     check(setting, n=1000)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_intervals_hold_in_the_long_run(setting):
     check(setting, n=20_000)

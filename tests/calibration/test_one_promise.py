@@ -15,6 +15,8 @@ from bbedge.core.staggered import Wealth
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 
+pytestmark = pytest.mark.nightly
+
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 """Panels of so many repetitions: repetitions x models x items."""
 
@@ -123,7 +125,6 @@ def test_everything_shown_is_true(name):
     judge(name, false_runs(null, null.design(), n=n, seed=1), n)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", NULLS)
 def test_everything_shown_is_true_in_many_repetitions(name):
     null = NULLS[name]
@@ -171,14 +172,14 @@ def staged(rng: np.random.Generator, looks: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(700, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [700])
 def test_models_stopped_because_of_their_scores(n):
     design = Design.make(["a", "b", "c", "d"], ["q1", "q2"], alpha=ALPHA)
     failed = sum(stopped_by_scores(design, rng, 30) for rng in np.random.default_rng(3).spawn(n))
     judge("stopping by scores", failed, n)
 
 
-@pytest.mark.parametrize("n", [10, pytest.param(700, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [700])
 def test_stages_with_a_retirement(n):
     failed = sum(staged(rng, 30) for rng in np.random.default_rng(4).spawn(n))
     judge("stages", failed, n)

@@ -13,6 +13,8 @@ from bbedge.study.synthetic import SyntheticBenchmark
 from calibration.binomial_rule import breaks, fewest_that_break
 from calibration.repetitions import ALPHA, METHODS, false_edge_runs, plain, show
 
+pytestmark = pytest.mark.nightly
+
 SOME_METHODS = [
     "bernstein-running-mean-paper",
     "hoeffding-running-mean-paper",
@@ -86,9 +88,9 @@ def peeking_step(certifier, panel):
     ("evidence", "n_items", "n"),
     [
         ("sharp", 600, 350),
-        pytest.param("betting", 600, 350, marks=pytest.mark.nightly),
+        ("betting", 600, 350),
         # Its penalty is the coarsest: only small stakes, hence many blocks, show the leak.
-        pytest.param("bernstein", 8000, 500, marks=pytest.mark.nightly),
+        ("bernstein", 8000, 500),
     ],
 )
 def test_a_prediction_that_peeks_is_caught(monkeypatch, evidence, n_items, n, prediction):
@@ -124,7 +126,6 @@ def test_dependence_inside_blocks_that_is_ignored_is_caught(method):
     )
 
 
-@pytest.mark.nightly
 def test_a_pilot_that_enters_the_evidence_is_caught():
     benchmark = SyntheticBenchmark(means=(0.5,) * 8, n_items=1, offset=0.0, kappa_item=0.0)
     options = {"alpha": ALPHA, "method": "bb-edge-x"}

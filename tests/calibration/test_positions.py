@@ -14,6 +14,8 @@ from bbedge.core.scores import Scores
 from calibration.binomial_rule import breaks
 from calibration.repetitions import show
 
+pytestmark = pytest.mark.nightly
+
 
 def answers(rng, n_models, n_blocks):
     """Right and wrong answers to items that are listed by difficulty, and the order in which they are run."""
@@ -42,7 +44,6 @@ def test_sound_runs_rarely_raise_the_alarm():
     check_sound(2, 60, n=40)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(("n_models", "n_blocks"), [(2, 60), (2, 200), (6, 200), (20, 1300)])
 def test_sound_runs_rarely_raise_the_alarm_in_the_long_run(n_models, n_blocks):
     check_sound(n_models, n_blocks, n=3000)
@@ -82,7 +83,6 @@ def stopped_alarm(rng, seed):
     return position is not None and position.is_alarm
 
 
-@pytest.mark.nightly
 def test_stopping_models_inside_the_pass_raises_hardly_more_alarms():
     n = 1000
     raised = sum(stopped_alarm(rng, seed) for seed, rng in enumerate(np.random.default_rng(7).spawn(n)))
@@ -108,7 +108,7 @@ def newcomer_is_certified(folder, rng):
     return bool(board.leaderboard().edges[2].any())
 
 
-@pytest.mark.parametrize("n", [10, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [200])
 def test_a_newcomer_that_knows_the_order_gains_nothing(tmp_path, n):
     false = sum(
         newcomer_is_certified(tmp_path / f"{place}.db", rng)

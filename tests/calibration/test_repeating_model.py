@@ -84,6 +84,7 @@ def false_boards(tmp_path, monkeypatch, capsys, *, boards, choose, seed):
     return false
 
 
+@pytest.mark.nightly
 def test_boards_that_drop_repeated_scores_do_not(tmp_path, monkeypatch, capsys):
     """The null shows the fault that it was made for."""
     false = false_boards(tmp_path, monkeypatch, capsys, boards=10, choose=dropping_repeats, seed=13)

@@ -1,11 +1,14 @@
 """Leaving out replicates that repeat others is a selection by scores, and breaks the guarantee."""
 
 import numpy as np
+import pytest
 
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
+
+pytestmark = pytest.mark.nightly
 
 DESIGN = Design.make(["a", "b"], [f"q{i}" for i in range(100)], blocks="one", method="bb-edge-x", alpha=ALPHA)
 
@@ -35,8 +38,8 @@ def false_edges(*, skip: bool, n: int) -> int:
 
 
 def test_repetitions_that_count_cost_no_level():
-    assert not breaks(false_edges(skip=False, n=40), 40, alpha=ALPHA)
+    assert not breaks(false_edges(skip=False, n=60), 60, alpha=ALPHA)
 
 
 def test_repetitions_that_are_left_out_break_the_guarantee():
-    assert breaks(false_edges(skip=True, n=40), 40, alpha=ALPHA)
+    assert breaks(false_edges(skip=True, n=60), 60, alpha=ALPHA)

@@ -86,7 +86,10 @@ def assert_same_numbers(one: Board, other: Board) -> None:
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+MOSTLY_NIGHTLY = [name if name == "all" else pytest.param(name, marks=pytest.mark.nightly) for name in DESIGNS]
+
+
+@pytest.mark.parametrize("name", MOSTLY_NIGHTLY)
 def test_both_databases_hold_the_same_life(new_place, name):
     file = live(new_place("sqlite"), name)
     server = live(new_place("postgresql"), name)
@@ -108,9 +111,7 @@ def test_both_databases_hold_the_same_life(new_place, name):
     assert one.certificates > 0
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "all" else pytest.param(name, marks=pytest.mark.nightly) for name in DESIGNS]
-)
+@pytest.mark.parametrize("name", MOSTLY_NIGHTLY)
 def test_an_archive_moves_a_board_from_one_database_to_the_other_and_back(new_place, name):
     file = live(new_place("sqlite"), name)
     archive = list(export_lines(file.store))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def same(one, other, *, tolerance=0.0):
             assert (first.early.first_certified == second.early.first_certified).all()
 
 
+@pytest.mark.nightly
 @given(cases(), st.integers(0, 3))
 @examples
 def test_a_restored_certifier_goes_on_as_the_one_that_was_saved(case, moment):
@@ -92,6 +94,7 @@ def test_a_restored_certifier_goes_on_as_the_one_that_was_saved(case, moment):
     same(certifier.leaderboard(), restored.leaderboard())
 
 
+@pytest.mark.nightly
 @given(cases(), st.permutations(range(3)), st.randoms(use_true_random=False))
 @examples
 def test_relabelling_and_reordering_change_nothing(case, order, random):

@@ -119,6 +119,7 @@ def means_of(result):
     return result.candidate, result.claim.view, constant, result.claim.kind == "at_least"
 
 
+@pytest.mark.nightly
 @given(tables(), claim_lists())
 @examples
 def test_bounds_and_verdicts_fit_each_other(scores, claims):
@@ -161,6 +162,7 @@ def swapped_tables(draw):
     return replace(made, columns={"topic": tuple("xy"[i % 2] for i in range(items))})
 
 
+@pytest.mark.nightly
 @given(swapped_tables(), claim_lists())
 @examples
 def test_tables_whose_labels_change_places_have_no_release_where_runs_contradict_each_other(scores, claims):

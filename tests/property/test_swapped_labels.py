@@ -92,6 +92,7 @@ def test_swapped_labels_are_never_a_result(views):
     assert contradicted >= CASES // 4
 
 
+@pytest.mark.nightly
 def test_sound_tables_are_not_contradicted():
     rng = np.random.default_rng(7)
     for _ in range(CASES):

@@ -60,7 +60,14 @@ class Both:
         verify(self.board.store)
 
 
-@pytest.fixture(params=OPTIONS, ids=str)
+# On every push the default and the other method.
+SOMETIMES = [
+    options if options in ({}, LOOK_BY_LOOK) else pytest.param(options, marks=pytest.mark.nightly)
+    for options in OPTIONS
+]
+
+
+@pytest.fixture(params=SOMETIMES, ids=str)
 def options(request):
     return request.param
 

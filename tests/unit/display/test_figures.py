@@ -152,6 +152,7 @@ def test_nothing_is_cut_off_at_a_given_size(tmp_path, draw, sides):
     assert np.any(dots < 100)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["ranks", "graph", "stability"])
 def test_letters_shrink_with_their_rows(tmp_path, kind):
     large, small = drawn(kind, 60), drawn(kind, 60)

@@ -164,6 +164,7 @@ def test_the_screen_leaves_out_what_was_dropped_inside_the_pass(tmp_path):
     assert f"the best is {WIDE.models[0]}" in frames[-1]
 
 
+@pytest.mark.nightly
 def test_what_was_saved_is_stated_beside_the_complete_pass(tmp_path):
     prices = {model: {"input": 100, "output": 1000} for model in WIDE.models}
     study = fake_study(tmp_path, WIDE, question="best", drop="unneeded", prices=prices)

@@ -189,6 +189,7 @@ def no_backoff(monkeypatch):
     monkeypatch.setattr(_retry, "_sleep", no_sleep)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("_left_open")
 @pytest.mark.parametrize(("way", "status"), [("500", 500), ("html", None)])
 def test_inside_a_run_the_first_error_comes_before_any_wait(server, tmp_path, monkeypatch, way, status):
