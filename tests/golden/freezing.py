@@ -49,6 +49,8 @@ MASKS = (
     (re.compile(r'(FOLDER[^\n]*"sum":")[0-9a-f]{64}'), r"\g<1>SUM"),
     # The version in a page is set when its module is imported.
     (re.compile(rf'(content="bbedge ){re.escape(VERSION_NOW)}"'), rf'\g<1>{VERSION}"'),
+    # So is that in citations.
+    (re.compile(rf"(Software, version ){re.escape(VERSION_NOW)}"), rf"\g<1>{VERSION}"),
 )
 WHOLE = 5000
 """Characters up to which a text is kept as it is."""

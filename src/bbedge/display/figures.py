@@ -259,7 +259,7 @@ def _name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 MOST_SIDE = 80
 """With more models or views than this, cells have no text that can be read."""
-_INK = "#1a1f24"
+_DARK = "#1a1f24"
 
 
 def views_figure(certificate: Certificate) -> Figure:
@@ -294,7 +294,7 @@ def views_figure(certificate: Certificate) -> Figure:
     for (row, column), _ in np.ndenumerate(shades):
         ends = intervals[row][column]
         weight = "bold" if ends[0] == ends[1] else "normal"
-        axes.text(column, row, rank(ends), ha="center", va="center", fontsize=7, color=_INK, fontweight=weight)
+        axes.text(column, row, rank(ends), ha="center", va="center", fontsize=7, color=_DARK, fontweight=weight)
     axes.grid(visible=False)
     axes.set_yticks(range(len(names)), names, fontsize=7.5, parse_math=False)
     axes.set_xticks(range(len(heads)), heads, fontsize=7.5, rotation=90, parse_math=False)

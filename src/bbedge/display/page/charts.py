@@ -184,7 +184,7 @@ MOST_POINTS = 300
 MOST_PLOTS = 2
 """So many columns are drawn, each in a plot of its own."""
 
-WIDTH, HEIGHT = 760.0, 380.0
+COST_WIDTH, COST_HEIGHT = 760.0, 380.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 20.0, 22.0, 42.0
 _LOG_FROM = 20.0  # costs that differ by such a factor are drawn on a logarithmic axis
 _LABEL = 15.0  # the least distance between two names, in pixels
@@ -237,15 +237,15 @@ class CostPlot:
     """Models without a cost."""
     left_out: int
     """Models that are not drawn because there are too many."""
-    width: float = WIDTH
+    width: float = COST_WIDTH
     """In pixels."""
-    height: float = HEIGHT
+    height: float = COST_HEIGHT
     """In pixels."""
     left: float = _LEFT
     """Where the axis of scores is."""
-    foot: float = HEIGHT - _BOTTOM
+    foot: float = COST_HEIGHT - _BOTTOM
     """Where the axis of costs is."""
-    end: float = WIDTH - _RIGHT
+    end: float = COST_WIDTH - _RIGHT
     """Where the axis of costs ends."""
 
 
@@ -349,7 +349,7 @@ def _named(labels: Sequence[str], seen: Sequence[_Seen], places: Sequence[tuple[
 
 
 def _is_leftward(x: float, room: float) -> bool:
-    return x + room > WIDTH
+    return x + room > COST_WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,8 +392,8 @@ def _step(about: float) -> float:
 
 
 def _across(share: float) -> float:
-    return round(_LEFT + share * (WIDTH - _RIGHT - _LEFT), 1)
+    return round(_LEFT + share * (COST_WIDTH - _RIGHT - _LEFT), 1)
 
 
 def _up(share: float) -> float:
-    return round(HEIGHT - _BOTTOM - share * (HEIGHT - _BOTTOM - _TOP), 1)
+    return round(COST_HEIGHT - _BOTTOM - share * (COST_HEIGHT - _BOTTOM - _TOP), 1)
