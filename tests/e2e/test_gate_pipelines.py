@@ -165,6 +165,7 @@ def test_the_commands_of_gitlab_and_jenkins_run(tmp_path, new, code):
     assert (tmp_path / GITLAB["gate"]["artifacts"]["paths"][0]).exists()
 
 
+@pytest.mark.nightly
 def test_the_test_of_the_page_runs(tmp_path):
     suite, task = blocks("python")
     (tmp_path / "test_assistant.py").write_text(suite, encoding="utf-8")

@@ -45,6 +45,7 @@ def check_table(number, bbedge, folder):
     return seen
 
 
+@pytest.mark.nightly
 def test_odd_tables(bbedge, tmp_path):
     seen = set().union(*(check_table(number, bbedge, tmp_path / str(number)) for number in range(24)))
     assert seen == {0, 1, 2, 3, 5}
