@@ -31,7 +31,7 @@ def test_the_core_has_examples_to_run():
         for name in core
     }
     modules = (
-        "blocks certifier design difference_sums eholm evidence evidence_set graph leaderboard scores stakes views"
+        "panels certifier design difference_sums eholm evidence evidence_set graph leaderboard scores stakes views"
     )
     for module in modules.split():
         assert found[f"bbedge.core.{module}"] > 0
