@@ -195,7 +195,7 @@ class Forecast:
         design = self.design
         if self.times == 1.0 or design.stakes.rule != "design":
             return design.stakes
-        return design.rule_stakes(planned=design.planned, blocks=self.times)
+        return design.rule_stakes(replicates=design.planned, blocks=self.times)
 
     def _needed(self, gap: float, replicates: int) -> float:
         """The ``T`` at which the mixture reaches the threshold after some replicates."""
