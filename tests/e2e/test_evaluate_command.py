@@ -463,6 +463,7 @@ def test_a_budget_that_is_spent_has_an_exit_code(bbedge, tmp_path):
 
 def test_without_the_extra_it_says_what_to_install(bbedge, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    monkeypatch.delitem(sys.modules, "bbedge.evaluate.engines.inspect", raising=False)
     done = bbedge("evaluate", inspect_study(tmp_path))
     assert done.code == 2
     assert "pip install inspect_ai openai" in done.err

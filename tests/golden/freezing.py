@@ -47,10 +47,8 @@ VERSION = "0.0.frozen"
 MASKS = (
     # The line of a journal about a failure names a file by its whole path, and its checksum covers that.
     (re.compile(r'(FOLDER[^\n]*"sum":")[0-9a-f]{64}'), r"\g<1>SUM"),
-    # The version in a page is set when its module is imported.
-    (re.compile(rf'(content="bbedge ){re.escape(VERSION_NOW)}"'), rf'\g<1>{VERSION}"'),
-    # So is that in citations.
-    (re.compile(rf"(Software, version ){re.escape(VERSION_NOW)}"), rf"\g<1>{VERSION}"),
+    # The version in a page and in a citation is set when its module is imported.
+    (re.compile(rf"(bbedge |version |version = {{){re.escape(VERSION_NOW)}(?!\.?\d)"), rf"\g<1>{VERSION}"),
 )
 WHOLE = 5000
 """Characters up to which a text is kept as it is."""
@@ -89,19 +87,20 @@ class FrozenTime:
 
 
 @cache
-def import_clocks() -> None:
-    """Import every module that asks for the time, so that its clock can be replaced, but those of other tools."""
+def import_askers() -> None:
+    """Import every module that asks for the time or the version, but those of other tools, to replace both there."""
     source = Path(bbedge.__file__).parent
     for path in source.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if ("datetime.now(" in text or "time.monotonic(" in text) and "inspect" not in path.stem:
+        asks = any(word in text for word in ("datetime.now(", "time.monotonic(", "__version__"))
+        if asks and "inspect" not in path.stem:
             import_module(".".join(("bbedge", *path.relative_to(source).with_suffix("").parts)))
 
 
 @contextlib.contextmanager
 def same_world(folder: Path, width: int = 120) -> Iterator[None]:
     """A folder to work in, and the same clock, seeds, version and width of the terminal as ever."""
-    import_clocks()
+    import_askers()
     drawn = iter(range(1, 1_000_000))
     fixed: list[tuple[Any, str, Any]] = [(secrets, "randbelow", lambda below: next(drawn) * 7919 % below)]
     instead = (("datetime", datetime, FrozenClock), ("time", time, FrozenTime()), ("__version__", VERSION_NOW, VERSION))

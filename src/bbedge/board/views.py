@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bbedge.core.views import HEADLINE, category_weights, nested_macro_weights
+from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import DesignError, DomainError
 from bbedge.text import listed, quoted
 
@@ -117,7 +117,7 @@ def compared(headline: Headline, views: Views | None, items: Sequence[str], colu
     A view that compares the same means as the headline is none.
     """
     own = (1.0,) * len(items) if headline.weights is None else weights_of(headline.weights, items, columns)
-    means = own if headline.macro is None else nested_macro_weights(columns[headline.macro], own)
+    means = own if headline.macro is None else macro_weights(columns[headline.macro], own)
     weights = means if len(set(means)) > 1 else None
     if views is None:
         return Compared(weights=weights)

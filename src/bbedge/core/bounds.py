@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy, with_prefix
 from bbedge.core.design import Design
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.penalties import Columns, Pairs, Rows, State, sharp_tail
@@ -251,5 +251,4 @@ class MeanBounds:
         self._active, self._last = active, state["last"]
         self._sides = self._mixtures(is_split=is_split)
         for side, prefix in zip(self._sides, ("lower.", "upper."), strict=True):
-            own = {name.removeprefix(prefix): each for name, each in state.items() if name.startswith(prefix)}
-            side.restore(own, totals=np.concatenate([2.0 * totals, [float(count)]]), count=count)
+            side.restore(with_prefix(state, prefix), totals=np.concatenate([2.0 * totals, [float(count)]]), count=count)

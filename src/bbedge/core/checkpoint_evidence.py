@@ -43,7 +43,7 @@ def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
     They know how many blocks are complete and not which: a stake that depended on the blocks that were drawn would
     break the average over orders.
     """
-    return design.rule_stakes(planned=1, level=checkpoint.weight, blocks=checkpoint.fraction)
+    return design.rule_stakes(replicates=1, level=checkpoint.weight, blocks=checkpoint.fraction)
 
 
 def part_kind(design: Design) -> EvidenceKind:

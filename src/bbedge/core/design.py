@@ -265,16 +265,16 @@ class Design:
         if not isinstance(rule, str):
             return given_stakes(tuple(rule))
         check_choice("stake rule", rule, get_args(StakeRule))
-        return paper_stakes() if rule == "paper" else self.rule_stakes(planned=self.planned)
+        return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=self.planned)
 
-    def rule_stakes(self, *, planned: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:
-        """The stakes of the design rule: for a part of the level, and so many times the blocks of the design."""
+    def rule_stakes(self, *, replicates: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:
+        """The stakes of the design rule for planned replicates, a part of the level, and so many times the blocks."""
         return design_stakes(
             alpha=self.certificate_alpha * level,
             tau=self.tau,
             n_directions=self.n_directions / self.share,
             effective_blocks=self.layout.effective_count * blocks,
-            planned=planned,
+            planned=replicates,
         )
 
     def _affordable_evidence(self, stakes: Stakes) -> EvidenceKind:

@@ -98,10 +98,7 @@ class Forecast:
     def _power(self, gap: float, replicates: int) -> float:
         needed = self._needed(gap, replicates)
         mean = replicates * (gap - self.design.tau) / 2.0
-        spread = math.sqrt(replicates * self._variance)
-        if spread == 0.0:
-            return float(mean >= needed)
-        return float(ndtr((mean - needed) / spread))
+        return _chance_above(needed, mean, replicates * self._variance)
 
     def smallest_gap(self, replicates: int, *, power: float = 0.8) -> float | None:
         """The smallest true difference that is certified with this power; ``None`` if even 1 is not."""
@@ -172,8 +169,7 @@ class Forecast:
         needed = part._reached(math.log(checkpoint.weight) - share * np.array(paid))
         mean = share * offset
         drawn = self.outlook.noise + self.outlook.unevenness * (1.0 - share)
-        spread = math.sqrt(share * float(np.square(design.layout.weights).sum()) * drawn)
-        return float(mean >= needed) if spread == 0.0 else float(ndtr((mean - needed) / spread))
+        return _chance_above(needed, mean, share * float(np.square(design.layout.weights).sum()) * drawn)
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
@@ -199,7 +195,7 @@ class Forecast:
         design = self.design
         if self.times == 1.0 or design.stakes.rule != "design":
             return design.stakes
-        return design.rule_stakes(planned=design.planned, blocks=self.times)
+        return design.rule_stakes(replicates=design.planned, blocks=self.times)
 
     def _needed(self, gap: float, replicates: int) -> float:
         """The ``T`` at which the mixture reaches the threshold after some replicates."""
@@ -242,6 +238,11 @@ class Forecast:
                 for size, count in zip(relative.tolist(), counts.tolist(), strict=True)
             )
         return total
+
+
+def _chance_above(needed: float, mean: float, variance: float) -> float:
+    """Probability that a normal number reaches what is needed."""
+    return float(ndtr((mean - needed) / math.sqrt(variance))) if variance else float(mean >= needed)
 
 
 def penalty(kind: EvidenceKind, u: float, squares: Array, *, reach: float = 1.0) -> Array:

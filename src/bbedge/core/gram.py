@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Places, Space
 from bbedge.core.difference_sums import DifferenceSums
 from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import (
@@ -26,7 +26,6 @@ from bbedge.core.penalties import (
     Pairs,
     Penalty,
     Rows,
-    State,
     bernstein_psi,
     error_sign,
     sharp_tail,
@@ -63,28 +62,21 @@ def gram_penalty(
     return PenaltyByStake(powers, of_block, space=space, pairs=pairs, largest=largest)
 
 
-class _Polynomial:
+class _Polynomial(Penalty):
     """What both forms share: the common value, the chunks, the bookkeeping of rounding."""
 
     def __init__(
         self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
     ) -> None:
+        super().__init__(space, pairs)
         self._powers = dict(sorted(powers.items()))
         self._top = max(powers)
         self._of_block = of_block
-        self._space = space
-        self._pairs = pairs
-        self._count = 0
+        self.is_symmetric = 3 not in powers
         self._n_sources = 0  # penalties that hand on sums, each an addition
-        self._arrays: dict[str, Array] = {}
         self._buffer: Array | None = None
         # Rounding of a residual: the sum over a block's items, then a few differences, all of numbers below 1.
         self._residual_error = (largest + 8) * 2 * UNIT
-
-    @property
-    def is_symmetric(self) -> bool:
-        """See :class:`Penalty`."""
-        return 3 not in self._powers
 
     def _chunks(
         self, residuals: Columns, places: Rows, *, keep_binary: bool = False
@@ -136,35 +128,6 @@ class _Polynomial:
 
         return read
 
-    def keep(self, rows: Rows) -> None:
-        """See :class:`Penalty`."""
-        self._pairs, of_models = self._pairs.kept(rows)
-        for name, array in self._arrays.items():
-            if self._is_of_pairs(array):
-                self._arrays[name] = self._space.take_pairs(array, rows, rows)
-            else:
-                self._arrays[name] = self._space.take(array, of_models, axis=-1)
-
-    def split(self) -> None:
-        """See :class:`Penalty`."""
-        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
-        for name, array in self._arrays.items():
-            if not self._is_of_pairs(array):
-                self._arrays[name] = self._space.xp.concat([array, array], axis=-1)
-
-    def _is_of_pairs(self, array: Array) -> bool:
-        return bool(array.ndim == 3 + len(self._pairs.batch))  # and else of models
-
-    def state(self) -> State:
-        """See :class:`Penalty`."""
-        arrays = {name: to_numpy(array) for name, array in self._arrays.items()}
-        return arrays | {"count": np.array([self._count], dtype=np.float64)}
-
-    def restore(self, state: State) -> None:
-        """See :class:`Penalty`."""
-        self._arrays = {name: self._space.asarray(state[name]) for name in self._arrays}
-        self._count = int(state["count"][0])
-
 
 class PenaltyBySize(_Polynomial):
     """Power sums kept per block size; the stakes come in when the penalty is read."""
@@ -180,6 +143,7 @@ class PenaltyBySize(_Polynomial):
         keep_binary: bool = False,
     ) -> None:
         super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
+        self.coefficients = np.concatenate(list(self._powers.values()), axis=1)
         self._keep_binary = keep_binary
         n_sizes = self._powers[2].shape[1]
         self._places = [np.flatnonzero(of_block == size) for size in range(n_sizes)]
@@ -190,11 +154,6 @@ class PenaltyBySize(_Polynomial):
             self._arrays[f"sums{j}"] = space.zeros(n_sizes, *pairs.shape)
         for j in range(1, self._top + 1):
             self._arrays[f"mass{j}"] = space.zeros(n_sizes, *pairs.batch, pairs.n_models)
-
-    @property
-    def coefficients(self) -> Floats:
-        """See :class:`Penalty`."""
-        return np.concatenate(list(self._powers.values()), axis=1)
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -275,16 +234,12 @@ class PenaltyByStake(_Polynomial):
     ) -> None:
         super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
         n_stakes = len(self._powers[2])
+        self.coefficients = np.eye(n_stakes)
         self._arrays = {
             "sums": space.zeros(n_stakes, *pairs.shape),
             "mass": space.zeros(n_stakes, *pairs.batch, pairs.n_models),
             "lower_mass": space.zeros(n_stakes, *pairs.batch, pairs.n_models),
         }
-
-    @property
-    def coefficients(self) -> Floats:
-        """See :class:`Penalty`."""
-        return np.eye(len(self._powers[2]))
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""

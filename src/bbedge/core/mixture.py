@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy, with_prefix
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
 from bbedge.core.kinds import EvidenceKind
@@ -79,7 +79,8 @@ class Mixture:
         self._space = space
         self._pairs = pairs
         self._count = 0
-        self._totals = space.zeros(*pairs.batch, pairs.n_models)
+        self.totals: Array = space.zeros(*pairs.batch, pairs.n_models)
+        """Sum of every model's replicate means."""
         # A sum of n scores errs by n roundings at most; NumPy adds them pairwise, others at least in parallel.
         self._sum_error = 48 + (0 if space.is_numpy else len(design.items) // 256)
         if design.weights is not None:
@@ -103,11 +104,6 @@ class Mixture:
         self._matrix_there = space.asarray(self._matrix)
 
     @property
-    def totals(self) -> Array:
-        """Sum of every model's replicate means."""
-        return self._totals
-
-    @property
     def penalties(self) -> dict[str, Penalty]:
         """What the stakes pay, by what they are centred at."""
         return {part.centre: part.penalty for part in self._parts}
@@ -119,7 +115,7 @@ class Mixture:
                 part.penalty.add(residuals, shift)
             else:
                 part.penalty.add(means, self._design.tau / 2)  # x = Y - mu0
-        self._totals += totals
+        self.totals += totals
         self._count += 1
 
     def log_e(self, at: float | None = None) -> Array:
@@ -251,7 +247,7 @@ class Mixture:
     def _reader(self, *, is_sorted: bool = False, bound: Bound = "lower", at: float | None = None) -> _Reader:
         orders: tuple[Rows | None, Rows | None] = (None, None)
         if is_sorted:
-            totals = to_numpy(self._totals)
+            totals = to_numpy(self.totals)
             orders = np.argsort(totals[self._pairs.rows]), np.argsort(totals[self._pairs.cols])
         return _Reader(
             space=self._space,
@@ -259,7 +255,7 @@ class Mixture:
             orders=orders,
             n_features=self._matrix.shape[1],
             features=[part.penalty.features(self._terms, bound) for part in self._parts],
-            totals=self._totals,
+            totals=self.totals,
             drift=self._count * (self._design.tau if at is None else at),
             # Summation of the items, then one addition a replicate; and the roundings of the product.
             total_error=error_sign(bound) * (self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
@@ -270,14 +266,14 @@ class Mixture:
         for part in self._parts:
             part.penalty.keep(rows)
         self._pairs, of_models = self._pairs.kept(rows)
-        self._totals = self._space.take(self._totals, of_models, axis=-1)
+        self.totals = self._space.take(self.totals, of_models, axis=-1)
 
     def split(self) -> None:
         """Give every model two rows from now on: see :meth:`Pairs.of_sides`."""
         for part in self._parts:
             part.penalty.split()
         self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
-        self._totals = self._space.xp.concat([self._totals, self._totals], axis=-1)
+        self.totals = self._space.xp.concat([self.totals, self.totals], axis=-1)
 
     def state(self) -> State:
         """Everything accumulated but the totals and the count, as arrays."""
@@ -290,9 +286,8 @@ class Mixture:
     def restore(self, state: State, *, totals: np.ndarray, count: int) -> None:
         """Take over what :meth:`state` returned."""
         for part in self._parts:
-            prefix = f"{part.centre}-penalty."
-            part.penalty.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
-        self._totals, self._count = self._space.asarray(totals), count
+            part.penalty.restore(with_prefix(state, f"{part.centre}-penalty."))
+        self.totals, self._count = self._space.asarray(totals), count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,10 @@ rounding can lower evidence and never raise it. ``docs/guarantees.md`` derives t
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,46 +90,60 @@ class Pairs:
         return int(max(self.rows.stop, self.cols.stop))
 
 
-class Penalty(Protocol):
-    """Accumulates the penalties of a set of stakes over replicates."""
+class Penalty(ABC):
+    """Accumulates the penalties of a set of stakes over replicates, in named arrays."""
 
-    @property
-    def coefficients(self) -> Floats:
-        """Stakes x features: what the features are multiplied with."""
-        ...
+    coefficients: Floats
+    """Stakes x features: what the features are multiplied with."""
+    is_symmetric: bool
+    """Whether both directions of a pair pay the same, as far as the evidence kind decides."""
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether both directions of a pair pay the same, as far as the evidence kind decides."""
-        ...
+    def __init__(self, space: Space, pairs: Pairs) -> None:
+        self._space = space
+        self._pairs = pairs
+        self._count = 0
+        self._arrays: dict[str, Array] = {}  # (something x batch x) rows x columns, or models
 
+    @abstractmethod
     def add(self, residuals: Columns, shift: float) -> None:
         """Add a replicate of per-model residuals; a pair's is ``(res_a - res_b) / 2 - shift``."""
-        ...
 
+    @abstractmethod
     def features(self, terms: int, bound: Bound = "lower") -> Features:
         """The features, such that ``coefficients @ features`` is at least the penalty, for a lower bound of evidence.
 
         For an upper bound it is at most the penalty. Both stay true if the product is computed in float64 with at most
         ``terms`` roundings.
         """
-        ...
 
     def keep(self, rows: Rows) -> None:
         """Forget all models but these."""
-        ...
+        self._pairs, of_models = self._pairs.kept(rows)
+        for name, array in self._arrays.items():
+            is_kept = self._is_of_pairs(array)
+            self._arrays[name] = (
+                self._space.take_pairs(array, rows, rows) if is_kept else self._space.take(array, of_models)
+            )
 
     def split(self) -> None:
         """Give every model two rows from now on: see :meth:`Pairs.of_sides`."""
-        ...
+        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
+        for name, array in self._arrays.items():
+            if not self._is_of_pairs(array):
+                self._arrays[name] = self._space.xp.concat([array, array], axis=-1)
+
+    def _is_of_pairs(self, array: Array) -> bool:
+        return bool(array.ndim == 3 + len(self._pairs.batch))  # and else of models
 
     def state(self) -> State:
         """Everything accumulated, as arrays."""
-        ...
+        arrays = {name: to_numpy(array) for name, array in self._arrays.items()}
+        return arrays | {"count": np.array([self._count], dtype=np.float64)}
 
     def restore(self, state: State) -> None:
         """Take over what :meth:`state` returned."""
-        ...
+        self._arrays = {name: self._space.asarray(state[name]) for name in self._arrays}
+        self._count = int(state["count"][0])
 
 
 def error_sign(bound: Bound) -> int:
@@ -163,17 +178,15 @@ def sharp_tail(b: Floats) -> Floats:
     return np.where(small, series, closed)
 
 
-class HoeffdingPenalty:
+class HoeffdingPenalty(Penalty):
     """``u^2 / 8`` per block and replicate, whatever the scores do."""
 
     is_symmetric = True
 
     def __init__(self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Pairs) -> None:
-        self.coefficients: Floats = (stakes**2 * np.square(relative_sizes).sum() / 8.0)[:, None]
+        super().__init__(space, pairs)
+        self.coefficients = (stakes**2 * np.square(relative_sizes).sum() / 8.0)[:, None]
         self._roundoff = (len(relative_sizes) + 8) * UNIT
-        self._space = space
-        self._batch = pairs.batch
-        self._count = 0
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -184,23 +197,9 @@ class HoeffdingPenalty:
         replicates = self._count * (1.0 + error_sign(bound) * self._roundoff + error_sign(bound) * 2 * terms * UNIT)
 
         def read(rows: Places, cols: Places) -> list[Array]:
-            return [self._space.zeros(1, *self._batch, _length(rows), _length(cols)) + replicates]
+            return [self._space.zeros(1, *self._pairs.batch, _length(rows), _length(cols)) + replicates]
 
         return read
-
-    def keep(self, rows: Rows) -> None:
-        """See :class:`Penalty`."""
-
-    def split(self) -> None:
-        """See :class:`Penalty`."""
-
-    def state(self) -> State:
-        """See :class:`Penalty`."""
-        return {"count": np.array([self._count], dtype=np.float64)}
-
-    def restore(self, state: State) -> None:
-        """See :class:`Penalty`."""
-        self._count = int(state["count"][0])
 
 
 _RUN = 128  # factors multiplied before one logarithm; each lies in [0.05, 201], so 128 of them stay in range
@@ -208,7 +207,7 @@ _DEGREES = (4, 2, 1)  # factors in a polynomial
 _CANCELLED = 512  # roundings, at most, that a bet may lose because the terms of its polynomial cancel
 
 
-class BettingPenalty:
+class BettingPenalty(Penalty):
     r"""``z - log(1 + z)`` with ``z = lambda y``: one logarithm per run of factors, for all stakes at once.
 
     The product of a few factors is a polynomial of the stake whose coefficients no stake changes,
@@ -225,17 +224,15 @@ class BettingPenalty:
         self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Pairs, largest: int, reach: float
     ) -> None:
         """``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value."""
+        super().__init__(space, pairs)
         self._stakes, of_stake = np.unique(stakes, return_inverse=True)
-        self.coefficients: Floats = np.eye(len(self._stakes))[of_stake]
+        self.coefficients = np.eye(len(self._stakes))[of_stake]
         self._n_blocks = len(relative_sizes)
         padded = np.zeros(-(-self._n_blocks // _DEGREES[0]) * _DEGREES[0])  # a share of zero is a factor of one
         padded[: self._n_blocks] = relative_sizes
         self._shares = space.asarray(padded)
         self._is_uniform = bool(np.all(relative_sizes == 1.0))  # what is padded has no residuals either
-        self._space = space
-        self._pairs = pairs
-        self._sums = space.zeros(len(self._stakes), *pairs.shape)
-        self._count = 0
+        self._arrays["sums"] = space.zeros(len(self._stakes), *pairs.shape)
         bets = self._stakes * reach
         degrees = [next(k for k in _DEGREES if _cancelled(bet, k) <= _CANCELLED) for bet in bets.tolist()]
         # A factor 1 + z >= 1 - b with a residual wrong by a few roundings is wrong by that times u / (1 - b) in its
@@ -264,7 +261,7 @@ class BettingPenalty:
             half = np.ascontiguousarray(half)
         first, second = half[..., self._pairs.rows], half[..., self._pairs.cols]
         n_rows = first.shape[-1]
-        width = max(1, math.prod(self._sums.shape[1:]) // n_rows)
+        width = max(1, math.prod(self._arrays["sums"].shape[1:]) // n_rows)
         step = max(1, self._space.tile // (min(_RUN, half.shape[0]) * width))
         for start in range(0, n_rows, step):
             self._add_rows(first, second, slice(start, min(start + step, n_rows)), shift)
@@ -290,10 +287,10 @@ class BettingPenalty:
             if square:
                 self._add_logs(-bet - moved, logs[1:, ...])
         stakes, moved = self._space.column(self._stakes, linear.ndim + 1), float(xp.sum(self._shares)) * shift
-        self._sums[..., rows, cols] += stakes * (linear - moved) - logs[0, ...]
+        self._arrays["sums"][..., rows, cols] += stakes * (linear - moved) - logs[0, ...]
         if square:  # the corner on the diagonal is in both halves
             back = (stakes * (-linear - moved) - logs[1, ...])[..., rows.stop - rows.start :]
-            self._sums[..., rows.stop : cols.stop, rows] += xp.matrix_transpose(back)
+            self._arrays["sums"][..., rows.stop : cols.stop, rows] += xp.matrix_transpose(back)
 
     def _add_logs(self, bet: Array, logs: Array) -> None:
         """Add ``sum log(1 + z)`` over a run of bets, the first axis, for every stake; and of the opposite bets."""
@@ -318,31 +315,15 @@ class BettingPenalty:
     def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
         up = 1.0 + error_sign(bound) * (self._count + 128 + 2 * terms) * UNIT
-        slack = self._space.column(self._roundoff_there * (error_sign(bound) * self._count), self._sums.ndim)
+        slack = self._space.column(self._roundoff_there * (error_sign(bound) * self._count), self._arrays["sums"].ndim)
 
         def read(rows: Places, cols: Places) -> list[Array]:
             # Every bet's penalty is nonnegative, so a negative sum can only be rounding.
-            return [self._space.xp.clip(self._space.take_pairs(self._sums, rows, cols), 0.0, None) * up + slack]
+            return [
+                self._space.xp.clip(self._space.take_pairs(self._arrays["sums"], rows, cols), 0.0, None) * up + slack
+            ]
 
         return read
-
-    def keep(self, rows: Rows) -> None:
-        """See :class:`Penalty`."""
-        self._sums = self._space.take_pairs(self._sums, rows, rows)
-        self._pairs, _ = self._pairs.kept(rows)
-
-    def split(self) -> None:
-        """See :class:`Penalty`."""
-        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
-
-    def state(self) -> State:
-        """See :class:`Penalty`."""
-        return {"sums": to_numpy(self._sums), "count": np.array([self._count], dtype=np.float64)}
-
-    def restore(self, state: State) -> None:
-        """See :class:`Penalty`."""
-        self._sums = self._space.asarray(state["sums"])
-        self._count = int(state["count"][0])
 
 
 def _cancelled(bet: float, degree: int) -> float:

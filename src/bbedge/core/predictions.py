@@ -7,7 +7,7 @@ than per pair keeps all pairs one matrix product away.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,41 +16,48 @@ from bbedge.core.arrays import Array, Places, Space, to_numpy
 from bbedge.core.design import Design
 
 
-class Predictor(Protocol):
+class Predictor(ABC):
     """Learns from completed replicates and predicts the next one; arrays are (batch x) models x blocks."""
+
+    def __init__(self, space: Space, shape: tuple[int, ...]) -> None:
+        self._space = space
+        self._sums = space.zeros(*shape)
+        self._count = 0
 
     @property
     def shift(self) -> float:
         """What is added to every pair's prediction of the next replicate."""
-        ...
+        return 0.0
 
     @property
     def own_shift(self) -> float:
         """What is added to the prediction of a model that is compared with no other."""
-        ...
+        return 0.0
 
+    @abstractmethod
     def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
         """Block means of the next replicate less their predictions, for some blocks; a new array, or ``out``."""
-        ...
 
     def update(self, means: Array) -> None:
         """Learn the block means of a completed replicate."""
-        ...
+        self._sums += means
+        self._count += 1
 
     def keep(self, rows: NDArray[np.intp]) -> None:
         """Forget all models but these rows; a row that is named twice becomes two."""
-        ...
+        self._sums = self._space.take(self._sums, rows, axis=-2)
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything learnt, as arrays."""
-        ...
+        return {"sums": to_numpy(self._sums), "count": np.array([self._count], dtype=np.float64)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take over what :meth:`state` returned."""
-        ...
+        self._sums = self._space.asarray(state["sums"])
+        self._count = int(state["count"][0])
 
 
-class RunningMean:
+class RunningMean(Predictor):
     """The published rule: the mean of the earlier replicates and one pseudo-observation at the null value.
 
     For a pair, ``p_r = (mu0 + sum_{s<r} Y_s) / r``; per model that is the sum of earlier block means over ``r``, and
@@ -58,9 +65,7 @@ class RunningMean:
     """
 
     def __init__(self, space: Space, shape: tuple[int, ...], tau: float) -> None:
-        self._space = space
-        self._sums = space.zeros(*shape)
-        self._count = 0
+        super().__init__(space, shape)
         self._tau = tau
 
     @property
@@ -78,40 +83,17 @@ class RunningMean:
         means, sums = self._space.take(means, places), self._space.take(self._sums, places)
         return self._space.combine(means, -1.0 / (self._count + 1), sums, out=out)
 
-    def update(self, means: Array) -> None:
-        """See :class:`Predictor`."""
-        self._sums += means
-        self._count += 1
 
-    def keep(self, rows: NDArray[np.intp]) -> None:
-        """See :class:`Predictor`."""
-        self._sums = self._space.take(self._sums, rows, axis=-2)
-
-    def state(self) -> dict[str, np.ndarray]:
-        """See :class:`Predictor`."""
-        return {"sums": to_numpy(self._sums), "count": np.array([self._count], dtype=np.float64)}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See :class:`Predictor`."""
-        self._sums = self._space.asarray(state["sums"])
-        self._count = int(state["count"][0])
-
-
-class TwoWay:
+class TwoWay(Predictor):
     """Model effect plus block effect plus a shrunken interaction, fitted to the earlier replicates.
 
     The interaction is shrunk by the share of its variance that is not replicate noise, as far as the earlier
     replicates tell; half of it is kept after a single replicate, which cannot tell.
     """
 
-    shift = 0.0
-    own_shift = 0.0
-
     def __init__(self, space: Space, shape: tuple[int, ...]) -> None:
-        self._space = space
-        self._sums = space.zeros(*shape)
+        super().__init__(space, shape)
         self._squares = space.zeros(*shape[:-1])  # per model, so that a stopped model takes its noise along
-        self._count = 0
         self._fit: tuple[Array, Array, Array] | None = None
 
     def residuals(self, means: Array, places: Places, out: Array | None = None) -> Array:
@@ -149,14 +131,13 @@ class TwoWay:
 
     def update(self, means: Array) -> None:
         """See :class:`Predictor`."""
-        self._sums += means
+        super().update(means)
         self._squares += self._space.xp.sum(means * means, axis=-1)
-        self._count += 1
         self._fit = None
 
     def keep(self, rows: NDArray[np.intp]) -> None:
         """See :class:`Predictor`."""
-        self._sums = self._space.take(self._sums, rows, axis=-2)
+        super().keep(rows)
         self._squares = self._space.take(self._squares, rows, axis=-1)
         self._fit = None
 
@@ -170,8 +151,8 @@ class TwoWay:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See :class:`Predictor`."""
-        self._sums, self._squares = self._space.asarray(state["sums"]), self._space.asarray(state["squares"])
-        self._count = int(state["count"][0])
+        super().restore(state)
+        self._squares = self._space.asarray(state["squares"])
         self._fit = None
 
 

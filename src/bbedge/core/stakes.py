@@ -68,16 +68,16 @@ class Stakes:
         """Whether some stake lies above what an arbitrary prediction allows."""
         return max(self.values) > CENTRED_MAX
 
-    def check_width(self, evidence: EvidenceKind, tau: float) -> None:
+    def check_width(self, evidence: EvidenceKind, margin: float) -> None:
         """Refuse stakes that are too wide for a kind of evidence, or for the margin."""
-        largest, limit = max(self.values), wide_max(tau)
+        largest, limit = max(self.values), wide_max(margin)
         if evidence in ("bernstein", "hoeffding") and self.is_wide:
             raise DesignError(
                 f"stakes up to {largest:.4g} are too wide for {evidence} evidence, which allows at most "
                 f"{CENTRED_MAX}; use sharp or betting evidence, the paper's stakes, or method bb-edge"
             )
         if largest > limit * (1 + 1e-15):
-            raise DesignError(f"stake {largest:.6g} is too wide; at tau = {tau} at most {limit:.6g} is allowed")
+            raise DesignError(f"stake {largest:.6g} is too wide; at tau = {margin} at most {limit:.6g} is allowed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

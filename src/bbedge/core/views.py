@@ -71,14 +71,25 @@ class View:
     """Its part of alpha, which its directions have in equal parts."""
 
 
-def macro_weights(labels: Sequence[Hashable]) -> tuple[float, ...]:
-    """Weights of items for the mean of the category means, from the category of each item.
+def macro_weights(labels: Sequence[Hashable], weights: Sequence[float] | None = None) -> tuple[float, ...]:
+    """Weights of items for the mean of the category means, which are means of their items with weights as given.
+
+    ``labels`` has the category of each item. One whose items all have weight 0 is not among those that are averaged.
 
     >>> macro_weights(["math", "math", "code"])
     (0.25, 0.25, 0.5)
+    >>> macro_weights(["math", "math", "code", "law"], [1.0, 3.0, 2.0, 0.0])
+    (0.125, 0.375, 0.5, 0.0)
     """
-    sizes = Counter(labels)
-    return tuple(1.0 / (len(sizes) * sizes[label]) for label in labels)
+    given = (1.0,) * len(labels) if weights is None else weights
+    of_category: dict[Hashable, list[float]] = {}
+    for label, weight in zip(labels, given, strict=True):
+        of_category.setdefault(label, []).append(weight)
+    totals = {label: fsum(its) for label, its in of_category.items()}
+    categories = sum(total > 0.0 for total in totals.values())
+    return tuple(
+        weight / (categories * totals[label]) if weight else 0.0 for label, weight in zip(labels, given, strict=True)
+    )
 
 
 def category_weights(labels: Sequence[str], weights: Sequence[float] | None = None) -> dict[str, tuple[float, ...]]:
@@ -189,7 +200,7 @@ def suite_options(
     """
     own = (1.0,) * len(scores.items) if weights is None else _numbers(scores, weights)
     selected = _of_metric(scores, own, metric, macro)
-    headline = selected if macro is None else nested_macro_weights(_column(scores, macro), selected)
+    headline = selected if macro is None else macro_weights(_column(scores, macro), selected)
     options: SuiteOptions = {}
     if len(set(headline)) > 1:
         options["weights"] = headline
@@ -198,24 +209,6 @@ def suite_options(
     if shares:
         options["shares"] = dict(shares)
     return options
-
-
-def nested_macro_weights(labels: Sequence[str], weights: Sequence[float]) -> tuple[float, ...]:
-    """Weights of items for the mean of the category means, which are weighted means of their items.
-
-    A category whose items all have weight 0 is not among those that are averaged.
-
-    >>> nested_macro_weights(["math", "math", "code", "law"], [1.0, 3.0, 2.0, 0.0])
-    (0.125, 0.375, 0.5, 0.0)
-    """
-    of_category: dict[str, list[float]] = {}
-    for label, weight in zip(labels, weights, strict=True):
-        of_category.setdefault(label, []).append(weight)
-    totals = {label: fsum(its) for label, its in of_category.items()}
-    categories = sum(total > 0.0 for total in totals.values())
-    return tuple(
-        weight / (categories * totals[label]) if weight else 0.0 for label, weight in zip(labels, weights, strict=True)
-    )
 
 
 def _column(scores: Scores, name: str) -> tuple[str, ...]:

@@ -360,7 +360,7 @@ def told(shown: Certificate) -> list:
         for b in names
         if a != b
     ]
-    return [models, pairs, shown.content.looks, shown.ranks.n_resolved, sorted(shown.document["notes"])]
+    return [models, pairs, shown.document["looks"], shown.ranks.n_resolved, sorted(shown.document["notes"])]
 
 
 def test_whatever_is_changed_is_refused_or_changes_nothing_that_is_shown():

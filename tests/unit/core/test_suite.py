@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.core.scores import Scores
-from bbedge.core.views import macro_weights, nested_macro_weights, suite_options
+from bbedge.core.views import macro_weights, suite_options
 from bbedge.errors import BbedgeError, DesignError, DomainError
 
 
@@ -133,14 +133,14 @@ LABELS = st.lists(st.sampled_from("abc"), min_size=1, max_size=12)
 
 @given(LABELS)
 def test_equal_weights_inside_categories_are_the_plain_macro_weights(labels):
-    assert nested_macro_weights(labels, [1.0] * len(labels)) == macro_weights(labels)
+    assert macro_weights(labels, [1.0] * len(labels)) == macro_weights(labels)
 
 
 @given(LABELS, st.randoms(use_true_random=False))
 def test_the_order_of_items_does_not_matter(labels, random):
     weights = [random.choice([0.0, 0.5, 2.0]) for _ in labels]
     order = random.sample(range(len(labels)), len(labels))
-    shuffled = nested_macro_weights([labels[i] for i in order], [weights[i] for i in order])
-    straight = nested_macro_weights(labels, weights)
+    shuffled = macro_weights([labels[i] for i in order], [weights[i] for i in order])
+    straight = macro_weights(labels, weights)
     assert shuffled == tuple(straight[i] for i in order)
     assert sum(straight) == pytest.approx(1.0 if any(weights) else 0.0)

@@ -177,7 +177,7 @@ def changed(*path, to) -> dict:
         (changed("models", 0, "rank_interval", to=[1.0, 2]), "'rank_interval' is not a range"),
         (changed("models", 0, "rank_interval", to=KeyError), "'rank_interval' is missing"),
         (changed("models", 0, "rank_interval", to=[SIZE, SIZE]), "do not fit together"),
-        (changed("outlook", 0, "stands", to="no"), "'stands'"),
+        (changed("outlook", 0, "within", to="no"), "'within'"),
         (changed("outlook", 0, "within", to=[1.0]), "'within'"),
         (changed("outlook", 0, "within", to=["a", "b"]), "'within'"),
     ],
