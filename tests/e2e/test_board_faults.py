@@ -23,7 +23,7 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines
-from bbedge.board.canonical import canonical
+from bbedge.board.codec import canonical
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack, unpack
 from bbedge.board.store import Store

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.scores import stored_scores
+from bbedge.board.stored_scores import stored_scores
 
 TESTS = Path(__file__).parents[1]
 SERVERS = TESTS / "servers"

@@ -3,8 +3,8 @@
 from bbedge.board.board import Board
 from bbedge.board.change import Added
 from bbedge.board.design import BoardDesign
-from bbedge.board.next_run import NextRun
 from bbedge.board.passes import CheckpointRule
+from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified
 from bbedge.board.views import Headline, Views
 

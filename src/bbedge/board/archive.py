@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bbedge.board.canonical import HASH, LARGEST, is_text
+from bbedge.board.codec import HASH, LARGEST, is_text
 from bbedge.board.events import KINDS, Created, ItemsAdded
 from bbedge.board.ledger import TEXTS, Event
 from bbedge.board.packing import checksum

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.events import CountedCopy, ModelAdded, PartAdded, PilotAdded, ReplicateAdded
-from bbedge.board.gaps import check_final, completed, completes
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, missing_checksum, pack
 from bbedge.board.replay import stored_panel
-from bbedge.board.seen import without_stopped
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session
+from bbedge.board.stored_scores import check_final, completed, completes, without_stopped
 from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies, may_be_chance
 from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores

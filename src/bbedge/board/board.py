@@ -17,11 +17,11 @@ from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.board.ledger import Event, checked
-from bbedge.board.next_run import NextRun
 from bbedge.board.passes import drawn_seed
 from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means, scored_items
 from bbedge.board.state import BoardState
 from bbedge.board.store import Store
+from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint

@@ -37,15 +37,14 @@ from bbedge.board.events import (
     ReplicateAdded,
     to_payload,
 )
-from bbedge.board.gaps import check_rule, completed
 from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, pack
 from bbedge.board.part_arrival import arrived_part, repeated_pilot
 from bbedge.board.replay import save, stored_panel, stored_parts
-from bbedge.board.seen import seen_scores
 from bbedge.board.stage import Found, Panel, Stage, merged
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.store import Session, Vector
+from bbedge.board.stored_scores import check_rule, completed, seen_scores
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.kinds import Copies

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from bbedge.board import plain_design as plain
+from bbedge.board import codec as plain
 from bbedge.board.passes import MOST_PILOTS, CheckpointRule
 from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
 from bbedge.core.checkpoints import Checkpoints

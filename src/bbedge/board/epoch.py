@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.combined import joined_edges
 from bbedge.board.events import Outcome, Tally, ViewOutcome
-from bbedge.board.stage import Found, Stage
+from bbedge.board.stage import Found, Stage, joined_edges
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount

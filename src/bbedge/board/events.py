@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Annotated, ClassVar, get_args
 
-from bbedge.board.canonical import (
+from bbedge.board.codec import (
     FLAT,
     Bits,
     ClaimKey,

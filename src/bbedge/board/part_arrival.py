@@ -23,10 +23,9 @@ from bbedge.board.arrivals import (
     stated_number,
 )
 from bbedge.board.design import IncompleteRule
-from bbedge.board.gaps import completes
-from bbedge.board.seen import check_seen
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
+from bbedge.board.stored_scores import check_seen, completes
 from bbedge.core.copies import FEW, may_be_chance
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError

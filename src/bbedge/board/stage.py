@@ -1,17 +1,20 @@
-"""A claim of a board: a family of directions, in every view, that is tested at one level."""
+"""A claim of a board: a family of directions tested at one level; the claims of an epoch as one leaderboard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.events import NewEdge, Opened
+from bbedge.core.checkpoints import pass_plan
 from bbedge.core.design import Design
-from bbedge.core.history import Look
-from bbedge.core.leaderboard import Certifier
+from bbedge.core.graph import Graph
+from bbedge.core.history import Look, LookCount
+from bbedge.core.leaderboard import Certifier, Leaderboard
+from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.views import HEADLINE
 
 Panel = Mapping[str, NDArray[np.float64]]
@@ -119,3 +122,108 @@ def merged(found: Iterable[Found]) -> Found:
         for view, edges in each.items():
             together.setdefault(view, []).extend(edges)
     return together
+
+
+Parts = Sequence[tuple[Stage, Leaderboard]]
+"""Every stage of an epoch with its own leaderboard of one view."""
+
+
+def combined(
+    design: Design,
+    stages: Sequence[Stage],
+    *,
+    replicates: int,
+    looks: Mapping[str, Sequence[LookCount]],
+    parts: Mapping[str, Sequence[PartCount]],
+) -> Leaderboard:
+    """The leaderboard of the epoch's design with those of its views.
+
+    ``looks`` are the histories by view, and ``parts`` those of the first pass.
+    """
+    boards = [(stage, stage.certifier.leaderboard()) for stage in stages]
+    headline = _joined(design, boards, looks=looks[HEADLINE], replicates=replicates)
+    headline = replace(headline, early=_early(design, boards, parts[HEADLINE], is_complete=replicates > 0))
+    views = []
+    for place, part in enumerate(design.parts[1:]):
+        name = design.views[place].name
+        of_view = [(stage, board.views[place]) for stage, board in boards]
+        joined = _joined(part, of_view, looks=looks.get(name, ()), replicates=replicates)
+        early = _early(design, of_view, parts.get(name, ()), is_complete=replicates > 0)
+        views.append(replace(joined, name=name, early=early))
+    return replace(headline, views=tuple(views))
+
+
+def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replicates: int) -> Leaderboard:
+    place = {model: i for i, model in enumerate(design.models)}
+    shape = (len(place), len(place))
+    means = np.full(len(place), np.nan)
+    of_means = {name: np.tile([0.0, 1.0], (len(place), 1)) for name in ("mean_bounds", "best_mean_bounds")}
+    matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds", "best_bounds")}
+    if any(stage.design.holm == "staggered" for stage, _ in parts):
+        matrices["log_w"] = np.full(shape, np.nan)
+    current, first = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
+    for stage, board in parts:
+        index = np.array([place[model] for model in stage.design.models])
+        window = np.ix_(index, index)
+        tested = stage.design.tested
+        for name, matrix in matrices.items():
+            values = getattr(board, name)
+            if values is not None:
+                matrix[window] = np.where(tested, values, matrix[window])
+        current[window] |= board.current_edges
+        replicate_of = np.array([0, *(stage.places or (1,))], dtype=np.int64)  # none yet inside the first
+        first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
+        # A model's mean is that of the stage that saw most of it: the first that has it.
+        known = ~np.isnan(means[index])
+        means[index] = np.where(known, means[index], board.means)
+        own = [stage.newcomer in (None, model) for model in stage.design.models]
+        for name, bounds in of_means.items():
+            if (values := getattr(board, name)) is not None:  # of a newcomer's stage, its own alone
+                bounds[index[own]] = values[own]
+    return Leaderboard(
+        design=design,
+        replicates=replicates,
+        means=means,
+        graph=Graph(first > 0),
+        current_edges=current,
+        first_certified=first,
+        looks=tuple(looks),
+        log_e=matrices["log_e"],
+        log_thresholds=matrices["log_thresholds"],
+        lower_bounds=matrices["lower_bounds"],
+        best_bounds=matrices["best_bounds"],
+        mean_bounds=of_means["mean_bounds"] if design.mean_share else None,
+        best_mean_bounds=of_means["best_mean_bounds"] if design.mean_share else None,
+        log_w=matrices.get("log_w"),
+    )
+
+
+def _early(design: Design, parts: Parts, looks: Sequence[PartCount], *, is_complete: bool) -> EarlyRecord | None:
+    """What happened inside the first pass."""
+    plan = pass_plan(design)
+    if plan is None:
+        return None
+    place = {model: i for i, model in enumerate(design.models)}
+    first = np.zeros((len(place), len(place)), dtype=np.int64)
+    for stage, board in parts:
+        window = np.ix_(*[[place[model] for model in stage.design.models]] * 2)
+        if board.early is not None:
+            first[window] = np.where(stage.design.tested, board.early.first_certified, first[window])
+    opening = next((board.early for stage, board in parts if stage.newcomer is None), None)
+    return EarlyRecord(
+        checkpoints=plan.checkpoints,
+        is_complete=is_complete,
+        looks=tuple(looks),
+        first_certified=first,
+        position=None if opening is None else opening.position,
+    )
+
+
+def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:
+    """Everything certified in a view, by any stage."""
+    place = {model: i for i, model in enumerate(models)}
+    edges = np.zeros((len(place), len(place)), dtype=np.bool_)
+    for stage in stages:
+        index = [place[model] for model in stage.design.models]
+        edges[np.ix_(index, index)] |= stage.edges(view)
+    return edges

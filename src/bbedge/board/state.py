@@ -14,10 +14,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.combined import combined
 from bbedge.board.design import BoardDesign
 from bbedge.board.epoch import Epoch
-from bbedge.board.stage import Found, Panel, Stage, all_views, merged
+from bbedge.board.stage import Found, Panel, Stage, all_views, combined, merged
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount

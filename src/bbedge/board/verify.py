@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.combined import Parts
 from bbedge.board.events import (
     Created,
     ItemsAdded,
@@ -27,7 +26,7 @@ from bbedge.board.ledger import Event
 from bbedge.board.packing import checksum, count_missing, digest
 from bbedge.board.passes import part_number
 from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
-from bbedge.board.stage import Found, Stage
+from bbedge.board.stage import Found, Parts, Stage
 from bbedge.board.state import BoardState
 from bbedge.board.store import Session, Store
 from bbedge.core.arrays import load_arrays

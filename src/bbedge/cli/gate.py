@@ -170,7 +170,7 @@ class _Use:
     def of_study(self, study: Path, server_changed: str | None) -> tuple[GateReport, Recorded | None]:
         """Run a study until it is decided. Its level is reserved before the first look."""
         from bbedge.board import Board
-        from bbedge.board.scores import stored_scores
+        from bbedge.board.stored_scores import stored_scores
         from bbedge.evaluate.specification import EvaluationSpec
         from bbedge.evaluate.study_board import first_run_of
 

@@ -325,7 +325,7 @@ def item_scores(
 
 def board_items(certificate: Certificate, board: Board, number: int) -> ItemScores:
     """The scores of single items on a board, of its current epoch and the models that are still run."""
-    from bbedge.board.scores import stored_scores
+    from bbedge.board.stored_scores import stored_scores
 
     epoch = board.state.epoch
     if number != epoch.number:

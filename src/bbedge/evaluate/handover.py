@@ -12,8 +12,8 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.replay import stored_parts
-from bbedge.board.seen import seen_scores
 from bbedge.board.state import BoardState
+from bbedge.board.stored_scores import seen_scores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Sample

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from bbedge.board import Added, Board
-from bbedge.board.scores import stored_scores
+from bbedge.board.stored_scores import stored_scores
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError

@@ -25,11 +25,11 @@ from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.preflight import Checked
 from bbedge.evaluate.servers import Names, Servers, check_addresses, frozen_servers
 from bbedge.evaluate.specification import EvaluationSpec, hash_of
-from bbedge.gate.content import policy_content, policy_hash
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.policy import Policy
 from bbedge.gate.report import GateReport
+from bbedge.gate.use import policy_content, policy_hash
 from bbedge.text import counted, listed, quoted, shown_path
 
 _REMEDIES = {

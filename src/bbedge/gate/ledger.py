@@ -21,14 +21,12 @@ from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError, DesignError, DomainError, FormatError
 from bbedge.files import LockedError, lock, sync_folder
-from bbedge.gate.content import policy_content
 from bbedge.gate.fingerprint import Fingerprint
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import Gate, applied, candidates_of, checked
 from bbedge.gate.policy import Policy
-from bbedge.gate.recorded import policy_from
 from bbedge.gate.report import GateReport
-from bbedge.gate.use import Found, Use, keeps, use_from
+from bbedge.gate.use import Found, Use, keeps, policy_content, policy_from, use_from
 from bbedge.text import shown_path
 
 _WAIT_SECONDS = 30.0  # for another process that records a use

@@ -1,16 +1,109 @@
-"""A use of a gate, and the lines of a ledger that record it."""
+"""The uses of a gate as the lines of its ledger, and what must hold between them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any
 
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.gate.fingerprint import Fingerprint
-from bbedge.gate.policy import Policy
-from bbedge.gate.recorded import report_from
-from bbedge.gate.report import ClaimResult, GateReport
+from bbedge.gate.policy import Claim, Policy
+from bbedge.gate.report import ClaimOutlook, ClaimResult, GateReport, LookResult
+
+
+def policy_content(policy: Policy) -> dict[str, Any]:
+    """What a policy says. What is as by default is left out, so that a later version with further keys says the same.
+
+    >>> claim = Claim(kind="not_worse_by", amount=0.02)
+    >>> policy_content(Policy(candidates=("new",), baseline="old", claims=(claim,)))
+    {'candidates': ['new'], 'baseline': 'old', 'claims': [{'kind': 'not_worse_by', 'amount': 0.02}]}
+    """
+    content = _changed(policy)
+    content["claims"] = [_changed(claim) for claim in policy.claims]
+    content["candidates"] = list(policy.candidates)
+    if policy.metric is not None:
+        content["metric"] = [policy.metric] if isinstance(policy.metric, str) else list(policy.metric)
+    if "metric_ranges" in content:
+        content["metric_ranges"] = {name: list(ends) for name, ends in sorted(policy.metric_ranges.items())}
+    return content
+
+
+def policy_hash(policy: Policy) -> str:
+    """SHA-256 of the content, in hexadecimal."""
+    text = json.dumps(policy_content(policy), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _changed(record: Policy | Claim) -> dict[str, Any]:
+    """The fields that count and are not as by default."""
+    return {
+        each.name: getattr(record, each.name)
+        for each in fields(record)
+        if each.compare and getattr(record, each.name) != _default(each)
+    }
+
+
+def _default(each: Field[Any]) -> object:
+    return each.default if each.default_factory is MISSING else each.default_factory()
+
+
+def policy_from(content: Mapping[str, Any], *, source: str) -> Policy:
+    """The policy whose content a ledger keeps; ``KeyError``, ``TypeError`` or ``ValueError`` if it is damaged."""
+    values = dict(content)
+    values["metric_ranges"] = {name: (worst, best) for name, (worst, best) in values.get("metric_ranges", {}).items()}
+    if isinstance(values.get("metric"), list):
+        values["metric"] = tuple(values["metric"])
+    claims = tuple(Claim(**claim) for claim in values.pop("claims"))
+    return Policy(candidates=tuple(values.pop("candidates")), claims=claims, **values, source=source)
+
+
+def report_from(values: Mapping[str, Any], policy: Policy) -> GateReport:
+    """The report of a use of the policy; ``KeyError``, ``TypeError`` or ``ValueError`` if the values are damaged."""
+    part = values.get("part")
+    return GateReport(
+        policy=replace(policy, alpha=float(values["alpha"])),
+        replicates=values["replicates"],
+        items=values["items"],
+        results=tuple(_result(each, has_outlook=part is None) for each in values["claims"]),
+        notes=tuple(values["notes"]),
+        part=part,
+    )
+
+
+def _result(values: Mapping[str, Any], *, has_outlook: bool) -> ClaimResult:
+    """A claim; an open one has an outlook unless the first run is not complete."""
+    lower, upper = values["bounds"]
+    outlook = None
+    if values["since"] is None and has_outlook:
+        outlook = ClaimOutlook(
+            more_runs=values["more_runs"], items=values["needed_items"], amount=values["needed_amount"]
+        )
+    return ClaimResult(
+        claim=Claim(kind=values["kind"], amount=values["amount"], view=values["view"], tier=values["tier"]),
+        outlook=outlook,
+        lower=lower,
+        upper=upper,
+        looks=tuple(
+            LookResult(
+                replicate=look["replicate"],
+                verdict=look["verdict"],
+                lower=look["bounds"][0],
+                upper=look["bounds"][1],
+                difference=look["difference"],
+                part=look.get("part"),
+            )
+            for look in values["looks"]
+        ),
+        since_part=values.get("since_part"),
+        **{key: values[key] for key in _SAME},
+    )
+
+
+_SAME = ("candidate", "verdict", "since", "difference", "bar", "log_e", "log_e_against", "log_threshold")
+
 
 _MOST_BLOCKS = 2**53
 _BEGUN, _LOOKED, _GATED = "begun", "looked", "gated"

@@ -13,7 +13,7 @@ import numpy as np
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.archive import export_lines
-from bbedge.board.canonical import canonical
+from bbedge.board.codec import canonical
 from bbedge.board.ledger import Event
 from bbedge.board.packing import digest
 from bbedge.board.views import Headline, Views

@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.board import BoardDesign
 from bbedge.board.archive import export_lines
-from bbedge.board.canonical import canonical
+from bbedge.board.codec import canonical
 from bbedge.board.events import KINDS, ModelAdded, NoteAdded, Origin, from_payload, to_payload
 from bbedge.errors import BoardError
 from unit.board import forging, passes

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.scores import stored_scores
+from bbedge.board.stored_scores import stored_scores
 from bbedge.errors import DataError
 from bbedge.evaluate.events import Looked, PartLooked
 from bbedge.evaluate.runner import evaluate

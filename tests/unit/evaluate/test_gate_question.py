@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.scores import stored_scores
+from bbedge.board.stored_scores import stored_scores
 from bbedge.board.verify import verify
 from bbedge.errors import BbedgeError, BoardError, DesignError
 from bbedge.evaluate.events import Dropped, Looked, plain

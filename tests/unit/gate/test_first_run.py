@@ -14,7 +14,7 @@ from bbedge.errors import DataError
 from bbedge.gate import Claim, Gate, Policy, gate
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import applied
-from bbedge.gate.recorded import report_from
+from bbedge.gate.use import report_from
 
 ITEMS = tuple(f"q{i}" for i in range(240))
 FRACTIONS = (0.05, 0.2, 0.5)

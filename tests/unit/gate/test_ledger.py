@@ -12,8 +12,8 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, DataError, DesignError, FormatError
 from bbedge.gate import Claim, Policy, gate
 from bbedge.gate import ledger as ledgers
-from bbedge.gate.content import policy_content
 from bbedge.gate.ledger import read_ledger, record, reserve
+from bbedge.gate.use import policy_content
 
 CLAIMS = (Claim(kind="not_worse_by", amount=0.1), Claim(kind="better_by", amount=0.3, tier="info"))
 SHARED = Policy(candidates=("new",), baseline="old", claims=CLAIMS, spending="ledger")
