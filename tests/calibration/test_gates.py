@@ -160,6 +160,7 @@ def test_a_gate_gives_the_verdicts_that_are_counted_here():
             assert reached == (each.looks[-1].verdict == ("PASS", "FAIL")[direction])
 
 
+@pytest.mark.nightly
 def test_a_threshold_without_the_number_of_claims_is_caught(monkeypatch):
     """Eight candidates, each held against 1 / alpha as if it were the only one."""
     setting, n = SETTINGS["eight candidates at a floor"], 500
@@ -222,5 +223,6 @@ def check_forecast(n_items: int, margin: float, *, n: int, seed: int) -> None:
             assert abs(seen / foreseen - 1.0) < 0.1
 
 
+@pytest.mark.nightly
 def test_equal_systems_pass_when_the_forecast_says():
     check_forecast(1319, 0.02, n=1000, seed=6)

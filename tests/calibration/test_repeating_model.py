@@ -97,6 +97,7 @@ def test_boards_that_count_every_replicate_keep_their_level(tmp_path, monkeypatc
     assert not breaks(false, 400, alpha=ALPHA)
 
 
+@pytest.mark.nightly
 def test_files_without_numbers_count_again_if_the_design_says_so(tmp_path, monkeypatch, capsys):
     commands = Commands(tmp_path, monkeypatch, capsys, copies="allow")
     rng = np.random.default_rng(5)

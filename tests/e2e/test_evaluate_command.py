@@ -403,6 +403,7 @@ def test_a_command_runs_and_says_what_it_cannot_promise(bbedge, tmp_path):
     assert bbedge("board", "verify", study.with_suffix(".bbedge")).code == 0
 
 
+@pytest.mark.nightly
 def test_a_study_with_a_larger_budget_goes_on_under_the_design_that_its_board_froze(bbedge, tmp_path):
     """The program answers by its seeds, so that equal boards show equal seeds."""
     begun, whole = (command_study(tmp_path / name) for name in ("begun", "whole"))

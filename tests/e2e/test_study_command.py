@@ -12,8 +12,8 @@ import pytest
 
 from bbedge.study.experiments import STUDIES
 
-QUICK = ("same-model", "gates", "early-looks")
-"""One study of each kind of question: leaderboards, gates, looks inside a run."""
+QUICK = ("same-model", "gates")
+"""One study of leaderboards and one of gates."""
 
 
 @pytest.mark.parametrize(

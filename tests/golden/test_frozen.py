@@ -20,6 +20,7 @@ def exact() -> bool:
     return json.loads(frozen_path("arithmetic").read_text(encoding="utf-8")) == arithmetic()
 
 
+@pytest.mark.every_push("the outputs that every change is checked against")
 @pytest.mark.parametrize("case", CASES)
 def test_outputs_are_the_same(case, exact, tmp_path):
     old = json.loads(frozen_path(case).read_text(encoding="utf-8"))

@@ -234,6 +234,7 @@ def test_more_block_sizes_than_stakes_take_the_form_per_stake(kind, tau, rule):
     np.testing.assert_allclose(evidence.log_e(), want, rtol=0, atol=1e-8)
 
 
+@pytest.mark.nightly
 def test_the_random_designs_reach_every_branch():
     # The comparison above proves little if the strategy never draws the hard cases.
     seen = set()

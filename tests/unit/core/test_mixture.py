@@ -50,8 +50,16 @@ def rows_used(monkeypatch):
     return used
 
 
-@pytest.mark.parametrize("kind", ["bernstein", "sharp"])
-@pytest.mark.parametrize("tau", [0.0, 0.05])
+@pytest.mark.parametrize(
+    ("kind", "tau"),
+    [
+        pytest.param("sharp", 0.05, marks=pytest.mark.every_push("tiles against the definition")),
+        *(
+            pytest.param(*each, marks=pytest.mark.nightly)
+            for each in (("bernstein", 0.0), ("bernstein", 0.05), ("sharp", 0.0))
+        ),
+    ],
+)
 def test_evidence_in_many_tiles_is_the_definition(monkeypatch, kind, tau):
     used = rows_used(monkeypatch)
     evidence = fed(monkeypatch, 1 << 14, evidence=kind, tau=tau)
@@ -75,7 +83,7 @@ def test_evidence_in_many_tiles_is_the_definition(monkeypatch, kind, tau):
         assert bound - 1e-8 <= bounds[a, b] <= bound + 1e-13
 
 
-@pytest.mark.parametrize("kind", ["bernstein", "sharp", "betting"])
+@pytest.mark.parametrize("kind", ["bernstein", "sharp", pytest.param("betting", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("blocks", [None, [f"b{i // 3}" if i < 75 else f"c{i}" for i in range(N_ITEMS)]])
 def test_tiles_of_any_size_give_the_same(monkeypatch, kind, blocks):
     options = {"evidence": kind, "blocks": blocks or "item"}
