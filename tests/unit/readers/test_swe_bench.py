@@ -141,6 +141,7 @@ def test_an_instance_without_an_outcome_in_a_report_is_missing(tmp_path):
         ({"resolved_ids": ids(1, 1)}, "more than once"),
         ({"error_ids": [7]}, "error_ids is no list of instances"),
         ({"error_ids": "x"}, "error_ids is no list of instances"),
+        ({"resolved_ids": None}, "no list of the instances that were resolved"),
     ],
 )
 def test_lists_that_contradict_each_other_are_refused(lists, said, tmp_path):
@@ -148,6 +149,17 @@ def test_lists_that_contradict_each_other_are_refused(lists, said, tmp_path):
     with pytest.raises(FormatError, match=said) as caught:
         read(path, choices=Choices(model_names=("m",)))
     assert "m.json" in str(caught.value)
+
+
+def test_folders_where_the_program_was_started_say_nothing(tmp_path, monkeypatch):
+    started = tmp_path / "started"
+    for name in ids(1, 2, 3):
+        (started / name).mkdir(parents=True)
+    monkeypatch.chdir(started)
+    lists = {"resolved_ids": ids(1), "completed_ids": ids(1), "submitted_ids": ids(1, 2), "unresolved_ids": None}
+    path = write_document(tmp_path / "m.json", report(**lists))
+    with pytest.raises(FormatError, match="not all that were attempted"):
+        read(path, choices=Choices(model_names=("m",), format="swe-bench"))
 
 
 def test_an_instance_that_was_resolved_without_a_prediction_is_refused(tmp_path):

@@ -143,6 +143,11 @@ def _lists(content: Mapping[str, Any], path: str) -> dict[str, list[str]]:
                 f"{shown_path(path)}: {name} names {listed(twice)} more than once; an instance has one result"
             )
         lists[name] = found
+    if not lists.keys() & set(_RESOLVED):  # all that is attempted would count as failed
+        raise FormatError(
+            f"{shown_path(path)}: no list of the instances that were resolved; expected results of SWE-bench with "
+            f"{' or '.join(_RESOLVED)}"
+        )
     resolved = _resolved(lists)
     for name in ("unresolved_ids", *_BROKEN):
         both = sorted(resolved.intersection(lists.get(name, ())))
@@ -195,8 +200,8 @@ def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -
     # What was generated and tested shows in two lists; where one of them is not there, only the logs show it.
     stated = {"no_generation", "no_logs"} <= lists.keys()
     for name in _PREDICTIONS if stated else ():
-        file = _in_system(system, name)
-        if file.is_file():
+        file = None if system is None else system / name
+        if file is not None and file.is_file():
             found = _predicted(str(file))
             unknown = sorted(_resolved(lists) & (named - found))
             if unknown:
@@ -206,8 +211,8 @@ def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -
                 )
             return _Attempted(instances=named | found, beside=(str(file),))
     for name in _FOLDERS if stated else ("logs",):
-        folder = _in_system(system, name)
-        if folder.is_dir():
+        folder = None if system is None else system / name
+        if folder is not None and folder.is_dir():
             found = _instances_in(folder)
             if _resolved(lists) <= found:
                 count = len(named | found)
@@ -218,10 +223,6 @@ def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -
         "attempted, and an instance that is not listed may have failed or never been tried; put all_preds.jsonl of the "
         "system, with an instance_id per line, into its folder, or its folder logs or trajs"
     )
-
-
-def _in_system(system: Path | None, name: str) -> Path:
-    return Path() if system is None else system / name
 
 
 def _predicted(path: str) -> frozenset[str]:
