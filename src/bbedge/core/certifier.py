@@ -29,9 +29,6 @@ from bbedge.errors import DataError
 
 Matrix = NDArray[np.float64]
 
-LATER_ARRAYS = frozenset({"best_bounds", "best_means"})
-"""What states of earlier versions do not have. Such a state is not resumed, but made again from the scores."""
-
 
 class Certifier:
     """Takes in panels one by one, looks after each, and remembers what was certified.

@@ -67,7 +67,7 @@ def checked_reason(reason: str | None) -> str | None:
 
 
 def recorded_servers(board: Board) -> Servers | None:
-    """What the board has of the servers of its present epoch; ``None`` if an earlier version made it."""
+    """What the board has of the servers of its present epoch; ``None`` if it has nothing."""
     number, found = board.state.epoch.number, None
     for note in board.noted:
         content = note.particulars.get("servers")
