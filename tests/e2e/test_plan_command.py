@@ -26,6 +26,22 @@ def test_a_plan_from_assumptions_is_a_table_and_a_document(bbedge, tmp_path):
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--replicates", "0"), "--replicates '0' has a number that is not a whole number of at least 1"),
+        (("--replicates", "1,2.5"), "not a whole number"),
+        (("--replicates", "nan"), "--replicates 'nan' is not a list of numbers"),
+        (("--difference", "2"), "--difference '2' has a number that is not above 0 and at most 1"),
+        (("--difference", "0.1,-0.1"), "not above 0"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(bbedge, options, said):
+    done = bbedge("plan", "--items", "100", *options)
+    assert (done.code, done.out) == (2, "")
+    assert said in " ".join(done.err.split())
+
+
 def test_a_pilot_brings_its_own_models_and_items(bbedge):
     shown = bbedge("plan", ROOT / "demo" / "scores.csv")
     assert shown.code == 0, shown.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -142,7 +143,10 @@ def plan(
     """
     from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
 
-    looks = [int(number) for number in _numbers("--replicates", replicates) if number >= 1]
+    numbers = _numbers("--replicates", replicates)
+    if not all(number >= 1 and number.is_integer() for number in numbers):
+        raise DomainError(f"--replicates {quoted(replicates)} has a number that is not a whole number of at least 1")
+    looks = list(map(int, numbers))
     if policy is not None:
         if figure is not None or tokens is not None or price is not None or power != _POWER:
             raise DomainError("--figure, --tokens, --price and --power are for plans of leaderboards; leave them out")
@@ -154,6 +158,11 @@ def plan(
         _plan_gate(policy, pilot or [], reading, assumptions, differences, looks, json_out)
         return
     gaps = _numbers("--difference", "0.01,0.02,0.05,0.1" if difference is None else difference)
+    if not all(0.0 < gap <= 1.0 for gap in gaps):
+        raise DomainError(
+            f"--difference {quoted(str(difference))} has a number that is not above 0 and at most 1; give "
+            "differences as fractions of the score range"
+        )
     if not 0.0 < power < 1.0:
         raise DomainError(f"--power {power} is not between 0 and 1; choose for example 0.8")
     if price is not None and tokens is None:
@@ -255,9 +264,12 @@ def _inside(forecast: Forecast) -> Forecast | None:
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        numbers = [float(part) for part in text.split(",")]
+        if not all(map(isfinite, numbers)):
+            raise ValueError
     except ValueError as error:
         raise DomainError(f"{option} {quoted(text)} is not a list of numbers; write for example 1,2,5") from error
+    return numbers
 
 
 def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way], str]:
