@@ -189,8 +189,8 @@ def carry_over(monkeypatch):
         if len(self.epochs) < 2:
             return
         before, now = (epoch.stages[0].certifier.evidence for epoch in self.epochs[-2:])
-        now._runs, now._count = before._runs.copy(), before._count
-        now._mixture._totals, now._mixture._count = before._mixture._totals.copy(), before._mixture._count
+        now._runs, now.replicates = before._runs.copy(), before.replicates
+        now._mixture.totals, now._mixture._count = before._mixture.totals.copy(), before._mixture._count
         self.epochs[-1].stages[0].places.extend(self.epochs[-2].stages[0].places)
 
     monkeypatch.setattr(BoardState, "_open_epoch", planted)
