@@ -45,7 +45,7 @@ from bbedge.text import listed, quoted, shown, shown_path
 _WHOLE = "all items"
 _LOOK = 0.2  # seconds after which an interrupt is noticed
 Tell = Callable[[Trouble], None]
-Told = TypeVar("Told")
+Progress = TypeVar("Progress")
 Result = TypeVar("Result")
 _LINES = 12
 _WIDTH = 200
@@ -246,8 +246,8 @@ def _filled(word: str, filled: dict[str, str]) -> str:
 
 
 def work_in_threads(
-    calls: Iterator[Callable[[Callable[[Told], None]], Result]],
-    report: Callable[[Told | Result], None],
+    calls: Iterator[Callable[[Callable[[Progress], None]], Result]],
+    report: Callable[[Progress | Result], None],
     *,
     workers: int,
     stop: threading.Event,
@@ -257,19 +257,19 @@ def work_in_threads(
 
     A call is taken when a worker is free. An interrupt, or an error, sets ``stop``. ``look`` is called now and then.
     """
-    told: queue.SimpleQueue[Told] = queue.SimpleQueue()
+    progress: queue.SimpleQueue[Progress] = queue.SimpleQueue()
     stop.clear()
     with ThreadPoolExecutor(max_workers=workers) as pool:
         waiting: set[Future[Result]] = set()
         try:
             while True:
-                waiting |= {pool.submit(call, told.put) for call in islice(calls, workers - len(waiting))}
+                waiting |= {pool.submit(call, progress.put) for call in islice(calls, workers - len(waiting))}
                 if not waiting:
                     return
                 # Polars has system calls restarted after a signal: a wait without an end would not notice one.
                 done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
-                while not told.empty():
-                    report(told.get())
+                while not progress.empty():
+                    report(progress.get())
                 for future in done:
                     report(future.result())
                 look()
