@@ -27,10 +27,10 @@ from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
-from bbedge.core.notes import Note
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.files import write_whole
+from bbedge.records.notes import Note
 from bbedge.text import counted
 
 

@@ -29,9 +29,9 @@ from bbedge.board.codec import (
 )
 from bbedge.board.design import BoardDesign
 from bbedge.board.passes import part_place
-from bbedge.core.notes import Note
 from bbedge.errors import BoardError
 from bbedge.files import FILE_VERSION, check_file_version
+from bbedge.records.notes import Note
 from bbedge.text import quoted
 
 

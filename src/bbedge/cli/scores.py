@@ -22,8 +22,8 @@ from bbedge.text import counted, listed, shown, shown_path
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bbedge.core.notes import Note
     from bbedge.readers.survey import Survey
+    from bbedge.records.notes import Note
 
 
 UNCLEAR = 3

@@ -14,10 +14,10 @@ from bbedge.core.contradictions import Crossed, crossed_differences, crossed_mea
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History, LookCount
-from bbedge.core.notes import Note
 from bbedge.core.progress import EarlyRecord
 from bbedge.core.scores import Origin
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted
 
 Matrix = NDArray[np.float64]

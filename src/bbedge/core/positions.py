@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.notes import Note
+from bbedge.records.notes import Note
 from bbedge.text import quoted
 
 POSITION_ALARM: Final = 0.01

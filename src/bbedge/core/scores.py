@@ -18,10 +18,10 @@ from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
 from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
-from bbedge.core.notes import Note
 from bbedge.core.panels import block_members, content_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
+from bbedge.records.notes import Note
 from bbedge.text import counted
 
 _VERSION = 1

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from bbedge._version import __version__
-from bbedge.core.notes import Note
 from bbedge.errors import Argument, DomainError
 from bbedge.files import replacing
 from bbedge.readers.assemble.describing import describe, original_items
@@ -33,6 +32,7 @@ from bbedge.readers.logs.table import LogTable
 from bbedge.readers.read_scores import harmless_names
 from bbedge.readers.sources import find_sources, fingerprint
 from bbedge.readers.tables.roles import chosen_columns
+from bbedge.records.notes import Note
 from bbedge.text import shown_path
 
 KINDS: Mapping[str, Literal["parquet", "csv", "jsonl"]] = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl"}

@@ -18,7 +18,8 @@ from typing import IO, Any, cast
 
 from bbedge.errors import FormatError
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.opening import Readable, json_object, lines, naming_errors, opened, unique_keys
+from bbedge.readers.opening import Readable, json_object, lines, naming_errors, opened
+from bbedge.records.codec import unique_keys
 from bbedge.text import quoted, shown_path
 
 _CHUNK = 1 << 20

@@ -11,8 +11,8 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
@@ -23,7 +23,8 @@ from weakref import finalize
 
 from bbedge.errors import FormatError
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
-from bbedge.text import listed, quoted, shown_path
+from bbedge.records.codec import unique_keys
+from bbedge.text import quoted, shown_path
 
 # Large enough that polars parses a piece on all threads, small next to the files that it is for.
 PIECE = 16 << 20
@@ -249,18 +250,6 @@ def json_object(line: bytes, *, place: str, expected: str, cut_off: str) -> dict
     if not isinstance(value, dict):
         raise FormatError(f"{place}: a JSON {type(value).__name__}, {quoted(repr(value))}; expected {expected}")
     return value
-
-
-def unique_keys(pairs: Sequence[tuple[str, Any]], *, place: Callable[[], str]) -> dict[str, Any]:
-    """An object from its keys and values; the json module by itself keeps the last of several values.
-
-    ``place`` is a function because finding the place takes longer than making the object.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        repeated = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise FormatError(f"{place()}: key {listed(repeated)} appears more than once; remove one of them")
-    return found
 
 
 def standard_input() -> str:

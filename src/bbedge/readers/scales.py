@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bbedge.core.notes import Note
 from bbedge.errors import Blank, DataError, DomainError, Part
 from bbedge.readers.choices import Choice, Range
 from bbedge.readers.tables.columns import mapped_to_unit
+from bbedge.records.notes import Note
 from bbedge.text import listed, quoted, shown
 
 _UNIT = (0.0, 1.0)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bbedge.core.notes import Note
 from bbedge.errors import Blank, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.limits import LimitError, UnpackedLimitError
@@ -28,6 +27,7 @@ from bbedge.readers.tables.delimited import DelimitedFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.json_rows import JsonLinesFile, NoRecordsError, RecordsFile, kind_of_json, record_list
 from bbedge.readers.tools import readers, recognised
+from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from bbedge.board import Board
 from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.verify import verify
 from bbedge.board_certificate import document
-from bbedge.core.notes import Note
 from bbedge.errors import BoardError
 from bbedge.readers import read_scores
+from bbedge.records.notes import Note
 from unit.board.boards import ITEMS, make, runs, scores, values
 
 ABC = ("a", "b", "c")

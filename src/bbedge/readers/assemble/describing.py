@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import Choice
@@ -16,6 +15,7 @@ from bbedge.readers.tables import Table
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key
 from bbedge.readers.tables.wide import WideTable, wide_inside
 from bbedge.readers.tables.wrappers import has_nested
+from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.core.notes import Note
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.describing import Described, check_headline
@@ -27,6 +26,7 @@ from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
 from bbedge.readers.tables.wrappers import ChosenMetric, MetricTable
+from bbedge.records.notes import Note
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:

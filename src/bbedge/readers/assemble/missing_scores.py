@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.notes import Note
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.incomplete import ERROR_KINDS, IncompletePolicy, Treatment
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.wide import WideTable
 from bbedge.readers.tables.wrappers import without_metrics
+from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted
 
 Axis = Literal[0, 1, 2]

@@ -14,7 +14,6 @@ from typing import Literal
 
 import numpy as np
 
-from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.missing_scores import Gaps, Outline
@@ -22,6 +21,7 @@ from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoic
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.readers.tables.wrappers import path_of
+from bbedge.records.notes import Note
 from bbedge.text import quoted
 
 # Two runs of each of two models.

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from bbedge.core import kinds
 from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
-from bbedge.core.notes import Note
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
@@ -35,6 +34,7 @@ from bbedge.readers.assemble.missing_scores import (
 from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.assemble.spool import Spool, one_by_one, spooled
 from bbedge.readers.incomplete import IncompletePolicy
+from bbedge.records.notes import Note
 from bbedge.text import listed, quoted
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bbedge.core.notes import Note
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.describing import Described
@@ -28,6 +27,7 @@ from bbedge.readers.tables.wrappers import (
     several_metrics,
     with_chosen,
 )
+from bbedge.records.notes import Note
 from bbedge.text import listed, quoted, shown
 
 

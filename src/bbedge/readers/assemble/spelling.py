@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from bbedge.core.notes import Note
 from bbedge.errors import Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import Choice, Choices
+from bbedge.records.notes import Note
 from bbedge.text import folded, listed, shown
 
 _DIFFER = "differ only by case, spaces, hyphens or look-alike characters"

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bbedge.core.notes import Note
 from bbedge.errors import DataError
 from bbedge.readers.assemble.grid import natural_key
 from bbedge.readers.logs.contract import Run, Sample
+from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 _EXAMPLES = 3

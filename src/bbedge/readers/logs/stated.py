@@ -10,10 +10,10 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bbedge.core.notes import Note
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.logs.contract import Log, Run, Sample, Stated
 from bbedge.readers.logs.fields import number
+from bbedge.records.notes import Note
 from bbedge.text import counted, quoted, shown_path
 
 # Tools round the means that they state, to four decimals or to tenths of a percent.

@@ -1,0 +1,256 @@
+"""JSON and TOML to records and back: the one parser, the one check of keys that come twice, the one set of messages.
+
+JSON is written and parsed by :mod:`json`, because msgspec writes some numbers in another form and takes the last of two
+equal keys without a word. msgspec checks types and bounds; its messages are used only for the place that they name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from bbedge.errors import BbedgeError, FormatError
+from bbedge.records.values import LARGEST_STORED
+from bbedge.text import did_you_mean, listed, quoted, shown
+
+T = TypeVar("T")
+
+MOST_DEPTH = 16
+"""So deep may lists and records be nested; a certificate needs six levels."""
+
+
+def canonical(value: object) -> str:
+    """The one text that stands for a JSON value: keys in order, ASCII, no spaces.
+
+    >>> canonical({"b": 1, "a": [0.1, None]})
+    '{"a":[0.1,null],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def plain(record: object) -> Any:  # noqa: ANN401 - any JSON
+    """A record as plain values; bytes become base64, and what is not set is left out."""
+    return msgspec.to_builtins(record, str_keys=True)
+
+
+def to_json(record: object) -> str:
+    """A record as canonical JSON."""
+    return canonical(plain(record))
+
+
+def unique_keys(pairs: Sequence[tuple[str, Any]], *, place: Callable[[], str]) -> dict[str, Any]:
+    """An object from its keys and values; the json module by itself keeps the last of several values.
+
+    ``place`` is a function because finding the place takes longer than making the object.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = sorted({key for key in keys if keys.count(key) > 1})
+        raise FormatError(f"{place()}: key {listed(repeated)} appears more than once; remove one of them")
+    return found
+
+
+def parse_json(text: str | bytes, *, source: str, what: str = "JSON", depth: int = MOST_DEPTH) -> Any:  # noqa: ANN401
+    """The value that a text of JSON stands for; ``what`` is what the file should be.
+
+    Refuses keys that come twice, numbers that are not finite, and deep nesting, as ``FormatError``.
+    """
+
+    def record(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        return unique_keys(pairs, place=lambda: f"{source}: not {what}")
+
+    try:
+        text = text.decode("utf-8") if isinstance(text, bytes) else text
+        value = json.loads(text, object_pairs_hook=record, parse_float=_finite, parse_constant=_refused)
+    except FormatError:
+        raise
+    except RecursionError as error:
+        raise FormatError(f"{source}: not {what}: nested too deeply") from error
+    except ValueError as error:  # also numbers of thousands of digits, and text that is not UTF-8
+        raise FormatError(f"{source}: not {what}: no JSON ({error})") from error
+    level = [value]
+    for _ in range(depth):
+        level = [inner for each in level if isinstance(each, dict | list) for inner in _inside(each)]
+        if not level:
+            return value
+    raise FormatError(f"{source}: not {what}: lists and records are nested more than {depth} deep")
+
+
+def _inside(value: Mapping[str, Any] | Sequence[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large")
+    return value
+
+
+def _refused(text: str) -> float:
+    raise ValueError(f"{text} is not a number")
+
+
+def parse_toml(text: str, *, source: str) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    try:
+        return tomllib.loads(text)
+    # Beside what is not TOML: integers of thousands of digits, and arrays nested thousands deep.
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{source}: not a TOML file ({error})") from error
+
+
+def convert(
+    values: object,
+    kind: type[T],
+    *,
+    source: str,
+    error: type[BbedgeError] = FormatError,
+    hook: Callable[[type, Any], Any] | None = None,
+) -> T:
+    """Plain values as a record; a value of the wrong type is refused with its place and what belongs there.
+
+    ``source`` begins the message, an ``error``. ``hook`` makes values of types that msgspec does not know.
+
+    >>> from bbedge.records.notes import Note
+    >>> convert({"kind": "seed", "text": 7}, Note, source="a.json")
+    Traceback (most recent call last):
+    ...
+    bbedge.errors.FormatError: a.json: 'text' = 7 is not a text
+    """
+    try:
+        return msgspec.convert(values, kind, str_keys=True, dec_hook=hook)
+    except msgspec.ValidationError as problem:
+        if isinstance(problem.__cause__, BbedgeError):  # a record said itself what is wrong
+            raise type(problem.__cause__)(f"{source}: {problem.__cause__}") from problem
+        raise error(f"{source}: {_problem(str(problem), values, kind)}") from problem
+    except UnicodeEncodeError as problem:
+        raise error(f"{source}: a key or a choice has an unpaired surrogate") from problem
+    except OverflowError as problem:  # of old versions of msgspec, which do not say where
+        raise error(f"{source}: a number is not finite") from problem
+
+
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_NOUNS: dict[type, tuple[str, str]] = {
+    inspect.BoolType: ("true or false", "answers"),
+    inspect.BytesType: ("bytes in base64", "bytes in base64"),
+    inspect.CustomType: ("a matrix of numbers", "matrices of numbers"),
+    inspect.DictType: ("a record", "records"),
+    inspect.FloatType: ("a number", "numbers"),
+    inspect.IntType: ("a whole number", "whole numbers"),
+    inspect.StrType: ("a text", "texts"),
+    inspect.StructType: ("a record", "records"),
+    inspect.DataclassType: ("a record", "records"),
+    inspect.TupleType: ("a pair", "pairs"),
+    inspect.VarTupleType: ("a list", "lists"),
+    inspect.ListType: ("a list", "lists"),
+}
+
+
+def _problem(message: str, values: object, kind: type) -> str:
+    """The place that a message of msgspec names, what is there, and what the definition says of it.
+
+    Only the place is taken from the message. What starts with a small letter or a name was raised by a record itself.
+    """
+    found = _PLACE.fullmatch(message)
+    what, path = (found["what"], found["path"] or "") if found else (message, "")
+    if missing := _MISSING.fullmatch(what):
+        return f"{quoted(missing[1])} is missing{_in(path)}"
+    steps = re.findall(r"\.(\w+)|(\[[^]]*\])", path)
+    if unknown := _UNKNOWN.fullmatch(what):
+        known = _keys(_kind(kind, steps))
+        near = did_you_mean(unknown[1], known) or f"; known are {', '.join(known)}"
+        return f"unknown key {quoted(unknown[1])}{_in(path)}{near}"
+    holder, _, key = re.sub(r"(\[[^]]*\])+$", "", path).rpartition(".")
+    if what.startswith("'"):
+        return f"{what}{_in(path)}"
+    if not what[:1].isupper():
+        return f"{quoted(key)} {what}{_in(holder)}" if key else what
+    called = f"{quoted(key or 'the whole')}{_given(values, steps)}"
+    return f"{called} is not {_noun(_kind(kind, steps))}{_in(holder)}"
+
+
+def _in(path: str) -> str:
+    return f" in {quoted(path.removeprefix('.'))}" if path else ""
+
+
+def _given(values: object, steps: Iterable[tuple[str, str]]) -> str:
+    """What is at a place, if it is short; nothing where the place is any entry of a record."""
+    for key, index in steps:
+        if key and isinstance(values, Mapping) and key in values:
+            values = values[key]
+        elif index[1:-1].isdigit() and isinstance(values, Sequence) and int(index[1:-1]) < len(values):
+            values = values[int(index[1:-1])]
+        else:
+            return ""
+    return "" if isinstance(values, Mapping | list | tuple) else f" = {shown(repr(values), 60)}"
+
+
+@cache
+def _info(kind: type) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+def _kind(kind: type, steps: Iterable[tuple[str, str]]) -> inspect.Type | None:
+    """The type at a place of the definition."""
+    at: inspect.Type | None = _info(kind)
+    for key, index in steps:
+        at = _bare(at)
+        if index:
+            at = _entry(at)
+        else:
+            fields = at.fields if isinstance(at, inspect.StructType | inspect.DataclassType) else ()
+            at = next((field.type for field in fields if field.encode_name == key), None)
+    return _bare(at)
+
+
+def _bare(kind: inspect.Type | None) -> inspect.Type | None:
+    """The type without what surrounds it: metadata, and the choice to leave it out."""
+    while isinstance(kind, inspect.Metadata | inspect.UnionType):
+        if isinstance(kind, inspect.Metadata):
+            kind = kind.type
+        else:
+            kind = next(each for each in kind.types if not isinstance(each, inspect.NoneType))
+    return kind
+
+
+def _entry(kind: inspect.Type | None) -> inspect.Type | None:
+    if isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        return _bare(kind.item_type)
+    if isinstance(kind, inspect.TupleType):
+        return kind.item_types[0]
+    return kind.value_type if isinstance(kind, inspect.DictType) else None
+
+
+def _keys(kind: inspect.Type | None) -> list[str]:
+    if isinstance(kind, inspect.StructType | inspect.DataclassType):
+        return [field.encode_name for field in kind.fields]
+    return []
+
+
+def _noun(kind: inspect.Type | None) -> str:
+    if isinstance(kind, inspect.LiteralType):
+        return "one of " + ", ".join(str(value) for value in kind.values)
+    if isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        return f"a list of {_NOUNS.get(type(_entry(kind)), ('', 'values'))[1]}"
+    noun = _NOUNS.get(type(kind), ("what belongs there", ""))[0] if kind else "what belongs there"
+    if isinstance(kind, inspect.StrType) and kind.pattern:
+        return f"{noun} of the form {kind.pattern}"
+    if isinstance(kind, inspect.StrType) and kind.min_length:
+        return f"{noun} with a character"
+    if isinstance(kind, inspect.IntType | inspect.FloatType):
+        limits = (("above", kind.gt), ("of at least", kind.ge), ("below", kind.lt), ("of at most", kind.le))
+        words = [f"{word} {limit:g}" for word, limit in limits if limit is not None and abs(limit) < LARGEST_STORED]
+        return f"{noun} {' and '.join(words)}".strip()
+    return noun
