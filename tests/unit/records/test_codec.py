@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from bbedge.errors import FormatError
@@ -15,7 +16,7 @@ class Inner(Strict, frozen=True, kw_only=True):
 
 class Outer(Strict, frozen=True, kw_only=True):
     inner: tuple[Inner, ...] = ()
-    of_claims: dict[int, bytes] = {}
+    of_claims: dict[int, bytes] = msgspec.field(default_factory=dict)
     share: float | None = None
 
 
