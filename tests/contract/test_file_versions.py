@@ -13,12 +13,11 @@ from bbedge.board.archive import export_lines, import_file
 from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Done
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import add_extra, extra_usage
-from bbedge.evaluate.usage import Usage
 from bbedge.gate import Claim, Policy
 from bbedge.gate.ledger import read_ledger, record
+from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
 from unit.board.forging import parsed
 

@@ -13,11 +13,15 @@ LARGEST_COUNT = 2**53
 LARGEST_STORED = 2**31 - 1
 """The largest whole number of an event: what an integer column of PostgreSQL holds."""
 
+NOT_BLANK = r"\S"
+"""The pattern of a text that is more than spaces."""
+
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Stored = Annotated[int, Meta(ge=0, le=LARGEST_STORED)]
 Ordinal = Annotated[int, Meta(ge=1, le=LARGEST_STORED)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Meta(min_length=1)]
+Text = Annotated[str, Meta(pattern=NOT_BLANK)]
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 ClaimKey = Annotated[str, Meta(pattern="^(0|[1-9][0-9]{0,9})$")]
 
