@@ -11,7 +11,6 @@ from typing import Any, cast
 import msgspec
 
 from bbedge.board import Board
-from bbedge.board.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.certificate.board_shape import (
     BoardCheckpoints,
     BoardDesignRecord,
@@ -25,6 +24,7 @@ from bbedge.certificate.document import certificate
 from bbedge.certificate.shape import Document
 from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.text import listed, shown
 
 
@@ -81,11 +81,11 @@ def copies_counted(board: Board, number: int) -> list[str]:
     counted, joined = [], []
     for event in board.events:
         match event.content:
-            case PilotAdded() | ReplicateAdded() as added if added.origin.copies and added.epoch == number:
+            case PilotAdded() | ReplicateAdded() as added if added.copies and added.epoch == number:
                 counted.append(f"{added.kind} {abs(added.place)}")
-            case PartAdded() as added if added.origin.copies and added.epoch == number:
+            case PartAdded() as added if added.copies and added.epoch == number:
                 counted.append(f"{added.kind} {added.checkpoint} of replicate 1")
-            case ModelAdded() as added if added.origin.copies and added.epoch == number:
+            case ModelAdded() as added if added.copies and added.epoch == number:
                 joined.append(added.model)
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bbedge
-from bbedge.board.archive import export_lines, import_file
+from bbedge.board.verify import verify_session
 from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
@@ -17,6 +17,7 @@ from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.gate import Claim, Policy
 from bbedge.gate.ledger import read_ledger, record
+from bbedge.ledger.archive import export_lines, import_file
 from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
 from unit.board.forging import parsed
@@ -74,7 +75,7 @@ def tiled(folder: Path) -> Path:
 
 KINDS = {
     "certificate": (certificate, read_certificate),
-    "archive": (archive, lambda path: import_file(path, path.with_name("again.bbedge"))),
+    "archive": (archive, lambda path: import_file(path, path.with_name("again.bbedge"), verify=verify_session)),
     "ledger of a gate": (ledger, read_ledger),
     "page of a journal": (page, lambda path: Journal(path.parent, root="r").page(1).close()),
     "usage of a journal": (usage, lambda path: Journal(path.parent, root="r").finished()),
@@ -119,4 +120,4 @@ def test_events_of_another_version_are_refused(tmp_path):
     forged.rows[-1]["content"]["version"] = 2
     (tmp_path / "forged.jsonl").write_text("".join(forged.lines()))
     with pytest.raises(BbedgeError, match="event 3: its content is of version 2, and this bbedge reads version 1"):
-        import_file(tmp_path / "forged.jsonl", tmp_path / "forged.bbedge")
+        import_file(tmp_path / "forged.jsonl", tmp_path / "forged.bbedge", verify=verify_session)

@@ -12,15 +12,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from bbedge.board.archive import export_lines
 from bbedge.board.change import Added, Change
 from bbedge.board.design import BoardDesign, IncompleteRule
-from bbedge.board.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
-from bbedge.board.ledger import Event, checked
 from bbedge.board.passes import drawn_seed
-from bbedge.board.replay import apply, begin, created, load, replay, resolved_if_means, scored_items
+from bbedge.board.replay import (
+    apply,
+    begin,
+    computed_registration,
+    created,
+    load,
+    replay,
+    resolved_if_means,
+    scored_items,
+)
 from bbedge.board.state import BoardState
-from bbedge.board.store import Store
 from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
@@ -30,6 +35,10 @@ from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.files import write_whole
+from bbedge.ledger.archive import export_lines
+from bbedge.ledger.chain import LedgerEvent, checked
+from bbedge.ledger.store import Store
+from bbedge.records.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
 from bbedge.text import counted
 
@@ -93,9 +102,10 @@ class Board:
                 Change(session=session, state=state, events=events).create()
             before = created(events[0])
             seed = before.order_seed if order_seed is None else order_seed
-            if before.computed_registration != design.registration(models, items, labels, kept, order_seed=seed):
+            there = computed_registration(before)
+            if there != design.registration(models, items, labels, kept, order_seed=seed):
                 raise BoardError(
-                    f"{store.name}: a board with another design (registration {before.computed_registration[:16]}) is "
+                    f"{store.name}: a board with another design (registration {there[:16]}) is "
                     "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
                 )
         return cls(store)
@@ -129,7 +139,7 @@ class Board:
     @property
     def registration(self) -> str:
         """The hash of everything that was frozen when the board was made: design, models, items and blocks."""
-        return created(self._events[0]).computed_registration
+        return computed_registration(created(self._events[0]))
 
     @property
     def state(self) -> BoardState:
@@ -137,7 +147,7 @@ class Board:
         return self._state
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[LedgerEvent, ...]:
         """The ledger."""
         return tuple(self._events)
 
@@ -324,7 +334,7 @@ class Board:
                 (content.epoch, note)
                 for content in contents
                 if isinstance(content, PilotAdded | PartAdded | ReplicateAdded | ModelAdded)
-                for note in content.origin.notes
+                for note in content.notes
             )
         )
 

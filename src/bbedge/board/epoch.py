@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.events import Outcome, Tally, ViewOutcome
 from bbedge.board.stage import Found, Stage, joined_edges
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
 from bbedge.core.progress import PartCount
 from bbedge.core.views import HEADLINE
+from bbedge.records.events import Outcome, Tally, ViewOutcome
 
 
 @dataclass(slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.files import FILE_VERSION
+from bbedge.records.codec import FILE_VERSION
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""

@@ -17,7 +17,7 @@ from msgspec import inspect
 from bbedge.certificate.shape import Document
 from bbedge.certificate.values import LARGEST, LARGEST_COUNT, Matrix
 from bbedge.errors import FormatError
-from bbedge.files import check_file_version
+from bbedge.records.codec import check_file_version
 from bbedge.text import quoted, shown_path
 
 MOST_BYTES = 1 << 28

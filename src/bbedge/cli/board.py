@@ -229,8 +229,8 @@ def verify(
     design: DesignFile = None,
 ) -> None:
     """Recompute every look from the stored scores and check every event of the board."""
-    from bbedge.board.store import Store
     from bbedge.board.verify import verify as check
+    from bbedge.ledger.store import Store
 
     store = Store(place)
     with spinner() as progress:
@@ -267,11 +267,12 @@ def export(
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
     """Create a board from an archive and verify it."""
-    from bbedge.board.archive import import_file
+    from bbedge.board.verify import verify_session
+    from bbedge.ledger.archive import import_file
 
     with spinner() as progress:
         progress(f"importing {shown_path(archive)} and recomputing every look")
-        done = import_file(archive, place)
+        done = import_file(archive, place, verify=verify_session)
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
 
 

@@ -12,11 +12,11 @@ from bbedge.text import counted, display_names, listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
-    from bbedge.board.events import Outcome
-    from bbedge.board.ledger import Event
     from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.ledger import ClaimRow
+    from bbedge.ledger.chain import LedgerEvent
+    from bbedge.records.events import Outcome
 
 _MOST_EDGES, _MOST_SETS, _MOST_VIEWS = 5, 3, 3  # lines that are printed after a change; board show has the rest
 
@@ -45,13 +45,13 @@ def claims(board: Board) -> list[ClaimRow]:
     ]
 
 
-def particulars(event: Event) -> str:
+def particulars(event: LedgerEvent) -> str:
     """An event in a line."""
-    from bbedge.board import events
+    from bbedge.records import events
 
     match event.content:
         case events.Created() as made:
-            registration = made.computed_registration[:16]
+            registration = made.registration[:16]
             return f"{len(made.models)} models, {len(made.items)} items, registration {registration}"
         case events.PilotAdded() as added:
             chosen = f", chose {', '.join(added.candidate)}" if added.candidate else ""
@@ -78,6 +78,10 @@ def particulars(event: Event) -> str:
             return f"{note.about}: {note.text}"
         case events.ModelRetired() as retired:
             return retired.model
+        case events.AttemptBegun() as begun:
+            return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
+        case events.AttemptEnded() as ended:
+            return f"epoch {ended.epoch}, run {ended.replicate}: attempt {ended.attempt} was {ended.outcome}"
 
 
 def _new_in_views(outcome: Outcome) -> str:

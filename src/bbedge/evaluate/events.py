@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from bbedge.board import Added
 from bbedge.board.design import BoardDesign
-from bbedge.board.events import NewEdge
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.failures import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.usage import PassSaving, Reached, Spent
+from bbedge.records.events import NewEdge
 from bbedge.records.journal import Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
@@ -156,7 +158,7 @@ class EvaluationSpec:
 
         What the study does not state and later versions or another budget would fill in otherwise is as on the board.
         """
-        keys = (key.name for key in fields(BoardDesign) if key.name not in self.left_out)
+        keys = (key for key in BoardDesign.__struct_fields__ if key not in self.left_out)
         return [key for key in keys if getattr(self.design, key) != getattr(frozen, key)]
 
     @property
@@ -280,7 +282,7 @@ def _design(values: Mapping[str, Any], question: Question, budget: int, *, sourc
     design = BoardDesign.from_values(given, source=source)
     # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
     if design.method == "bb-edge-x" and design.stakes in (None, "design") and "planned" not in given:
-        design = replace(design, planned=max(1, budget - (design.pilot or 0)))
+        design = structs.replace(design, planned=max(1, budget - (design.pilot or 0)))
     left_out = (*(key for key in FILLED_IN if key not in given), *{"checkpoints"} - stated)
     return {"design": design, "left_out": left_out}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.epoch import Epoch
@@ -233,7 +234,7 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     if not asks_for_looks(study, benchmark):
         return design
     if can_stop_inside(benchmark):
-        return design if design.checkpoints is not None else replace(design, checkpoints=CheckpointRule())
+        return design if design.checkpoints is not None else structs.replace(design, checkpoints=CheckpointRule())
     if design.checkpoints is None:
         return design
     raise DesignError(

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -23,6 +23,9 @@ from bbedge.records.values import LARGEST_STORED, NOT_BLANK
 from bbedge.text import did_you_mean, listed, quoted, shown
 
 T = TypeVar("T")
+
+FILE_VERSION: Final = 1
+"""What every file says of its keys and their meaning. From the first release on, version n + 1 reads files of n."""
 
 MOST_DEPTH = 16
 """So deep may lists and records be nested; a certificate needs six levels."""
@@ -45,6 +48,20 @@ def plain(record: object) -> Any:  # noqa: ANN401 - any JSON
 def to_json(record: object) -> str:
     """A record as canonical JSON."""
     return canonical(plain(record))
+
+
+def check_file_version(version: object, *, what: str, kind: type[BbedgeError]) -> None:
+    """Refuse a file whose version is not the one that is read; ``what`` is how the message, a ``kind``, calls it."""
+    if version is None:
+        raise kind(
+            f"{what} states no version, so its meaning is not known; bbedge writes version {FILE_VERSION}. Restore it "
+            "from a copy, or make it again"
+        )
+    if type(version) is not int or version != FILE_VERSION:
+        raise kind(
+            f"{what} is of version {shown(str(version), 20)}, and this bbedge reads version {FILE_VERSION}; use the "
+            "version of bbedge that wrote it"
+        )
 
 
 def unique_keys(pairs: Sequence[tuple[str, Any]], *, place: Callable[[], str]) -> dict[str, Any]:

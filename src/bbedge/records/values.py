@@ -22,8 +22,8 @@ Ordinal = Annotated[int, Meta(ge=1, le=LARGEST_STORED)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Meta(min_length=1)]
 Text = Annotated[str, Meta(pattern=NOT_BLANK)]
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-ClaimKey = Annotated[str, Meta(pattern="^(0|[1-9][0-9]{0,9})$")]
+# Bounded as well, because the end of a pattern also matches before a line break.
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bbedge.board import archive as archives
-from bbedge.board.archive import export_lines, import_file, import_lines
-from bbedge.board.packing import digest
-from bbedge.board.store import Store
+from bbedge.board.verify import verify_session
 from bbedge.errors import BbedgeError, FormatError
+from bbedge.ledger import archive as archives
+from bbedge.ledger.archive import export_lines, import_file, import_lines
+from bbedge.ledger.store import Store
+from bbedge.ledger.vectors import digest
 from unit.board import forging
 from unit.board.boards import make, runs
 
@@ -48,7 +49,10 @@ def refusal(lines: list[str], folder: Path, words: str) -> str:
     file = folder.parent / "hostile.jsonl"
     file.write_text("".join(lines), encoding="utf-8", errors="surrogatepass")
     said = []
-    for attempt in (lambda: import_lines(lines, place, source=str(file)), lambda: import_file(file, place)):
+    for attempt in (
+        lambda: import_lines(lines, place, source=str(file), verify=verify_session),
+        lambda: import_file(file, place, verify=verify_session),
+    ):
         with pytest.raises(BbedgeError, match=words) as caught:
             attempt()
         assert list(folder.iterdir()) == []
@@ -175,7 +179,7 @@ def test_a_name_with_an_unpaired_surrogate(archive, tmp_path):
 
 
 def test_a_line_without_end_is_not_read_whole(lines, tmp_path, monkeypatch):
-    monkeypatch.setattr("bbedge.board.archive.LONGEST_LINE", 10_000)
+    monkeypatch.setattr("bbedge.ledger.archive.LONGEST_LINE", 10_000)
     file, asked = tmp_path / "long.jsonl", []
     file.write_text("".join(lines[:2]) + "x" * 1_000_000)
 
@@ -187,7 +191,7 @@ def test_a_line_without_end_is_not_read_whole(lines, tmp_path, monkeypatch):
             asked.append(size)
             return self.file.readline(size)
 
-    from bbedge.board import archive
+    from bbedge.ledger import archive
 
     with file.open("rb") as opened, pytest.raises(FormatError, match=r"name:3: the line has more than 10,000 bytes"):
         for _ in archive._lines_of(Watched(opened), "name"):
@@ -199,20 +203,20 @@ def test_what_is_exported_can_be_imported_however_large_the_saved_evidence(tmp_p
     board = make(tmp_path)
     board.add(runs(np.random.default_rng(1), "abc", 2))
     assert archives.LONGEST_LINE > 1_000_000
-    monkeypatch.setattr("bbedge.board.archive.LONGEST_LINE", 1000)
+    monkeypatch.setattr("bbedge.ledger.archive.LONGEST_LINE", 1000)
     lines = list(export_lines(board.store))
     assert json.loads(lines[-1]) == {"cache": {}}
-    assert import_lines(lines, tmp_path / "copy.db", source="archive").head == board.head
+    assert import_lines(lines, tmp_path / "copy.db", source="archive", verify=verify_session).head == board.head
 
 
 BOMB = """
 import resource, sys
-from bbedge.board.archive import import_lines
+from bbedge.ledger.archive import import_lines
 from bbedge.errors import BbedgeError
 lines = open(sys.argv[1]).readlines()
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]), int(sys.argv[3])))
 try:
-    import_lines(lines, sys.argv[2], source="bomb")
+    import_lines(lines, sys.argv[2], source="bomb", verify=verify_session)
 except BbedgeError as error:
     print(error)
 """
@@ -247,7 +251,7 @@ def test_a_place_that_has_a_board_keeps_it(lines, tmp_path):
     before = list(export_lines(board.store))
     for archive in (lines, lines[:-1]):
         with pytest.raises(BbedgeError, match="a board is here already; import into a new place"):
-            import_lines(archive, tmp_path / "board.db", source="archive")
+            import_lines(archive, tmp_path / "board.db", source="archive", verify=verify_session)
     assert list(export_lines(Store(tmp_path / "board.db"))) == before
 
 

@@ -5,9 +5,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from bbedge.board.events import NoteAdded
-from bbedge.board.ledger import GENESIS, _digest, checked
 from bbedge.errors import BoardError
+from bbedge.ledger.chain import GENESIS, _digest, checked
+from bbedge.records.events import NoteAdded
 from unit.board.forging import event_after
 
 INIT = {

@@ -8,12 +8,13 @@ import pytest
 
 from bbedge import certify
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_file, import_lines
 from bbedge.board.replay import load, replay
+from bbedge.board.verify import verify_session
 from bbedge.board.views import Headline, Views
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import BbedgeError, BoardError, DesignError
+from bbedge.ledger.archive import export_lines, import_file, import_lines
 from unit.board.boards import MEANS
 from unit.board.forging import parsed
 
@@ -193,7 +194,7 @@ def test_export_import_and_verify(lived, tmp_path):
         for view in epoch.looks_at
     )
     lived.export(tmp_path / "all.jsonl")
-    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db") == done
+    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db", verify=verify_session) == done
     with Board.open(tmp_path / "copy.db") as board:
         assert board.head == lived.head
         assert_same(board.leaderboard(), lived.leaderboard())
@@ -348,7 +349,7 @@ def test_what_is_forged_is_found(lived, tmp_path, forge, message):
     forge(forged)
     assert forged.rows != before
     with pytest.raises(BbedgeError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged", verify=verify_session)
     assert not (tmp_path / "forged.db").exists()
 
 
@@ -367,7 +368,7 @@ def test_what_the_design_of_a_board_does_not_have_is_no_part_of_its_events(tmp_p
     forged = parsed(board)
     forged.rows[place]["content"] |= edit
     with pytest.raises(BbedgeError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged", verify=verify_session)
 
 
 def test_a_pilot_chooses_by_the_headline(tmp_path):

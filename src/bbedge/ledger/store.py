@@ -14,10 +14,10 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from bbedge.board import place as places
-from bbedge.board.place import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
-from bbedge.board.tables import Session, Vector, is_board, make_tables
 from bbedge.errors import BoardError, NoBoardError
+from bbedge.ledger import location
+from bbedge.ledger.location import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
+from bbedge.ledger.tables import Session, Vector, is_board, make_tables
 from bbedge.text import quoted
 
 __all__ = ["Session", "Store", "Vector", "check_storable"]
@@ -116,7 +116,7 @@ class Store:
         with ExitStack() as held:
             if self._is_new and path is not None:
                 # Held until the board exists, so that a second process finds it and is not refused.
-                held.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
+                held.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                 if not path.exists():
                     yield held.enter_context(self._made(path, is_only_maker=True))
                     return
@@ -173,7 +173,7 @@ class Store:
             try:
                 with ExitStack() as last:
                     if not is_only_maker:
-                        last.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
+                        last.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                     self._place.check_free()
                     publish(made, path)
             except FileExistsError as error:
@@ -214,7 +214,7 @@ def _transaction(engine: sa.Engine, mode: str) -> Iterator[sa.Connection]:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if mode == "write" else "BEGIN")
         elif mode == "write":
             # One writer at a time, readers unhindered: an advisory lock that ends with the transaction.
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * places.BUSY_SECONDS)}")
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * location.BUSY_SECONDS)}")
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('bbedge_board'))"))
         try:
             yield connection
