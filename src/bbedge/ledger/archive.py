@@ -157,7 +157,10 @@ def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, sourc
         _check_row(row, count, where)
         _check_size(row, items, where)
         session.append(row.event)
-        session.put_vectors(row.seq, [Vector(**structs.asdict(vector)) for vector in row.vectors])
+        try:
+            session.put_vectors(row.seq, [Vector(**structs.asdict(vector)) for vector in row.vectors])
+        except BoardError as error:
+            raise FormatError(f"{where}: {error}") from error
     if saved is None or session.head() != head.head:
         raise FormatError(f"{source}: the events do not match its first line; the file was cut short or edited")
 
@@ -167,6 +170,8 @@ def _check_row(row: _Row, seq: int, where: str) -> None:
         raise FormatError(f"{where}: event {row.seq} in the place of event {seq}; the file was edited")
     if row.kind not in KINDS:
         raise FormatError(f"{where}: {quoted(row.kind)} is not a kind of event; the file was edited")
+    if not all(vector.replicate for vector in row.vectors):
+        raise FormatError(f"{where}: scores of replicate 0; replicates are counted from 1, and pilots from -1")
     if len({(vector.epoch, vector.replicate, vector.model) for vector in row.vectors}) < len(row.vectors):
         raise FormatError(f"{where}: the scores of a model come twice; the file was edited")
 

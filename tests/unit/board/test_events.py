@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bbedge.board import BoardDesign
 from bbedge.board.replay import frozen_design
-from bbedge.errors import BoardError, DomainError
+from bbedge.errors import BoardError, DesignError
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import KINDS, LedgerEvent, checked, from_payload
 from bbedge.records.codec import canonical
@@ -94,7 +94,7 @@ def test_a_design_that_cannot_be_is_refused_with_its_reason(events):
     kind, payload = events[0]
     made = from_payload(kind, payload)
     assert frozen_design(made) == BoardDesign(alpha=0.3, method="bb-edge-x")
-    with pytest.raises(DomainError, match="the board's design: alpha"):
+    with pytest.raises(DesignError, match="the board's design: alpha"):
         frozen_design(replace(made, design=made.design | {"alpha": 2.0}))
 
 

@@ -42,12 +42,12 @@ def test_a_file_states_checkpoints_as_numbers():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[checkpoints]\norder_seed = 1", "unknown key 'order_seed' in checkpoints"),
+        ("[checkpoints]\norder_seed = 1", "unknown key 'order_seed' in 'checkpoints'"),
         ("[checkpoints]\nfractions = 0.1", "is not a list of numbers"),
         ("[checkpoints]\nfractions = [0.5, 0.1]", "not in rising order"),
         ("[checkpoints]\nfractions = [0.5]\nweights = [0.1]", "must add up to 1"),
         ('method = "bb-edge"\n[checkpoints]', "not part of bb-edge"),
-        ("checkpoints = true", "is not a table"),
+        ("checkpoints = true", "is not a record"),
     ],
 )
 def test_checkpoints_that_are_refused(text, message):
@@ -306,7 +306,7 @@ def forge_part(rows, change):
         (lambda c, _: c["vectors"].pop("a"), "belong to no event"),
         (lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}), "counts of the look"),
         (lambda c, _: c.update(current={"0": "//8="}), "recorded as certified but is not"),
-        (lambda c, row: row.update(kind="replicate"), "is missing|is unknown"),
+        (lambda c, row: row.update(kind="replicate"), "is missing|unknown key"),
     ],
 )
 def test_a_forged_part_is_found(tmp_path, change, message):
@@ -328,7 +328,7 @@ def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
     forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
     part["content"]["views"] = {}
     forged.rows.append(part)
-    with pytest.raises(BoardError, match="the design of the board has no checkpoints"):
+    with pytest.raises(BoardError, match="checkpoint 1 is not the next one"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 

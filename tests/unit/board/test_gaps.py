@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.replay import load, replay
@@ -263,7 +264,7 @@ def test_a_new_model_with_gaps(tmp_path, rng):
 
 
 def test_gaps_in_views(tmp_path, rng):
-    design = replace(WORST, views=Views(column="half"))
+    design = structs.replace(WORST, views=Views(column="half"))
     board = make(tmp_path, design, columns={"half": ["x"] * 10 + ["y"] * 10})
     array = full(rng, n=8)
     array[:, 0, :10] = np.nan  # everything that the best model could show in x
@@ -274,7 +275,7 @@ def test_gaps_in_views(tmp_path, rng):
 
 
 def test_a_pilot_with_gaps(tmp_path, rng):
-    board = make(tmp_path, replace(WORST, family="pilot-top-k", k=1, pilot=2))
+    board = make(tmp_path, structs.replace(WORST, family="pilot-top-k", k=1, pilot=2))
     array = full(rng, n=4)
     array[0, 0, :3] = np.nan
     assert board.add(scores(array)).candidate == ("a",)

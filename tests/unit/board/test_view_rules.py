@@ -123,7 +123,7 @@ def test_shares_that_are_not_stated(text, share, others):
         ('[headline]\nshare = 0.5\n[views]\ncolumn = "c"\nothers = 0.4', DomainError, "add up to 0.9; they must"),
         ('[headline]\nshare = 0.5\n[views]\ncolumn = "c"\nothers = 0.6', DomainError, "add up to 1.1; they must"),
         ('[headline]\nshare = 1.0\n[views]\ncolumn = "c"', DomainError, "leave 1 for the headline and 0 for the other"),
-        ('incomplete = "stopped"', DesignError, "'incomplete' = 'stopped' is not one of refuse"),
+        ('incomplete = "stopped"', FormatError, "'incomplete' = 'stopped' is not one of refuse"),
     ],
 )  # fmt: skip
 def test_files_that_are_refused(text, error, message):

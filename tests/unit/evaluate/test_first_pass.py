@@ -225,7 +225,7 @@ def test_limits_are_checked_at_checkpoints_and_cut_off_nothing_that_counts_as_sa
 
 def test_a_study_that_began_without_looks_goes_on_without(tmp_path):
     study = fake_study(tmp_path, TIED, budget=1)
-    design = replace(study.design, checkpoints=None)
+    design = structs.replace(study.design, checkpoints=None)
     benchmark = FakeEngine(TIED).benchmark()
     Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks).close()
     ended, seen = run(study, FakeEngine(TIED))

@@ -198,7 +198,7 @@ def test_the_journal_keeps_a_missing_score_as_null(tmp_path):
         ({"design": {"incomplete": "worst-case"}}, "incomplete = 'worst-case' has no meaning with on_error = 'wait'"),
         ({"on_error": "zero", "design": {"incomplete": "zero"}}, "has no meaning with on_error = 'zero'"),
         ({"on_error": "skip"}, "'on_error' = 'skip' is not one of wait, worst-case, zero"),
-        ({"views": {"colum": "x"}}, "unknown key 'colum' in views"),
+        ({"views": {"colum": "x"}}, "unknown key 'colum' in 'views'"),
         ({"views": "x"}, "'views' = 'x' is not a record"),
         (
             {"question": "best", "view": "first", "design": {"family": "pilot-top-k", "k": 1, "pilot": 1}},
