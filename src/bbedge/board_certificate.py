@@ -12,7 +12,12 @@ import msgspec
 
 from bbedge.board import Board
 from bbedge.board.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
-from bbedge.certificate.board_shape import (
+from bbedge.certificate.certificate import Certificate, Shown
+from bbedge.certificate.document import certificate
+from bbedge.core.history import MOST_MODELS, Recorder
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.records.certificate import Document
+from bbedge.records.design import (
     BoardCheckpoints,
     BoardDesignRecord,
     BoardHeadline,
@@ -20,11 +25,6 @@ from bbedge.certificate.board_shape import (
     BoardViews,
     Claim,
 )
-from bbedge.certificate.certificate import Certificate, Shown
-from bbedge.certificate.document import certificate
-from bbedge.certificate.shape import Document
-from bbedge.core.history import MOST_MODELS, Recorder
-from bbedge.core.leaderboard import Leaderboard
 from bbedge.text import listed, shown
 
 

@@ -24,15 +24,15 @@ from bbedge.board.state import BoardState
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.document import plain
 from bbedge.certificate.rebuilding import Step, blocked, steps
-from bbedge.certificate.shape import Conclusions, Document
 from bbedge.core.checkpoints import PassPlan
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DomainError
+from bbedge.records.certificate import Conclusions, Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bbedge.certificate.board_shape import BoardRecord
+    from bbedge.records.design import BoardRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,15 +21,15 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.consistency import check_consistency
 from bbedge.certificate.differences import Comparison, Difference, comparable_notes, compare, not_compared, unknown_keys
 from bbedge.certificate.document import certificate as document_of
-from bbedge.certificate.document import plain, to_json
+from bbedge.certificate.document import plain, read_document, to_json
+from bbedge.certificate.opening import read_content
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.provenance import FileChanges, is_changed
-from bbedge.certificate.reading import read_content, read_document
 from bbedge.certificate.rebuilding import check_given, check_items, design_of, needs_suite, rebuilt
-from bbedge.certificate.shape import Document
 from bbedge.core.scores import Origin, Scores, SourceFile
 from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, FormatError, NoBoardError
+from bbedge.records.certificate import Document
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 Status = Literal["ok", "differs", "unknown"]

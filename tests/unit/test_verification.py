@@ -13,10 +13,9 @@ import pytest
 
 import bbedge
 from bbedge.certificate.provenance import digest
-from bbedge.certificate.schema import schema
 from bbedge.core.scores import Scores
 from bbedge.verification import Verification, verify_certificate
-from unit.certificate.documents import drawn, parted, parted_as_published
+from unit.certificate.documents import drawn, parted, parted_as_published, schema
 from unit.certificate.test_consistency import life
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"

@@ -47,10 +47,10 @@ from bbedge.board.store import Session, Vector
 from bbedge.board.stored_scores import check_rule, completed, seen_scores
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError, CopiedReplicateError
+from bbedge.records.values import Copies
 from bbedge.text import listed, quoted
 
 

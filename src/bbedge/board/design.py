@@ -15,8 +15,8 @@ from bbedge.board.views import Columns, Compared, Headline, Views, compared, sha
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.family import Spending
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.text import did_you_mean, quoted
 
 BoardFamily = Literal["all", "pilot-top-k"]

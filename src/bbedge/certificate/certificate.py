@@ -17,17 +17,15 @@ from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.document import certificate, read_document, to_json
 from bbedge.certificate.model_checks import check_views
 from bbedge.certificate.numbers import Units
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.provenance import sealed
-from bbedge.certificate.reading import read_document
-from bbedge.certificate.shape import Document
-from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.certificate import Document, Matrix
 from bbedge.text import counted, display_names, listed, quoted, shown
 
 Shown = Literal["all", "current"]

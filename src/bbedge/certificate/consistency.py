@@ -14,10 +14,9 @@ from msgspec import UNSET
 
 from bbedge.certificate.model_checks import ROUNDING, ModelCheck, check_views
 from bbedge.certificate.parts import Mask, PairParts, Parts
-from bbedge.certificate.shape import Edge
-from bbedge.certificate.values import Matrix
 from bbedge.core.closure import closure
 from bbedge.core.graph import Graph
+from bbedge.records.certificate import Edge, Matrix
 from bbedge.text import quoted
 
 AT_THRESHOLD = 1e-6

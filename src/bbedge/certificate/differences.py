@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.consistency import AT_THRESHOLD, KEPT
 from bbedge.certificate.model_checks import ROUNDING
-from bbedge.certificate.shape import Document
+from bbedge.records.certificate import Document
 from bbedge.text import listed, quoted
 
 _QUOTED, _FOLDERS = re.compile("'([^']*)'"), re.compile(r"[^\s']*[/\\]")

@@ -1,4 +1,4 @@
-"""Writes a certificate: a leaderboard as the records of the definition, and these as JSON."""
+"""Writes and reads a certificate: a leaderboard as the records of the definition, these as JSON, and back."""
 
 from __future__ import annotations
 
@@ -13,19 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge._version import __version__
-from bbedge.certificate import passes, shape
-from bbedge.certificate.board_shape import BoardRecord
-from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
+from bbedge.certificate import passes
 from bbedge.certificate.numbers import MOST_PAIRS, outlook
-from bbedge.certificate.provenance_shape import ProvenanceRecord, SourceRecord
-from bbedge.certificate.shape import Conclusions, Document, ViewRecord
-from bbedge.certificate.values import Matrix, Pair, Record, TopSets
 from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.files import FILE_VERSION
+from bbedge.errors import FormatError
+from bbedge.files import FILE_VERSION, check_file_version
+from bbedge.records import certificate as records
+from bbedge.records.certificate import (
+    Conclusions,
+    Document,
+    Matrix,
+    ProvenanceRecord,
+    SourceRecord,
+    TopSets,
+    ViewRecord,
+)
+from bbedge.records.codec import convert
+from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.values import Pair, Record
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
@@ -158,7 +167,7 @@ def _conclusions(
         current_edges=_current(leaderboard, order, whole=whole),
         unresolved=_named(names, graph.unresolved_pairs) if whole else None,
         top_k=_top_sets(names, graph) if whole else None,
-        counts=shape.Counts(
+        counts=records.Counts(
             pairs=graph.ranks.n_pairs,
             resolved_pairs=graph.n_resolved,
             edges=graph.n_edges,
@@ -166,7 +175,7 @@ def _conclusions(
         ),
         certified_k=graph.cuts,
         looks=tuple(
-            shape.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
+            records.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
             for look in leaderboard.looks
         ),
         parts=passes.parts(leaderboard.early),
@@ -174,7 +183,7 @@ def _conclusions(
         outlook=outlook(leaderboard, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
         crossed_intervals=tuple(
-            shape.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
+            records.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
         )
         or msgspec.UNSET,
         gaps=_gaps(leaderboard),
@@ -200,10 +209,26 @@ def to_json(document: Document | Mapping[str, Any]) -> str:
     return json.dumps(plain(document), ensure_ascii=True, allow_nan=False, separators=(", ", ": ")) + "\n"
 
 
-def history_record(history: History, order: Sequence[int]) -> shape.HistoryRecord:
+def refusal(what: str, *, source: str) -> FormatError:
+    """What to raise about a file that is no certificate."""
+    return FormatError(f"{source}: not a certificate: {what}; expected what bbedge certify --json writes")
+
+
+def read_document(content: Mapping[str, Any], *, source: str) -> Document:
+    """Plain values as a document; a value of the wrong type is refused with its place and what belongs there."""
+    if "bbedge" not in content:
+        raise refusal("'bbedge' is missing", source=source)
+    check_file_version(content.get("version"), what=f"{source}: the certificate", kind=FormatError)
+    try:
+        return convert(dict(content), Document, source=f"{source}: not a certificate", hook=records.matrix)
+    except FormatError as error:
+        raise FormatError(f"{error}; expected what bbedge certify --json writes") from error
+
+
+def history_record(history: History, order: Sequence[int]) -> records.HistoryRecord:
     """What was kept of the looks, with the models in this order."""
     values = tuple(_ordered(each, order) for each in history.values)
-    return shape.HistoryRecord(
+    return records.HistoryRecord(
         replicates=tuple(history.replicates),
         log_thresholds=tuple(history.log_thresholds),
         log_e=values if history.kind == "log_e" else msgspec.UNSET,
@@ -226,11 +251,11 @@ def _wealth(leaderboard: Leaderboard, order: Sequence[int], *, whole: bool) -> M
     return _ordered(leaderboard.log_w, order) if whole else None
 
 
-def _gaps(leaderboard: Leaderboard) -> shape.GapsRecord | msgspec.UnsetType:
+def _gaps(leaderboard: Leaderboard) -> records.GapsRecord | msgspec.UnsetType:
     gaps = leaderboard.gaps
     if gaps is None or not gaps.cells:
         return msgspec.UNSET
-    return shape.GapsRecord(
+    return records.GapsRecord(
         cells=gaps.cells,
         models={name: n for name, n in zip(leaderboard.design.models, gaps.of_models, strict=True) if n},
         resolved_if_means=gaps.resolved_if_means,
@@ -280,7 +305,7 @@ def _design(design: Design, identity: str) -> DesignRecord:
     )
 
 
-def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model, ...]:
+def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Model, ...]:
     low, high = leaderboard.design.score_range
     graph = leaderboard.graph
     tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
@@ -292,7 +317,7 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
     all_items = len(leaderboard.design.layout.order)
     over = leaderboard.mean_items or (all_items,) * len(means)
     return tuple(
-        shape.Model(
+        records.Model(
             name=leaderboard.design.models[i],
             mean=means[i],
             mean_items=msgspec.UNSET if means[i] is None or over[i] == all_items else over[i],
@@ -335,7 +360,7 @@ def _current(
     return _named(leaderboard.design.models, _ends(leaderboard.current_edges, order)) if whole else None
 
 
-def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Edge, ...]:
+def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Edge, ...]:
     names = leaderboard.design.models
     low, high = leaderboard.design.score_range
     ends = _ends(leaderboard.edges, order)
@@ -349,7 +374,7 @@ def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Edge, 
         np.zeros(len(ends), dtype=np.int64) if leaderboard.early is None else leaderboard.early.first_certified[a, b],
     )
     return tuple(
-        shape.Edge(
+        records.Edge(
             winner=names[winner],
             loser=names[loser],
             log_e=log_e,

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from bbedge.certificate.shape import Prospect
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.records.certificate import Prospect
 from bbedge.text import counted
 
 if TYPE_CHECKING:

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from bbedge.certificate.certificate import Certificate, Shown
+from bbedge.certificate.document import read_document
 from bbedge.certificate.provenance import is_changed
-from bbedge.certificate.reading import read_content, read_document
 from bbedge.errors import FormatError
+from bbedge.records.codec import parse_json
 from bbedge.text import shown_path
+
+MOST_BYTES = 1 << 28
+"""A certificate of 500 models, the most that list their pairs, has about 50 million."""
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The JSON of a certificate file as plain values."""
+    name = shown_path(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise FormatError(f"{name}: not a certificate: larger than {MOST_BYTES:,} bytes")
+        text = path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+    content = parse_json(text, source=name, what="a certificate")
+    if not isinstance(content, dict):
+        raise FormatError(f"{name}: not a certificate; expected what bbedge certify --json writes")
+    return content
 
 
 def read_certificate(path: str | Path, *, shown: Shown = "all", force: bool = False) -> Certificate:

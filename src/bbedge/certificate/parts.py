@@ -9,13 +9,12 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from bbedge.certificate.board_shape import Claim
-from bbedge.certificate.document import of_view
-from bbedge.certificate.reading import refusal
-from bbedge.certificate.shape import Document, Edge
-from bbedge.certificate.values import Matrix, Pair
+from bbedge.certificate.document import of_view, refusal
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
+from bbedge.records.certificate import Document, Edge, Matrix
+from bbedge.records.design import Claim
+from bbedge.records.values import Pair
 from bbedge.text import quoted
 
 Mask = NDArray[np.bool_]

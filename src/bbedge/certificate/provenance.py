@@ -14,10 +14,9 @@ import msgspec
 
 from bbedge.certificate.differences import Kind
 from bbedge.certificate.document import plain
-from bbedge.certificate.provenance_shape import TIME, SourceRecord
-from bbedge.certificate.shape import Document
 from bbedge.core.scores import SourceFile
 from bbedge.errors import Argument, DomainError
+from bbedge.records.certificate import TIME, Document, SourceRecord
 from bbedge.text import counted, quoted
 
 _NOT_HASHED = ("digest", "time")

@@ -27,8 +27,8 @@ from bbedge.cli.views import About, Suite
 from bbedge.errors import BbedgeError, DomainError
 
 if TYPE_CHECKING:
-    from bbedge.certificate.shape import Document
     from bbedge.core.scores import Scores, SourceFile
+    from bbedge.records.certificate import Document
     from bbedge.verification import Stated, Verification
 
 

@@ -15,12 +15,12 @@ from bbedge.core.certifier import Certifier
 from bbedge.core.conclusions import GapCount, Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.history import Look, LookCount
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import Stakes
 from bbedge.core.views import check_weights
 from bbedge.errors import DesignError
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 
 __all__ = [
     "Certifier",

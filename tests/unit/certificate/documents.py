@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,14 @@ from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard, LookCount, run
 from bbedge.core.scores import Scores
 from bbedge.core.views import category_weights
+from bbedge.records.certificate import Document
+from bbedge.records.schema import schema as record_schema
+
+
+def schema() -> Any:
+    """The JSON Schema of certificates."""
+    return record_schema(Document, "bbedge certificate")
+
 
 LOOK_BY_LOOK = {"method": "bb-edge", "evidence": "betting", "stakes": "design"}
 """The evidence and stakes of bb-edge-x, shown look by look."""

@@ -12,8 +12,8 @@ import pytest
 from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.schema import schema
 from bbedge.core.scores import Scores
+from unit.certificate.documents import schema
 
 ITEMS = tuple(f"q{i}" for i in range(60))
 CHANCES = {"m0": 0.9, "m1": 0.7, "m2": 0.5, "m3": 0.2, "m4": 0.6}

@@ -281,16 +281,16 @@ def test_counts_of_very_many_models_are_checked():
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('"replicates": 7', '"replicates": 7, "replicates": 7', "'replicates' comes twice"),
-        ('"name": "a"', '"name": "a", "name": "b"', "'name' comes twice"),
-        ('"items": 40', '"items": ' + "9" * 400, "'items' is not a count"),
+        ('"replicates": 7', '"replicates": 7, "replicates": 7', "key 'replicates' appears more than once"),
+        ('"name": "a"', '"name": "a", "name": "b"', "key 'name' appears more than once"),
+        ('"items": 40', '"items": ' + "9" * 400, "'items' = 9+…9+ is not a whole number"),
         ('"items": 40', '"items": ' + "9" * 5000, "no JSON"),
         ('"items": 40', '"items": NaN', "NaN is not a number"),
         ('"items": 40', '"items": -Infinity', "-Infinity is not a number"),
         ('"alpha": 0.05', '"alpha": 1e999', "1e999 is too large"),
-        ('"alpha": 0.05', '"alpha": ' + "9" * 400, "'alpha' is not a number"),
+        ('"alpha": 0.05', '"alpha": ' + "9" * 400, "'alpha' = 9+…9+ is not a number"),
         ('"notes": []', '"notes": [], "more": ' + "[" * 200 + "]" * 200, "nested more than 16 deep"),
-        ('"notes": []', '"notes": [], "more": ' + "[" * 90_000 + "]" * 90_000, "no JSON"),
+        ('"notes": []', '"notes": [], "more": ' + "[" * 90_000 + "]" * 90_000, "nested too deeply"),
         ('"notes": []', '"notes": [], "more": ' + '{"a":' * 200 + "1" + "}" * 200, "nested more than 16 deep"),
     ],
 )

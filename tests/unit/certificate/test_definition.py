@@ -15,13 +15,14 @@ from rich.console import Console
 from bbedge.board_certificate import document as board_document
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.schema import schema, schema_text
 from bbedge.core.leaderboard import certify_pilot_top_k
 from bbedge.display.ledger import show_looks
 from bbedge.display.ranking import between
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
-from unit.certificate.documents import certified, circular, document, drawn, many, parted
+from bbedge.records.certificate import Document
+from bbedge.records.schema import schema_text
+from unit.certificate.documents import certified, circular, document, drawn, many, parted, schema
 from unit.certificate.test_consistency import life
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "certificate.schema.json"
@@ -29,8 +30,8 @@ DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 
 
 def test_the_published_schema_is_that_of_the_definition():
-    # If this fails: python -m bbedge.certificate.schema > docs/certificate.schema.json
-    assert PUBLISHED.read_text(encoding="ascii") == schema_text()
+    # If this fails: make docs-outputs
+    assert PUBLISHED.read_text(encoding="ascii") == schema_text(Document, "bbedge certificate")
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
@@ -60,18 +61,22 @@ def test_keys_of_later_versions_are_ignored():
 @pytest.mark.parametrize(
     ("path", "value", "what"),
     [
-        (("models", 1, "mean"), "high", "'mean' is not a number in 'models[1]'"),
-        (("models", 1, "tier"), 0, "'tier' is not a count of at least 1 in 'models[1]'"),
-        (("models", 1), None, "'models' is not a list of records"),
-        (("design", "evidence"), "vibes", "'evidence' is not one of bernstein, betting, hoeffding, sharp in 'design'"),
-        (("design", "alpha"), 1, "'alpha' is not a number above 0 below 1 in 'design'"),
+        (("models", 1, "mean"), "high", "'mean' = 'high' is not a number in 'models[1]'"),
+        (("models", 1, "tier"), 0, "'tier' = 0 is not a whole number of at least 1 in 'models[1]'"),
+        (("models", 1), None, "'models' = None is not a record"),
+        (
+            ("design", "evidence"),
+            "vibes",
+            "'evidence' = 'vibes' is not one of bernstein, betting, hoeffding, sharp in 'design'",
+        ),
+        (("design", "alpha"), 1, "'alpha' = 1 is not a number above 0 and below 1 in 'design'"),
         (("design", "blocks"), [], "'blocks' is not a record in 'design'"),
-        (("design", "hash"), "\x1b[31m", "'hash' is not a text of the form ^[0-9a-f]{64}$ in 'design'"),
+        (("design", "hash"), "\x1b[31m", r"'hash' = '\x1b[31m' is not a text of the form ^[0-9a-f]{64}$ in 'design'"),
         (("design", "score_range"), [1, 0], "'score_range' is not two numbers, lower first in 'design'"),
         (("history", "log_e", 0, 1), "x", "'log_e' is not a matrix of numbers in 'history'"),
-        (("first_pass",), {"complete": 1}, "'complete' is not true or false in 'first_pass'"),
+        (("first_pass",), {"complete": 1}, "'complete' = 1 is not true or false in 'first_pass'"),
         (("edges", 0), {}, "'winner' is missing in 'edges[0]'"),
-        (("top_k", "1"), [3], "'top_k' is not a record"),
+        (("top_k", "1"), [3], "'top_k' is not a text"),
         (("notes",), {}, "'notes' is not a list of texts"),
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.schema import schema
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.leaderboard import Certifier, certify_design
 from bbedge.core.scores import Scores
@@ -17,6 +16,7 @@ from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from bbedge.verification import verify_certificate
 from unit.board.passes import ITEMS, MODELS, add_part, complete, drawn, life, make
+from unit.certificate.documents import schema
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.schema import schema
 from bbedge.core.leaderboard import certify, certify_design
 from bbedge.errors import FormatError
-from unit.certificate.documents import parted
+from unit.certificate.documents import parted, schema
 
 ENDS = (-5.0, 15.0)
 

@@ -13,11 +13,10 @@ import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.provenance import FileChanges, digest, provenance, verify_command
-from bbedge.certificate.provenance_shape import SourceRecord
-from bbedge.certificate.schema import schema
 from bbedge.core.scores import SourceFile
 from bbedge.errors import DomainError, FormatError
-from unit.certificate.documents import certified, drawn, suite
+from bbedge.records.certificate import SourceRecord
+from unit.certificate.documents import certified, drawn, schema, suite
 
 SCORES = drawn([0.9, 0.5, 0.3])
 MADE = bbedge.certify(SCORES).certificate()
@@ -87,8 +86,8 @@ def test_a_view_is_sealed_with_the_whole():
         ("version", "9.9", "'provenance.version' is not what follows from 'bbedge'"),
         ("design", "0" * 64, "'provenance.design' is not what follows from 'design.hash'"),
         ("head", "0" * 64, "'provenance.head' is not what follows from the board"),
-        ("digest", "short", "'digest' is not a text of the form"),
-        ("time", "noon", "'time' is not a text of the form"),
+        ("digest", "short", "'digest' = 'short' is not a text of the form"),
+        ("time", "noon", "'time' = 'noon' is not a text of the form"),
         ("sources", [{"name": "a", "sha256": "0" * 64}], r"'bytes' is missing in 'provenance.sources\[0\]'"),
     ],
 )

@@ -13,14 +13,13 @@ import pytest
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.exports import model_frame, pairs_frame
-from bbedge.certificate.schema import schema
-from bbedge.certificate.shape import Conclusions
 from bbedge.core.conclusions import GapCount
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import certify, run
 from bbedge.core.views import category_weights
 from bbedge.errors import DesignError, FormatError
-from unit.certificate.documents import certified, drawn, suite
+from bbedge.records.certificate import Conclusions
+from unit.certificate.documents import certified, drawn, schema, suite
 
 SUITE = suite()
 DOCUMENT = json.loads(to_json(certificate(SUITE)))

@@ -15,7 +15,6 @@ from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.exports import to_graphml
 from bbedge.certificate.numbers import comparable, difference, mean_items, over
-from bbedge.certificate.shape import Document
 from bbedge.core.leaderboard import scored_items
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
@@ -25,6 +24,7 @@ from bbedge.display.scope import view_lines
 from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict
 from bbedge.errors import FormatError
+from bbedge.records.certificate import Document
 
 ITEMS, EASY = 60, 10
 WORDS = f"{EASY} of {ITEMS} items"
