@@ -8,18 +8,17 @@ import json
 import numpy as np
 import pytest
 
-from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.opening import read_certificate
 from bbedge.core.graph import Graph
 from bbedge.errors import FormatError
-from unit.certificate.documents import certified, document, parted
+from bbedge.verify import read_certificate
+from unit.certificate.documents import certified, checked, document, parted
 
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 
 
 def test_what_is_derived_again_is_what_the_json_says():
-    certificate = Certificate.of(DOCUMENT)
+    certificate = checked(DOCUMENT)
     models = DOCUMENT["models"]
     assert certificate.names == tuple(model["name"] for model in models)
     assert [list(ends) for ends in certificate.graph.rank_intervals] == [model["rank_interval"] for model in models]
@@ -35,7 +34,7 @@ def test_what_is_derived_again_is_what_the_json_says():
 def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
     leaderboard = certified(parted(), tau=0.01)
     content = json.loads(to_json(certificate(leaderboard)))
-    everything, current = Certificate.of(content), Certificate.of(content, shown="current")
+    everything, current = checked(content), checked(content, shown="current")
     assert (everything.shown, everything.graph.n_edges) == ("all", len(content["edges"]))
     assert (current.shown, current.graph.n_edges) == ("current", len(content["current_edges"]))
     assert everything.graph.n_edges > current.graph.n_edges
@@ -50,7 +49,7 @@ def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
 
 
 def test_a_lead_is_the_margin_or_what_the_edges_prove():
-    shown = Certificate.of(DOCUMENT)
+    shown = checked(DOCUMENT)
     margin = DOCUMENT["margins"][0][4]
     assert shown.lead(0, 4) == f"≥ {np.floor(margin * 1e4) / 1e4:.4f}"
     content = copy.deepcopy(DOCUMENT)
@@ -59,7 +58,7 @@ def test_a_lead_is_the_margin_or_what_the_edges_prove():
         if (edge["winner"], edge["loser"]) == (content["models"][0]["name"], content["models"][4]["name"]):
             edge["margin"] = -0.2
     known = shown.graph.path_lengths[0, 4] * 0.01
-    assert Certificate.of(content).lead(0, 4) == f"> {np.floor(known * 1e4) / 1e4:.4f}"
+    assert checked(content).lead(0, 4) == f"> {np.floor(known * 1e4) / 1e4:.4f}"
 
 
 def changed(*path, to):
@@ -112,7 +111,7 @@ def changed(*path, to):
 )
 def test_a_damaged_certificate_is_refused_with_a_reason(content, reason):
     with pytest.raises(FormatError, match=reason):
-        Certificate.of(content, source="x.json")
+        checked(content, source="x.json")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{", "\x00", "[" * 100_000])

@@ -22,8 +22,8 @@ from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document
 from bbedge.records.schema import schema_text
-from unit.certificate.documents import certified, circular, document, drawn, many, parted, schema
-from unit.certificate.test_consistency import life
+from unit.certificate.documents import certified, checked, circular, document, drawn, many, parted, schema
+from unit.verify.test_consistency import life
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "certificate.schema.json"
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
@@ -48,14 +48,14 @@ def test_what_is_written_of_a_board_is_read_as_it_was_and_follows_the_schema(tmp
     board = life(tmp_path / "b.bbedge", seed)
     for epoch in range(1, len(board.state.epochs) + 1):
         text = to_json(board_document(board, board.leaderboard(epoch), epoch))
-        assert to_json(Certificate.of(json.loads(text)).content) == text
+        assert to_json(checked(json.loads(text)).content) == text
         jsonschema.validate(json.loads(text), schema())
     board.close()
 
 
 def test_keys_of_later_versions_are_ignored():
     content = DOCUMENT | {"later": {"x": 1}}
-    assert Certificate.of(content).document == DOCUMENT
+    assert checked(content).document == DOCUMENT
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_a_message_names_the_file_the_place_and_what_belongs_there(path, value, 
         holder = holder[key]
     holder[path[-1]] = value
     with pytest.raises(FormatError, match=re.escape(f"x.json: not a certificate: {what}; expected")):
-        Certificate.of(content, source="x.json")
+        checked(content, source="x.json")
 
 
 @pytest.mark.parametrize("change", [{"\ud800": 1}, {"design": DOCUMENT["design"] | {"method": "\ud800"}}])
 def test_unpaired_surrogates_are_refused(change):
     with pytest.raises(FormatError, match=r"x\.json: not a certificate: .* unpaired surrogate"):
-        Certificate.of(DOCUMENT | change, source="x.json")
+        checked(DOCUMENT | change, source="x.json")
 
 
 def printed(shown: Certificate, **options) -> str:
@@ -116,7 +116,7 @@ LEADERBOARDS = {
 @pytest.mark.parametrize("name", LEADERBOARDS)
 def test_a_terminal_shows_of_the_file_what_it_shows_of_the_leaderboard(name, graph):
     made = Certificate.made(LEADERBOARDS[name], shown=graph)
-    read = Certificate.of(json.loads(made.to_json()), shown=graph)
+    read = checked(json.loads(made.to_json()), shown=graph)
     for options in ({}, {"verbose": True}, {"top_k": 1}):
         assert printed(read, **options) == printed(made, **options)
 
@@ -126,7 +126,7 @@ def test_a_terminal_shows_of_the_file_what_it_shows_of_the_board(tmp_path, seed)
     board = life(tmp_path / "b.bbedge", seed)
     for epoch in range(1, len(board.state.epochs) + 1):
         made = board.certificate(epoch)
-        assert printed(Certificate.of(made.document)) == printed(made)
+        assert printed(checked(made.document)) == printed(made)
     board.close()
 
 
@@ -140,7 +140,7 @@ def test_a_terminal_prints_the_bounds_of_the_certificate():
 
 def test_counts_alone_can_be_printed():
     leaderboard = many(60)
-    brief = Certificate.of(json.loads(to_json(certificate(leaderboard, most_models=2))))
+    brief = checked(json.loads(to_json(certificate(leaderboard, most_models=2))))
     text, whole = printed(brief), printed(Certificate.made(leaderboard))
     assert "open pairs" not in text
     assert text.splitlines()[1] == whole.splitlines()[1]

@@ -25,6 +25,7 @@ from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document
+from unit.certificate.documents import checked
 
 ITEMS, EASY = 60, 10
 WORDS = f"{EASY} of {ITEMS} items"
@@ -74,7 +75,7 @@ def test_the_document_says_what_each_mean_is_over():
     assert difference(read, 0, 1) == pytest.approx(read.means[0] - read.means[1])
     del document["design"]["gaps"]
     with pytest.raises(FormatError, match="over some items, and no score may be missing"):
-        Certificate.of(document)
+        checked(document)
 
 
 def test_items_that_were_scored_once_count():

@@ -1,4 +1,4 @@
-"""The leaderboard of a certificate, computed again from scores, step by step."""
+"""The leaderboard of a certificate computed again from scores, step by step."""
 
 from __future__ import annotations
 
