@@ -30,7 +30,6 @@ from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
@@ -40,6 +39,7 @@ from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
 from bbedge.records.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import counted
 
 

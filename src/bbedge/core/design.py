@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints, check_checkpoints
 from bbedge.core.family import Family, Levels, check_level_shares
-from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.panels import BlockLayout, block_members, content_hash
 from bbedge.core.stakes import (
     EntryGroup,
@@ -25,6 +24,7 @@ from bbedge.core.stakes import (
 )
 from bbedge.core.views import HEADLINE, View, allot_shares, check_choice, check_names, check_views, check_weights
 from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.records.values import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""

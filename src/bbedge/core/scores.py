@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
-from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.panels import block_members, content_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.text import counted
 
 _VERSION = 1

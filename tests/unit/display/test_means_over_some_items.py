@@ -15,7 +15,6 @@ from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.exports import to_graphml
 from bbedge.certificate.numbers import comparable, difference, mean_items, over
-from bbedge.certificate.shape import Document
 from bbedge.core.leaderboard import scored_items
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
@@ -25,6 +24,8 @@ from bbedge.display.scope import view_lines
 from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict
 from bbedge.errors import FormatError
+from bbedge.records.certificate import Document
+from unit.certificate.documents import checked
 
 ITEMS, EASY = 60, 10
 WORDS = f"{EASY} of {ITEMS} items"
@@ -74,7 +75,7 @@ def test_the_document_says_what_each_mean_is_over():
     assert difference(read, 0, 1) == pytest.approx(read.means[0] - read.means[1])
     del document["design"]["gaps"]
     with pytest.raises(FormatError, match="over some items, and no score may be missing"):
-        Certificate.of(document)
+        checked(document)
 
 
 def test_items_that_were_scored_once_count():

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.shape import Conclusions, Document, Edge
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
 from bbedge.display.page.table import InfoColumn, ModelInfo, PageTable
+from bbedge.records.certificate import Conclusions, Document, Edge
 from bbedge.text import counted, shown
 
 MOST_MODELS = 60
