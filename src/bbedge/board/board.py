@@ -30,7 +30,6 @@ from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
@@ -38,16 +37,9 @@ from bbedge.files import write_whole
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
-from bbedge.records.events import (
-    AbandonReason,
-    AttemptOutcome,
-    ModelAdded,
-    NoteAdded,
-    PartAdded,
-    PilotAdded,
-    ReplicateAdded,
-)
+from bbedge.records.events import AbandonReason, AttemptOutcome, NoteAdded, ReplicateAdded, ScoresAdded
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import counted
 
 
@@ -358,7 +350,7 @@ class Board:
             dict.fromkeys(
                 (content.epoch, note)
                 for content in contents
-                if isinstance(content, PilotAdded | PartAdded | ReplicateAdded | ModelAdded)
+                if isinstance(content, ScoresAdded)
                 for note in content.notes
             )
         )

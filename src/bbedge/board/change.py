@@ -29,7 +29,6 @@ from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.stored_scores import check_rule, completed, seen_scores
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError, CopiedReplicateError
@@ -56,6 +55,7 @@ from bbedge.records.events import (
     ReplicateAdded,
 )
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import listed, quoted
 
 

@@ -20,7 +20,7 @@ from bbedge.errors import CopiedReplicateError
 from bbedge.evaluate import handover
 from bbedge.evaluate.attempts import end_finished, open_attempt
 from bbedge.evaluate.completion import Completion, jobs_of
-from bbedge.evaluate.engine import Benchmark, Engine, RequestSeeds
+from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
     Begun,
     Dropped,
@@ -184,10 +184,6 @@ class _Runner:
         epoch = self.board.state.epoch
         return epoch.pilots + epoch.replicates + 1
 
-    @property
-    def _seeds(self) -> RequestSeeds:
-        return seeds_of(self.study, self.benchmark, self.board)
-
     def _leaderboard(self) -> Leaderboard:
         if self._read is None or self._read[0] != self.board.head:
             self._read = (self.board.head, self.board.leaderboard())
@@ -229,7 +225,8 @@ class _Runner:
         if self._page is not None:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
-        self._page = page = open_attempt(self.board, self.journal, place, self._seeds)
+        seeds = seeds_of(self.study, self.benchmark, self.board)
+        self._page = page = open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
         handover.check_page(page, samples, self.study.names)
         self.watch(
@@ -250,7 +247,7 @@ class _Runner:
         Inside the first pass every model that is run has every sample up to the checkpoint before the next look.
         """
         page, place, board = self._opened(), self._place, self.board
-        seeds = self._seeds
+        seeds = seeds_of(self.study, self.benchmark, board)
         part = self.first.next_part
         if part is None:
             jobs = jobs_of(self.study, self.benchmark, seeds, set(board.state.active), place)

@@ -332,6 +332,8 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """Why it was given up."""
 
 
+ScoresAdded = PilotAdded | PartAdded | ReplicateAdded | ModelAdded
+"""The events that scores come with."""
 BoardEvent = (
     Created
     | PilotAdded
