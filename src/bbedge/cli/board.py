@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
+from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
@@ -32,7 +32,7 @@ from bbedge.cli.output import (
 )
 from bbedge.cli.views import Suite
 from bbedge.errors import DomainError
-from bbedge.files import write_whole
+from bbedge.files import read_text, write_whole
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
