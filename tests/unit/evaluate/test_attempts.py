@@ -122,6 +122,15 @@ def test_a_first_run_in_parts_that_is_drawn_again_leaves_a_trace(tmp_path):
     assert "2 attempts for 1 run: 1 was abandoned" in " ".join(certificate(study).notes)
 
 
+def test_a_first_run_in_parts_can_be_interrupted_after_its_journal_was_lost(tmp_path):
+    study = fake_study(tmp_path, TIED, budget=1, drop="never", checkpoints=[0.25, 0.5, 0.75])
+    run(study, samples=20)
+    shutil.rmtree(study.folder)
+    run(study, samples=20)  # the second part is on the board
+    run(study)
+    assert attempts(study) == [(1, 1, "abandoned", "journal-missing"), (1, 2, "finished", None)]
+
+
 def test_a_pilot_that_is_drawn_again_leaves_a_trace(tmp_path):
     design = {"family": "pilot-top-k", "k": 1, "pilot": 1}
     study = fake_study(tmp_path, TIED, budget=2, question="best", drop="never", design=design)
