@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
+from bbedge.records.values import Copies, EvidenceKind, Gaps
+
+__all__ = [
+    "Copies",
+    "EvidenceKind",
+    "FamilyKind",
+    "Gaps",
+    "Holm",
+    "Method",
+    "PredictionRule",
+    "SpendingRule",
+    "StakeRule",
+]
+
 Method = Literal["bb-edge", "bb-edge-x"]
 """The published method, and the one that certifies sooner with the same guarantee."""
-
-EvidenceKind = Literal["bernstein", "hoeffding", "sharp", "betting"]
-"""How a block's outcome is turned into evidence."""
 
 PredictionRule = Literal["running-mean", "two-way"]
 """How the next block score is guessed from earlier replicates."""
@@ -24,9 +35,3 @@ SpendingRule = Literal["open-ended", "equal"]
 
 FamilyKind = Literal["all", "cross-set"]
 """Which directions are tested."""
-
-Copies = Literal["refuse", "allow"]
-"""Whether replicates that repeat earlier ones score by score stop the work, or count."""
-
-Gaps = Literal["refuse", "worst-case"]
-"""What a missing score does: it stops the work, or counts against whichever model it could help."""

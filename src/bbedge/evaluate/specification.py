@@ -20,7 +20,7 @@ from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.question import Drop, Question, gate_question, parse_question
 from bbedge.evaluate.study_file import Execution, StudyTable, read_limits, read_running
 from bbedge.evaluate.usage import Price, SpendingLimits
-from bbedge.gate.policy import Policy
+from bbedge.records.policy import Policy
 from bbedge.text import listed, quoted, shown, shown_path
 
 EngineName = Literal["inspect", "command", "lm_eval"]
