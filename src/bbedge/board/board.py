@@ -29,15 +29,15 @@ from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
-from bbedge.records.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import AttemptOutcome, ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import counted
 
 
@@ -317,6 +317,21 @@ class Board:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
         with self._change() as change:
             change.note(about, text, particulars)
+
+    def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
+        """Record that a run is about to make its first request, before it does.
+
+        ``replicate`` is the run, from 1 and with pilots included, and ``attempt`` the number of the try at it: 1, or
+        the next one after an attempt that ended as abandoned. The seeds of its requests follow from ``seed``, and
+        ``protocol`` is the SHA-256 of everything that determines what is asked.
+        """
+        with self._change() as change:
+            change.begin_attempt(replicate, attempt, seed, protocol)
+
+    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome) -> None:
+        """Record what became of an attempt: ``abandoned``, or ``finished`` once its scores are on the board."""
+        with self._change() as change:
+            change.end_attempt(replicate, attempt, outcome)
 
     @property
     def noted(self) -> tuple[NoteAdded, ...]:

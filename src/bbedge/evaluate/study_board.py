@@ -26,13 +26,15 @@ from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Job, RequestSeeds, Sample
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.preflight import Checked
-from bbedge.evaluate.servers import Names, Servers, check_addresses, frozen_servers
+from bbedge.evaluate.servers import check_addresses, frozen_servers
 from bbedge.evaluate.specification import EvaluationSpec, hash_of
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import systems_of
+from bbedge.records.codec import plain
 from bbedge.records.gate_report import GateReport
 from bbedge.records.policy import Policy
+from bbedge.records.study import Names, Servers
 from bbedge.text import counted, listed, quoted, shown_path
 
 _REMEDIES = {
@@ -176,7 +178,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
                 " The scores of a sample that goes on failing are missing and count against whichever model they could "
                 "help, as decided before the first run."
             )
-        board.note("protocol", text, content=study.protocol, servers=servers.content, **frozen)
+        board.note("protocol", text, content=study.protocol, servers=plain(servers), **frozen)
         return
     was = known[0]["content"]
     now = _comparable(study.protocol, was)

@@ -312,6 +312,10 @@ class AttemptBegun(_InEpoch, frozen=True, kw_only=True):
     """The hash of everything that determines what is asked."""
 
 
+AttemptOutcome = Literal["finished", "abandoned"]
+"""Whether the scores of an attempt are on the board, or it was given up."""
+
+
 class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """What became of an attempt."""
 
@@ -320,8 +324,8 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """The run."""
     attempt: Ordinal
     """The attempt."""
-    outcome: Literal["finished", "abandoned"]
-    """Whether its scores are on the board, or it was given up."""
+    outcome: AttemptOutcome
+    """How it ended."""
 
 
 BoardEvent = (
