@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Self
 
 from bbedge.board.change import Added, Change
@@ -33,8 +32,7 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
-from bbedge.files import write_whole
-from bbedge.ledger.archive import export_lines
+from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
 from bbedge.records.events import AbandonReason, AttemptOutcome, NoteAdded, ReplicateAdded, ScoresAdded
@@ -373,9 +371,7 @@ class Board:
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
-        if self._store.is_at(path):
-            raise BoardError(f"{self.name} is the board itself; export it to another file")
-        write_whole(Path(path), export_lines(self._store))
+        export_file(self._store, path)
 
     @property
     def store(self) -> Store:
