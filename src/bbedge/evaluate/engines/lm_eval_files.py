@@ -12,7 +12,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.evaluate.study_file import StudyTable
-from bbedge.readers.tools.lm_eval import LmEval, results_of
+from bbedge.readers.tools.lm_eval import LM_EVAL, results_of
 from bbedge.text import quoted
 
 FEWSHOT_SEED = 1234
@@ -164,7 +164,7 @@ def documents_of(out: Path) -> dict[str, ToolDocument]:
     found = {}
     for file in sample_files(out):
         task = results_of(str(file)).task
-        for sample, row in zip(LmEval().open(str(file)).samples(), _rows(file), strict=True):
+        for sample, row in zip(LM_EVAL.open(str(file)).samples(), _rows(file), strict=True):
             found[sample.item] = ToolDocument(task=task, number=int(row["doc_id"]), content=str(sample.content))
     return found
 

@@ -165,6 +165,16 @@ class Reader(Protocol):
         """Open a log; raises :class:`~bbedge.errors.FormatError` where it is broken."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A reader that is made of two functions."""
+
+    name: str
+    title: str
+    recognises: Callable[[Glimpse], Recognition]
+    open: Callable[[str], Log]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Glimpse:
     """What shows without reading a whole file. Nothing here raises on strange content."""

@@ -6,18 +6,18 @@ follows from its threshold: versions before 4 call a low bias a success.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.json_files import JsonStream, json_stream
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import array, digest, mapping, number, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.text import quoted, shown_path
 
 _LISTS = ("testCases", "conversationalTestCases")
+_OF_RUN = ("hyperparameters", "configurations", "metricsScores", "runDuration")
 _METRICS = ("metricsData", "metricsMetadata")
 _OF_QUESTION = ("input", "expectedOutput", "context", "expectedTools")
 _OF_CONVERSATION = ("scenario", "expectedOutcome", "userDescription", "context")
@@ -26,28 +26,29 @@ _DOUBTFUL = frozenset(["Bias", "Hallucination", "Toxicity"])
 _CLOSE = 1e-9
 
 
-class DeepEval:
-    """Reads test runs of DeepEval."""
+def _is_deepeval(glimpse: Glimpse) -> Recognition:
+    """By the list of test cases, with what their metrics are called; an upload leaves only a link."""
+    if glimpse.has("testRunLink") and not glimpse.has("testRunData"):
+        return "beside"
+    cases = glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head)
+    return "samples" if cases and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS) else "no"
 
-    name = "deepeval"
-    title = "DeepEval"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the list of test cases, with what their metrics are called; an upload leaves only a link."""
-        if glimpse.has("testRunLink") and not glimpse.has("testRunData"):
-            return "beside"
-        cases = glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head)
-        return "samples" if cases and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS) else "no"
+def _open_deepeval(path: str) -> Log:
+    """Open a test run; it is read once, because what describes it follows the test cases."""
+    cases = Records(path=path, expected="a test case of DeepEval", under=_LISTS, inside="testRunData", keep=_OF_RUN)
+    seen = _Seen()
+    for record in cases:
+        seen.add(record.row, _metrics(record))
+    if not seen.cases:
+        raise cases.lack("test cases in the file")
+    seen.compare(cases.head.get("metricsScores"), path)
+    run = _run(cases.head, seen)
+    return Log(runs=(run,), samples=lambda: (_sample(record, run) for record in cases))
 
-    def open(self, path: str) -> Log:
-        """Open a test run; it is read once, because what describes it follows the test cases."""
-        header: dict[str, Any] = {}
-        seen = _Seen()
-        for record in _cases(path, header):
-            seen.add(record.row, _metrics(record))
-        seen.compare(header.get("metricsScores"), path)
-        run = _run(header, seen)
-        return Log(runs=(run,), samples=lambda: (_sample(record, run) for record in _cases(path, {})))
+
+DEEPEVAL = Tool(name="deepeval", title="DeepEval", recognises=_is_deepeval, open=_open_deepeval)
+"""Reads test runs of DeepEval."""
 
 
 def _run(header: Mapping[str, Any], seen: _Seen) -> Run:
@@ -64,45 +65,14 @@ def _run(header: Mapping[str, Any], seen: _Seen) -> Run:
     )
 
 
-def _cases(path: str, header: dict[str, Any]) -> Iterator[LogRecord]:
-    """The test cases; what describes the run goes into ``header`` on the way."""
-    records = Records(path=path, expected="a test case of DeepEval", under=_LISTS)
-    place = 0
-    with json_stream(path) as stream:
-        for key in _entries(stream, path):
-            if key in _LISTS and stream.opens() == "[":
-                for case in stream.elements():
-                    place += 1
-                    record = LogRecord(records, place, case)
-                    if not isinstance(case, dict):
-                        raise FormatError(f"{record.at}: {quoted(str(case))} is no test case of DeepEval")
-                    yield record
-            elif key in ("hyperparameters", "configurations", "metricsScores", "runDuration"):
-                header[key] = stream.value()
-    if not place:
-        raise FormatError(f"{shown_path(path)}: no test cases in the file; expected a test run of DeepEval")
-
-
-def _entries(stream: JsonStream, path: str) -> Iterator[str]:
-    """The keys of a run, whether it is the whole document or inside ``testRunData``."""
-    if stream.opens() != "{":
-        raise FormatError(f"{shown_path(path)}: no object; expected a test run of DeepEval")
-    for key in stream.entries():
-        if key == "testRunData" and stream.opens() == "{":
-            yield from stream.entries()
-        else:
-            yield key
-
-
 def _sample(record: LogRecord, run: Run) -> Sample:
-    case = record.row
     return Sample(
         run=run,
         item=_item(record),
         # A metric with an error has no score, and the others of the test case have theirs.
         scores={name: _score(metric) for name, metric in _metrics(record).items()},
         place=record.place,
-        fields={"metadata": mapping(case.get("metadata")) or mapping(case.get("additionalMetadata"))},
+        fields={"metadata": mapping(record.row.get("metadata")) or mapping(record.row.get("additionalMetadata"))},
     )
 
 

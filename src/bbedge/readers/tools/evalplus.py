@@ -14,7 +14,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import json_stream
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import array, mapping, settings, text
 from bbedge.readers.logs.stated import compared_mean, tallied
 from bbedge.text import quoted, shown_path
@@ -27,41 +27,40 @@ _NAME = re.compile(
 _STATUSES = ("pass", "fail", "timeout")
 
 
-class EvalPlus:
-    """Reads results of EvalPlus 0.2 and 0.3."""
+def _is_evalplus(glimpse: Glimpse) -> Recognition:
+    """By the results of tasks, of this form or of the one before; the solutions stand beside them."""
+    if glimpse.has("task_id", "solution"):
+        results = Path(glimpse.path).with_name(f"{Path(glimpse.path).stem}_eval_results.json")
+        return "beside" if results.is_file() else "no"
+    if not glimpse.has("eval") or glimpse.has("version", "status"):
+        return "no"
+    return "samples" if b'"base_status"' in glimpse.head or _is_old(glimpse.first.get("eval")) else "no"
 
-    name = "evalplus"
-    title = "EvalPlus"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the results of tasks, of this form or of the one before; the solutions stand beside them."""
-        if glimpse.has("task_id", "solution"):
-            results = Path(glimpse.path).with_name(f"{Path(glimpse.path).stem}_eval_results.json")
-            return "beside" if results.is_file() else "no"
-        if not glimpse.has("eval") or glimpse.has("version", "status"):
-            return "no"
-        return "samples" if b'"base_status"' in glimpse.head or _is_old(glimpse.first.get("eval")) else "no"
+def _open_evalplus(path: str) -> Log:
+    """Open results; they are read once to see which benchmark it is, and how many solutions tasks have."""
+    head: dict[str, Any] = {}
+    counts = {task: len(solutions) for task, solutions in _tasks(path, head)}
+    benchmark = next(filter(None, (task.rpartition("/")[0] for task in counts)), "")
+    most = max(counts.values(), default=0)
+    named = _NAME.fullmatch(PurePath(path).name)
+    run = Run(
+        model=named["model"].replace("--", "/") if named else None,
+        task=benchmark,
+        when=text(head.get("date")) or "",
+        protocol=settings({"hash of the benchmark": head.get("hash")}),
+        sampling=settings({"backend": named["backend"], "temperature": named["temperature"]} if named else {}),
+    )
+    drawn = (
+        f"{shown_path(path)}: {most:,} solutions of a task are {most:,} replicates, which is right only if they "
+        "were drawn independently of each other.",
+    )
+    compared = _compared(path, run, mapping(head.get("pass_at_k")))
+    return Log(runs=(run,), samples=lambda: _samples(path, run), notes=(*(drawn if most > 1 else ()), *compared))
 
-    def open(self, path: str) -> Log:
-        """Open results; they are read once to see which benchmark it is, and how many solutions tasks have."""
-        head: dict[str, Any] = {}
-        counts = {task: len(solutions) for task, solutions in _tasks(path, head)}
-        benchmark = next(filter(None, (task.rpartition("/")[0] for task in counts)), "")
-        most = max(counts.values(), default=0)
-        named = _NAME.fullmatch(PurePath(path).name)
-        run = Run(
-            model=named["model"].replace("--", "/") if named else None,
-            task=benchmark,
-            when=text(head.get("date")) or "",
-            protocol=settings({"hash of the benchmark": head.get("hash")}),
-            sampling=settings({"backend": named["backend"], "temperature": named["temperature"]} if named else {}),
-        )
-        drawn = (
-            f"{shown_path(path)}: {most:,} solutions of a task are {most:,} replicates, which is right only if they "
-            "were drawn independently of each other.",
-        )
-        compared = _compared(path, run, mapping(head.get("pass_at_k")))
-        return Log(runs=(run,), samples=lambda: _samples(path, run), notes=(*(drawn if most > 1 else ()), *compared))
+
+EVALPLUS = Tool(name="evalplus", title="EvalPlus", recognises=_is_evalplus, open=_open_evalplus)
+"""Reads results of EvalPlus 0.2 and 0.3."""
 
 
 def _is_old(results: object) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import array, digest, mapping, number, numbers, several, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import compared_mean, stated_count, tallied
@@ -22,56 +22,55 @@ _REVIEWS = "reviews"
 _USABLE = (None, "success", "fallback")
 
 
-class EvalScope:
-    """Reads reviews of EvalScope 1, and those of 0 that have one result for each answer."""
+def _is_evalscope(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first review; predictions and reports stand beside it."""
+    if glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"):
+        return "samples"
+    folders = Path(glimpse.path).parts[:-1]
+    if "predictions" in folders and glimpse.has("index", "model_output"):
+        return "beside"
+    return "beside" if glimpse.has("dataset_name", "model_name", "metrics") else "no"
 
-    name = "evalscope"
-    title = "EvalScope"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first review; predictions and reports stand beside it."""
-        if glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"):
-            return "samples"
-        folders = Path(glimpse.path).parts[:-1]
-        if "predictions" in folders and glimpse.has("index", "model_output"):
-            return "beside"
-        return "beside" if glimpse.has("dataset_name", "model_name", "metrics") else "no"
+def _open_evalscope(path: str) -> Log:
+    """Open reviews and the report; the reviews are read once to number the repetitions of a question."""
+    place = shown_path(path)
+    folder = Path(path).parent
+    task = Path(path).name.removesuffix(".gz").removesuffix(".jsonl")
+    of_reviews = folder.parent.name == _REVIEWS
+    report, beside = document_beside(_report(folder, task) if of_reviews else None)
+    records = Records(path=path, expected="a review of EvalScope")
+    order = Numbering()
+    mains: set[str | None] = set()
+    for record in records:
+        order.add(*_identity(record))
+        mains.add(text(mapping(mapping(record.row.get("sample_score")).get("score")).get("main_score_name")))
+    run = Run(
+        model=text(report.get("model_name")) or (folder.name if of_reviews else None),
+        task=task,
+        lower_is_better=frozenset(_lower(report)),
+        fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
+    )
 
-    def open(self, path: str) -> Log:
-        """Open reviews and the report; the reviews are read once to number the repetitions of a question."""
-        place = shown_path(path)
-        folder = Path(path).parent
-        task = Path(path).name.removesuffix(".gz").removesuffix(".jsonl")
-        of_reviews = folder.parent.name == _REVIEWS
-        report, beside = document_beside(_report(folder, task) if of_reviews else None)
-        records = Records(path=path, expected="a review of EvalScope")
-        order = Numbering()
-        mains: set[str | None] = set()
-        for record in records:
-            order.add(*_identity(record))
-            mains.add(text(mapping(mapping(record.row.get("sample_score")).get("score")).get("main_score_name")))
-        run = Run(
-            model=text(report.get("model_name")) or (folder.name if of_reviews else None),
-            task=task,
-            lower_is_better=frozenset(_lower(report)),
-            fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
-        )
+    def samples() -> Iterator[Sample]:
+        return _samples(records, run, order)
 
-        def samples() -> Iterator[Sample]:
-            return _samples(records, run, order)
+    return Log(
+        runs=(run,),
+        samples=samples,
+        counts="line",
+        # The score that EvalScope itself takes from several, if it is the same in all rows.
+        usual_metric=next(iter(mains)) if len(mains) == 1 else None,
+        beside=beside,
+        notes=(
+            *(() if beside else (f"{place} has no report beside it that states how many reviews there are.",)),
+            *_compared(samples(), list(_stated(report, task, beside)), place),
+        ),
+    )
 
-        return Log(
-            runs=(run,),
-            samples=samples,
-            counts="line",
-            # The score that EvalScope itself takes from several, if it is the same in all rows.
-            usual_metric=next(iter(mains)) if len(mains) == 1 else None,
-            beside=beside,
-            notes=(
-                *(() if beside else (f"{place} has no report beside it that states how many reviews there are.",)),
-                *_compared(samples(), list(_stated(report, task, beside)), place),
-            ),
-        )
+
+EVALSCOPE = Tool(name="evalscope", title="EvalScope", recognises=_is_evalscope, open=_open_evalscope)
+"""Reads reviews of EvalScope 1, and those of 0 that have one result for each answer."""
 
 
 def _report(folder: Path, task: str) -> Path | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream, document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
 from bbedge.readers.logs.fields import array, mapping, number, question_digest, settings, text, whole
 from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.opening import opened
@@ -29,43 +29,42 @@ _INSTANCES = "num_instances"
 _MODEL = re.compile(r"(?<=[:,])model(?:_deployment)?=[^,]*,?")
 
 
-class Helm:
-    """Reads statistics of HELM since 0.1."""
+def _is_helm(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first row, or by the names of the files beside it."""
+    if glimpse.has("instance_id", "stats"):
+        return "samples"
+    folder = Path(glimpse.path).parent
+    if (folder / _SAMPLES).exists():
+        return "beside" if glimpse.name in _BESIDE or glimpse.name.startswith("display_") else "no"
+    # Statistics without those of the instances are refused when they are opened, so that no model is lost.
+    return "samples" if glimpse.name == _SUMMARY and (folder / _SPEC).exists() else "no"
 
-    name = "helm"
-    title = "HELM"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first row, or by the names of the files beside it."""
-        if glimpse.has("instance_id", "stats"):
-            return "samples"
-        folder = Path(glimpse.path).parent
-        if (folder / _SAMPLES).exists():
-            return "beside" if glimpse.name in _BESIDE or glimpse.name.startswith("display_") else "no"
-        # Statistics without those of the instances are refused when they are opened, so that no model is lost.
-        return "samples" if glimpse.name == _SUMMARY and (folder / _SPEC).exists() else "no"
-
-    def open(self, path: str) -> Log:
-        """Open the statistics and read the run's specification beside them."""
-        folder = Path(path).parent
-        if Path(path).name == _SUMMARY and not (folder / _SAMPLES).exists():
-            raise FormatError(
-                f"{shown_path(path)}: a summary of HELM without {_SAMPLES}; copy the whole folder of the "
-                "run, or leave it out"
-            )
-        summary, instances = folder / _SUMMARY, folder / _INSTANCE_FILE
-        spec, beside = document_beside(folder / _SPEC)
-        run = _run(spec)
-        missing = f"{shown_path(path)} has no run_spec.json beside it, which would name the model."
-        questions = dict(_questions(folder))
-        return Log(
-            runs=(run,),
-            samples=lambda: _samples(path, run, questions),
-            usual_filter=_usual_filter(path),
-            beside=(*beside, *(str(each) for each in (summary, instances) if each.is_file())),
-            notes=() if beside else (missing,),
-            stated=lambda: _stated(str(summary), run) if summary.is_file() else (),
+def _open_helm(path: str) -> Log:
+    """Open the statistics and read the run's specification beside them."""
+    folder = Path(path).parent
+    if Path(path).name == _SUMMARY and not (folder / _SAMPLES).exists():
+        raise FormatError(
+            f"{shown_path(path)}: a summary of HELM without {_SAMPLES}; copy the whole folder of the "
+            "run, or leave it out"
         )
+    summary, instances = folder / _SUMMARY, folder / _INSTANCE_FILE
+    spec, beside = document_beside(folder / _SPEC)
+    run = _run(spec)
+    missing = f"{shown_path(path)} has no run_spec.json beside it, which would name the model."
+    questions = dict(_questions(folder))
+    return Log(
+        runs=(run,),
+        samples=lambda: _samples(path, run, questions),
+        usual_filter=_usual_filter(path),
+        beside=(*beside, *(str(each) for each in (summary, instances) if each.is_file())),
+        notes=() if beside else (missing,),
+        stated=lambda: _stated(str(summary), run) if summary.is_file() else (),
+    )
+
+
+HELM = Tool(name="helm", title="HELM", recognises=_is_helm, open=_open_helm)
+"""Reads statistics of HELM since 0.1."""
 
 
 def _run(spec: Mapping[str, Any]) -> Run:

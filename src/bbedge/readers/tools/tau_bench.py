@@ -9,7 +9,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
 from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.logs.stated import check_count, stated_count, without_empty
@@ -24,37 +24,36 @@ _KEYS = ("task_id", "reward", "info", "traj")
 _DOMAINS = ("airline", "retail")
 
 
-class TauBench:
-    """Reads results of tau-bench, a JSON array with one record per task and trial.
+def _is_tau_bench(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first record of an array."""
+    if not glimpse.head.lstrip().startswith(b"["):
+        return "no"
+    # A conversation may be too long for what shows of the file, and then the keys after it are not known.
+    cut = any(key in glimpse.first for key in _KEYS) and all(f'"{key}"'.encode() in glimpse.head for key in _KEYS)
+    return "samples" if glimpse.has(*_KEYS) or cut else "no"
 
-    The records name neither the model nor the domain. Both are read from the name that tau-bench gives the file; the
-    domain also from a file name or folder that has it as a word.
-    """
 
-    name = "tau-bench"
-    title = "tau-bench"
+def _open_tau_bench(path: str) -> Log:
+    """Open results; what describes the run is in the name of the file."""
+    records = Records(path=path, expected="a record of tau-bench", under=())
+    named = _NAME.fullmatch(PurePath(path).name)
+    said: Mapping[str, str] = named.groupdict() if named else {}
+    model = said.get("model")
+    run = Run(
+        model=f"{said['strategy']} | {model}" if model and said["strategy"] != _USUAL_STRATEGY else model,
+        task=_domain(path),
+        protocol=settings({"user simulator": said.get("user"), "user strategy": said.get("user_strategy")}),
+        sampling=settings({"temperature": said.get("temperature")}),
+    )
+    return Log(runs=(run,), samples=lambda: (_sample(each, run) for each in records.loose()), usual_metric="reward")
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first record of an array."""
-        if not glimpse.head.lstrip().startswith(b"["):
-            return "no"
-        # A conversation may be too long for what shows of the file, and then the keys after it are not known.
-        cut = any(key in glimpse.first for key in _KEYS) and all(f'"{key}"'.encode() in glimpse.head for key in _KEYS)
-        return "samples" if glimpse.has(*_KEYS) or cut else "no"
 
-    def open(self, path: str) -> Log:
-        """Open results; what describes the run is in the name of the file."""
-        records = Records(path=path, expected="a record of tau-bench", under=())
-        named = _NAME.fullmatch(PurePath(path).name)
-        said: Mapping[str, str] = named.groupdict() if named else {}
-        model = said.get("model")
-        run = Run(
-            model=f"{said['strategy']} | {model}" if model and said["strategy"] != _USUAL_STRATEGY else model,
-            task=_domain(path),
-            protocol=settings({"user simulator": said.get("user"), "user strategy": said.get("user_strategy")}),
-            sampling=settings({"temperature": said.get("temperature")}),
-        )
-        return Log(runs=(run,), samples=lambda: (_sample(each, run) for each in records.loose()), usual_metric="reward")
+TAU_BENCH = Tool(name="tau-bench", title="tau-bench", recognises=_is_tau_bench, open=_open_tau_bench)
+"""Reads results of tau-bench, a JSON array with one record per task and trial.
+
+The records name neither the model nor the domain. Both are read from the name that tau-bench gives the file; the
+domain also from a file name or folder that has it as a word.
+"""
 
 
 def _domain(path: str) -> str:
@@ -94,60 +93,55 @@ _USUAL_AGENT = "llm_agent"
 _OF_TASK = ("user_scenario", "initial_state", "evaluation_criteria")
 
 
-class Tau2Bench:
-    """Reads ``results.json`` of tau2-bench: ``info``, ``tasks`` and ``simulations``, or an index of these in files.
-
-    tau2 scores every conversation that ended early as 0. What the agent did is kept as such a 0: too many steps, too
-    many wrong calls, a broken protocol, a full context. What the agent did not do leaves no score: an infrastructure
-    error, a timeout, a failure of the simulated user.
-    """
-
-    name = "tau2-bench"
-    title = "tau2-bench"
-
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the description of the agent, or by the keys of a simulation."""
-        info = mapping(glimpse.first.get("info"))
-        listed = glimpse.has("tasks") or glimpse.has("simulations") or glimpse.has("simulation_index")
-        if listed and "agent_info" in info and "environment_info" in info:
-            return "samples"
-        if glimpse.has("simulations") and not info and b'"termination_reason"' in glimpse.head:
-            return "samples"
-        is_simulation = glimpse.has("id", "task_id", "termination_reason")
-        of_index = Path(glimpse.path).parent.name == "simulations"
-        return "beside" if is_simulation and of_index else "no"
-
-    def open(self, path: str) -> Log:
-        """Open results; they are read for what describes the run, which may come last."""
-        head: dict[str, Any] = {}
-        contents: dict[str, str] = {}
-        # Where simulations are in files of their own, the results have an index of them.
-        counts = {"simulations": 0, "simulation_index": 0}
-        for key, row in parts_under(path, "tasks", *counts, keep=("info", "timestamp"), head=head):
-            if key == "tasks":
-                contents.update([_content(row)])
-            else:
-                counts[key] += 1
-        under = "simulations" if counts["simulations"] else "simulation_index"
-        info = mapping(head.get("info"))
-        if not info:
-            raise FormatError(f"{shown_path(path)}: no info about the run; expected results of tau2-bench")
-        trials = stated_count(info.get("num_trials"))
-        if trials is not None and contents:
-            check_count(
-                counts[under],
-                trials * len(contents),
-                place=shown_path(path),
-                what=f"simulations of {len(contents):,} tasks and {trials:,} trials",
-            )
-        run = _run(info, text(head.get("timestamp")) or "", path, several=trials != 1)
-        simulations = Records(path=path, expected="a simulation of tau2-bench", under=(under,))
-        return Log(runs=(run,), samples=lambda: _simulated(simulations, run, contents), usual_metric="reward")
+def _is_tau2_bench(glimpse: Glimpse) -> Recognition:
+    """By the description of the agent, or by the keys of a simulation."""
+    info = mapping(glimpse.first.get("info"))
+    listed = glimpse.has("tasks") or glimpse.has("simulations") or glimpse.has("simulation_index")
+    if listed and "agent_info" in info and "environment_info" in info:
+        return "samples"
+    if glimpse.has("simulations") and not info and b'"termination_reason"' in glimpse.head:
+        return "samples"
+    is_simulation = glimpse.has("id", "task_id", "termination_reason")
+    of_index = Path(glimpse.path).parent.name == "simulations"
+    return "beside" if is_simulation and of_index else "no"
 
 
-def _content(task: object) -> tuple[str, str]:
-    said = mapping(task)
-    return text(said.get("id")) or "", digest(without_empty({key: said.get(key) for key in _OF_TASK}))
+def _open_tau2_bench(path: str) -> Log:
+    """Open results; they are read for what describes the run, which may come last."""
+    head: dict[str, Any] = {}
+    contents: dict[str, str] = {}
+    # Where simulations are in files of their own, the results have an index of them.
+    counts = {"simulations": 0, "simulation_index": 0}
+    for key, row in parts_under(path, "tasks", *counts, keep=("info", "timestamp"), head=head):
+        if key == "tasks":
+            content = digest(without_empty({each: mapping(row).get(each) for each in _OF_TASK}))
+            contents[text(mapping(row).get("id")) or ""] = content
+        else:
+            counts[key] += 1
+    under = "simulations" if counts["simulations"] else "simulation_index"
+    info = mapping(head.get("info"))
+    if not info:
+        raise FormatError(f"{shown_path(path)}: no info about the run; expected results of tau2-bench")
+    trials = stated_count(info.get("num_trials"))
+    if trials is not None and contents:
+        check_count(
+            counts[under],
+            trials * len(contents),
+            place=shown_path(path),
+            what=f"simulations of {len(contents):,} tasks and {trials:,} trials",
+        )
+    run = _run(info, text(head.get("timestamp")) or "", path, several=trials != 1)
+    simulations = Records(path=path, expected="a simulation of tau2-bench", under=(under,))
+    return Log(runs=(run,), samples=lambda: _simulated(simulations, run, contents), usual_metric="reward")
+
+
+TAU2_BENCH = Tool(name="tau2-bench", title="tau2-bench", recognises=_is_tau2_bench, open=_open_tau2_bench)
+"""Reads ``results.json`` of tau2-bench: ``info``, ``tasks`` and ``simulations``, or an index of these in files.
+
+tau2 scores every conversation that ended early as 0. What the agent did is kept as such a 0: too many steps, too
+many wrong calls, a broken protocol, a full context. What the agent did not do leaves no score: an infrastructure
+error, a timeout, a failure of the simulated user.
+"""
 
 
 def _run(info: Mapping[str, Any], when: str, path: str, *, several: bool) -> Run:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import check_count, compared_mean, tallied
@@ -24,46 +24,45 @@ _METADATA = "metadata.json"
 _Order = tuple[float, str]
 
 
-class Verifiers:
-    """Reads results of verifiers 0.1, as prime-rl writes them too."""
+def _is_verifiers(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first rollout, or of the metadata."""
+    if glimpse.has("env", "task", "traces") or glimpse.has("task", "nodes", "rewards"):
+        # Of later versions: refused by name when it is opened.
+        return "samples"
+    if glimpse.has("prompt", "completion", "reward"):
+        # The first versions call the example id, as other tables do too.
+        described = glimpse.has("id") and _is_metadata(_beside(glimpse.path))
+        return "samples" if glimpse.has("example_id") or described else "no"
+    return "beside" if _is_metadata(glimpse) else "no"
 
-    name = "verifiers"
-    title = "verifiers"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first rollout, or of the metadata."""
-        if glimpse.has("env", "task", "traces") or glimpse.has("task", "nodes", "rewards"):
-            # Of later versions: refused by name when it is opened.
-            return "samples"
-        if glimpse.has("prompt", "completion", "reward"):
-            # The first versions call the example id, as other tables do too.
-            described = glimpse.has("id") and _is_metadata(_beside(glimpse.path))
-            return "samples" if glimpse.has("example_id") or described else "no"
-        return "beside" if _is_metadata(glimpse) else "no"
+def _open_verifiers(path: str) -> Log:
+    """Open rollouts and the metadata; the rollouts are read once to number those of an example."""
+    place = shown_path(path)
+    said, beside = document_beside(Path(path).parent / _METADATA)
+    run, metrics = _run(said), _old_metrics(said)
+    records = Records(path=path, expected="a rollout of verifiers")
+    rollouts = Numbering()
+    for record in records:
+        rollouts.add(_name(record), _order(record.row))
+    _check_counts(dict(rollouts.groups()), said, place)
 
-    def open(self, path: str) -> Log:
-        """Open rollouts and the metadata; the rollouts are read once to number those of an example."""
-        place = shown_path(path)
-        said, beside = document_beside(Path(path).parent / _METADATA)
-        run, metrics = _run(said), _old_metrics(said)
-        records = Records(path=path, expected="a rollout of verifiers")
-        rollouts = Numbering()
-        for record in records:
-            rollouts.add(_name(record), _order(record.row))
-        _check_counts(dict(rollouts.groups()), said, place)
+    def samples() -> Iterator[Sample]:
+        return _samples(records, run, rollouts, metrics)
 
-        def samples() -> Iterator[Sample]:
-            return _samples(records, run, rollouts, metrics)
+    missing = f"{place} has no {_METADATA} beside it, which would name the model and the environment."
+    return Log(
+        runs=(run,),
+        samples=samples,
+        counts="line",
+        usual_metric="reward",
+        beside=beside,
+        notes=(*(() if beside else (missing,)), *_compared(samples(), said, place)),
+    )
 
-        missing = f"{place} has no {_METADATA} beside it, which would name the model and the environment."
-        return Log(
-            runs=(run,),
-            samples=samples,
-            counts="line",
-            usual_metric="reward",
-            beside=beside,
-            notes=(*(() if beside else (missing,)), *_compared(samples(), said, place)),
-        )
+
+VERIFIERS = Tool(name="verifiers", title="verifiers", recognises=_is_verifiers, open=_open_verifiers)
+"""Reads results of verifiers 0.1, as prime-rl writes them too."""
 
 
 def _is_metadata(glimpse: Glimpse | None) -> bool:
