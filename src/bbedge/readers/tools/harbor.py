@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import array, kind_of_error, mapping, number, numbers, settings, text

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import Archive, JsonStream, parts_under
 from bbedge.readers.limits import LimitError
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
@@ -25,9 +25,9 @@ from bbedge.readers.logs.fields import (
     text,
     whole,
 )
-from bbedge.readers.logs.metrics import amounts
 from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.logs.stated import stated_means
+from bbedge.readers.metrics import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import JsonStream, json_stream, objects
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
-from bbedge.readers.logs.metrics import amounts
 from bbedge.readers.logs.record_log import Numbering
+from bbedge.readers.metrics import amounts
 from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.

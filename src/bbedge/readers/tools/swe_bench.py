@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, objects
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
 from bbedge.readers.logs.fields import mapping
