@@ -198,7 +198,7 @@ def show(
     say_written(console, page=page.html_out, Markdown=page.markdown_out)
     looks = "last look" if view.current else "all looks"
     if board.state.in_pilot:
-        say(*certificate.content.notes, console=console)
+        say(*(note.text for note in certificate.content.notes), console=console)
     else:
         show_leaderboard(
             console,
