@@ -14,9 +14,9 @@ import pytest
 from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, contradiction, sentence
 from bbedge.gate import Claim, Policy, gate
-from bbedge.gate.policy import _KEYS, _KINDS
-from bbedge.gate.report import EXIT_CODES, ClaimOutlook, Verdict
 from bbedge.readers import read_scores
+from bbedge.records.gate_report import EXIT_CODES, ClaimOutlook, Verdict
+from bbedge.records.policy import ClaimKind
 from e2e.gate_scores import write_swapped
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_the_commands_run(bbedge, monkeypatch, tmp_path):
 
 def test_every_key_of_policies_and_of_the_json_is_documented(bbedge, tmp_path):
     keys = " ".join(row[0] for row in rows("The policy"))
-    for name in (*_KEYS, *_KINDS, "view", "tier"):
+    for name in ("candidate", *Policy.__struct_encode_fields__, *get_args(ClaimKind), "view", "tier"):
         assert re.search(rf"`\[*{name}\b", keys), name
     values = rng_report().to_values()
     known = " ".join(row[0] for row in rows("JSON"))
