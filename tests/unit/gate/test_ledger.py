@@ -295,7 +295,7 @@ def test_a_ledger_that_says_what_its_scores_do_not_is_refused_although_its_hashe
 def test_a_forged_verdict_is_never_shown(path):
     record(path, SHARED, made(1, runs=2), label="one")
     forge(path, passing)
-    with pytest.raises(BoardError, match="the report says verdict = PASS .* the stored scores give OPEN"):
+    with pytest.raises(BoardError, match=r"the report says verdict = PASS .* the stored scores give OPEN"):
         read_ledger(path)
     with pytest.raises(BoardError, match="the stored scores give OPEN"):
         record(path, SHARED, made(1, runs=2), label="one")
@@ -331,7 +331,7 @@ def test_a_published_head_finds_what_was_lost(path, attack):
         lambda: read_ledger(path, head=head),
         lambda: record(path, SHARED, made(4), label="four", head=head),
     ):
-        with pytest.raises(BbedgeError, match="no event has the published hash|cut short|a head of one was published"):
+        with pytest.raises(BbedgeError, match=r"no event has the published hash|cut short|a head of one was published"):
             call()
 
 
