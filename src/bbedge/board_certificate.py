@@ -17,6 +17,7 @@ from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.records.certificate import Document
 from bbedge.records.design import (
+    Attempts,
     BoardCheckpoints,
     BoardDesignRecord,
     BoardHeadline,
@@ -25,7 +26,7 @@ from bbedge.records.design import (
     Claim,
 )
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
-from bbedge.text import listed, shown
+from bbedge.text import counted, listed, shown
 
 
 def board_certificate(
@@ -64,6 +65,9 @@ def notes(board: Board, number: int) -> list[str]:
     notes += [shown(note.text, None) for note in board.noted if note.epoch == number]
     notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
     notes += copies_counted(board, number)
+    attempts = _attempts(board, number)
+    if attempts is not None and attempts.abandoned:
+        notes.append(attempts_note(attempts))
     for epoch in board.state.epochs:
         if epoch.number != number and not (epoch.replicates or epoch.pilots or epoch.parts):
             notes.append(
@@ -78,21 +82,21 @@ def notes(board: Board, number: int) -> list[str]:
 
 def copies_counted(board: Board, number: int) -> list[str]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
-    counted, joined = [], []
+    repeated, joined = [], []
     for event in board.events:
         match event.content:
             case PilotAdded() | ReplicateAdded() as added if added.copies and added.epoch == number:
-                counted.append(f"{added.kind} {abs(added.place)}")
+                repeated.append(f"{added.kind} {abs(added.place)}")
             case PartAdded() as added if added.copies and added.epoch == number:
-                counted.append(f"{added.kind} {added.checkpoint} of replicate 1")
+                repeated.append(f"{added.kind} {added.checkpoint} of replicate 1")
             case ModelAdded() as added if added.copies and added.epoch == number:
                 joined.append(added.model)
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
     said = []
-    if counted:
-        said.append(f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(counted)}.")
+    if repeated:
+        said.append(f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(repeated)}.")
     if joined:
         said.append(f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}.")
     return said
@@ -134,6 +138,25 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for each in board.state.epochs
             for stage in each.stages
         ),
+        attempts=_attempts(board, epoch) or msgspec.UNSET,
+    )
+
+
+def _attempts(board: Board, epoch: int) -> Attempts | None:
+    runs = board.state.epochs[epoch - 1].attempts
+    outcomes = [outcome for run in runs.values() for outcome in run]
+    if not outcomes:
+        return None
+    return Attempts(begun=len(outcomes), runs=len(runs), abandoned=outcomes.count("abandoned"))
+
+
+def attempts_note(attempts: Attempts) -> str:
+    """How many attempts there were for so many runs, where some were abandoned."""
+    were = "was" if attempts.abandoned == 1 else "were"
+    return (
+        f"{counted(attempts.begun, 'attempt')} for {counted(attempts.runs, 'run')}: {attempts.abandoned} {were} "
+        "abandoned, because the journal was missing or replaced, and started again. If scores were the reason, the "
+        "guarantee does not hold."
     )
 
 

@@ -35,7 +35,7 @@ from bbedge.errors import Argument, BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
-from bbedge.records.events import AttemptOutcome, ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import AbandonReason, AttemptOutcome, NoteAdded, ReplicateAdded, ScoresAdded
 from bbedge.records.notes import Note
 from bbedge.records.values import Copies
 from bbedge.text import counted
@@ -328,10 +328,12 @@ class Board:
         with self._change() as change:
             change.begin_attempt(replicate, attempt, seed, protocol)
 
-    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome) -> None:
+    def end_attempt(
+        self, replicate: int, attempt: int, outcome: AttemptOutcome, *, reason: AbandonReason | None = None
+    ) -> None:
         """Record what became of an attempt: ``abandoned``, or ``finished`` once its scores are on the board."""
         with self._change() as change:
-            change.end_attempt(replicate, attempt, outcome)
+            change.end_attempt(replicate, attempt, outcome, reason)
 
     @property
     def noted(self) -> tuple[NoteAdded, ...]:
@@ -346,7 +348,7 @@ class Board:
             dict.fromkeys(
                 (content.epoch, note)
                 for content in contents
-                if isinstance(content, PilotAdded | PartAdded | ReplicateAdded | ModelAdded)
+                if isinstance(content, ScoresAdded)
                 for note in content.notes
             )
         )

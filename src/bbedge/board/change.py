@@ -37,6 +37,7 @@ from bbedge.ledger.store import Session, Vector
 from bbedge.ledger.vectors import checksum, pack
 from bbedge.records.codec import to_json
 from bbedge.records.events import (
+    AbandonReason,
     AttemptBegun,
     AttemptEnded,
     AttemptOutcome,
@@ -284,9 +285,10 @@ class Change:
         begin_attempt(self.state, event)
         self._append(event)
 
-    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome) -> None:
+    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome, reason: AbandonReason | None) -> None:
         """Record what became of an attempt."""
-        event = AttemptEnded(epoch=self.state.epoch.number, replicate=replicate, attempt=attempt, outcome=outcome)
+        epoch = self.state.epoch.number
+        event = AttemptEnded(epoch=epoch, replicate=replicate, attempt=attempt, outcome=outcome, reason=reason)
         end_attempt(self.state, event)
         self._append(event)
 

@@ -91,7 +91,8 @@ def particulars(event: LedgerEvent) -> str:
         case events.AttemptBegun() as begun:
             return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
         case events.AttemptEnded() as ended:
-            return f"epoch {ended.epoch}, run {ended.replicate}: attempt {ended.attempt} was {ended.outcome}"
+            why = f" ({ended.reason})" if ended.reason else ""
+            return f"epoch {ended.epoch}, run {ended.replicate}: attempt {ended.attempt} was {ended.outcome}{why}"
 
 
 def _verdicts(decided: UseDecided) -> str:

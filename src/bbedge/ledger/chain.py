@@ -101,9 +101,9 @@ def checked(events: Iterable[LedgerEvent]) -> Iterator[LedgerEvent]:
             raise BoardError(f"event {expected} is missing from the ledger: event {event.seq} comes in its place")
         if event.previous != before:
             raise BoardError(f"event {event.seq} does not follow event {expected - 1}: the ledger was edited")
-        _check_time(event, at)
         if event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous):
             raise BoardError(f"{event.called} does not match its hash: it was edited")
+        _check_time(event, at)
         try:
             _ = event.fact
         except BoardError as error:
