@@ -1,11 +1,12 @@
-"""Ledgers of gates for tests: made, taken apart, forged with hashes that fit, and judged by another way to the truth."""
+"""Ledgers of gates for tests: made, taken apart, forged with hashes that fit, and judged in another way."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import numpy as np
 
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
+from bbedge.errors import BoardError
 from bbedge.gate import Claim, Policy
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import gate_after_runs
 from bbedge.gate.ledger import record, record_look, reserve
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store, Vector
-from bbedge.ledger.vectors import digest, pack, unpack
+from bbedge.ledger.vectors import checksum, digest, pack, unpack
 from bbedge.records.codec import canonical, plain
 from bbedge.records.events import PARTS
 
@@ -39,8 +41,7 @@ def made(seed: int, runs: int = 3, models: tuple[str, ...] = ("new", "old"), ite
 
 
 def changed(scores: Scores, **about: Any) -> Scores:
-    from dataclasses import replace
-
+    """The same scores, about something else."""
     return replace(scores, **about)
 
 
@@ -55,7 +56,7 @@ class Taken:
 
     @classmethod
     def apart(cls, path: Path | str) -> Taken:
-        with Store(path).read() as session:
+        with Store(path, what="ledger").read() as session:
             events = [(event.kind, event.at, json.loads(event.payload)) for event in session.events()]
             vectors = [
                 (use, place, model, session.vectors(use, place)[model], seq)
@@ -268,18 +269,13 @@ def change_scores(taken: Taken, rng: np.random.Generator) -> str:
     new = pack((rng.random(size) < rng.random()).astype(float)) if way == 3 else rng.bytes(len(data))
     taken.vectors[which] = (use, place, model, new, seq)
     if rng.random() < 0.7:  # with the checksum that fits
-        from bbedge.errors import BoardError
-        from bbedge.ledger.vectors import checksum
-
         for _, content in taken.of("looked"):
             for places in (content.get("runs"), content.get("parts")):
                 for number, sums in (places or {}).items() if isinstance(places, dict) else ():
                     key = int(number) if places is content.get("runs") else -PARTS - int(number)
                     if content.get("use") == use and key == place and isinstance(sums, dict) and model in sums:
-                        try:
+                        with contextlib.suppress(BoardError):
                             sums[model] = checksum(new)
-                        except BoardError:
-                            pass
     return f"other scores of {model} in use {use}, {place}"
 
 

@@ -48,7 +48,7 @@ def archive(folder: Path) -> Path:
 
 def ledger(folder: Path) -> Path:
     record(folder / "gate.bbedge", POLICY, SCORES, label="one")
-    (folder / "gate.jsonl").write_text("".join(export_lines(Store(folder / "gate.bbedge"))))
+    (folder / "gate.jsonl").write_text("".join(export_lines(Store(folder / "gate.bbedge", what="ledger"))))
     return folder / "gate.jsonl"
 
 

@@ -51,7 +51,6 @@ def test_no_forged_ledger_is_accepted_that_says_something_else(bases, count):
     names = list(bases)
     found = Counter(judged(bases[names[seed % len(names)]], [count, seed]) for seed in range(count))
     assert found["refused"] > 0.8 * count
-    print(dict(found))
 
 
 def test_the_judge_finds_a_lie(bases):

@@ -26,7 +26,7 @@ from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum, pack
 from bbedge.records.codec import to_json
-from bbedge.records.events import PARTS, Created
+from bbedge.records.events import PARTS
 from bbedge.records.gate import (
     GateEvent,
     GateHistory,
@@ -44,7 +44,6 @@ from bbedge.records.values import Copies
 from bbedge.text import counted, shown_path
 
 Place = str | os.PathLike[str]
-_WHAT = "gate ledger"
 
 
 def read_ledger(
@@ -56,7 +55,7 @@ def read_ledger(
     ``forecasts`` of what would decide open claims take most of the time.
     """
     try:
-        store = Store(place, what=_WHAT)
+        store = Store(place, what="gate ledger")
         if problems := store.problems():
             raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
         with store.read() as session, _named(store):
@@ -187,8 +186,6 @@ class _Ledger:
     def of(cls, store: Store, session: Session, head: str | None, policy: Policy | None = None) -> _Ledger:
         """The ledger that is there, in order; a new one of the policy, if there is none."""
         events = session.events()
-        if events and events[0].kind == Created.kind:
-            raise DesignError("this is a board, not the ledger of a gate; name another place")
         state = admitted(events)
         if events and session.head() != events[-1].hash:
             raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
@@ -367,7 +364,7 @@ def _named(store: Store) -> Iterator[None]:
 @contextmanager
 def _writing(place: Place, policy: Policy, head: str | None) -> Iterator[_Ledger]:
     """The ledger at a place, made if it is not there, and of this policy; all that is added is kept, or nothing."""
-    store = Store(place, create=True, what=_WHAT)
+    store = Store(place, create=True, what="gate ledger")
     if problems := store.problems():
         raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
     with store.write() as session, _named(store):

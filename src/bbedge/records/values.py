@@ -73,7 +73,7 @@ class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Sparse(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """A record that is written without what is as by default, so that a later version with further keys says the same."""
+    """A record that is written without its default values, so that a later version with further keys says the same."""
 
     def __post_init__(self) -> None:
         # msgspec leaves out what *is* the default, not what equals it.

@@ -140,7 +140,7 @@ def test_a_board_that_is_set_back_cannot_be_run_again_with_other_answers(tmp_pat
         run(study, ledger, engine, stop)
     shutil.rmtree(tmp_path / "study")
     shutil.copytree(tmp_path / "copy", tmp_path / "study")
-    with pytest.raises(DataError, match="use 1 .'merge'. has seen other scores"):
+    with pytest.raises(DataError, match=r"use 1 .'merge'. has seen other scores"):
         run(study, ledger, FakeEngine(NEAR, seed=1))
     shutil.rmtree(tmp_path / "study")
     shutil.copytree(tmp_path / "copy", tmp_path / "study")
@@ -151,7 +151,7 @@ def test_another_label_is_another_use_and_another_board_needs_one(tmp_path):
     ledger = tmp_path / "gate.bbedge"
     found = [run(fake_study(tmp_path / name, WIDE), ledger, FakeEngine(WIDE, seed=3), label=name) for name in "ab"]
     assert [(each.use.number, each.use.level) for each in found] == [(1, level_of(RULES, 1)), (2, level_of(RULES, 2))]
-    with pytest.raises(DesignError, match="use 1 .'a'. is of another study; choose another label"):
+    with pytest.raises(DesignError, match=r"use 1 .'a'. is of another study; choose another label"):
         run(fake_study(tmp_path / "c", WIDE), ledger, FakeEngine(WIDE, seed=3), label="a")
 
 

@@ -463,8 +463,8 @@ def test_the_forecast_of_an_open_claim_is_that_of_its_design():
 
 
 def refused(given, scores, kind, *words):
+    given.__dict__["source"] = "policy.toml"
     with pytest.raises(kind) as caught:
-        given.__dict__["source"] = "policy.toml"
         gate(given, scores)
     for each in words:
         assert each in str(caught.value)

@@ -37,12 +37,12 @@ def path(tmp_path):
 
 
 def events(path):
-    with Store(path).read() as session:
+    with Store(path, what="ledger").read() as session:
         return [event.hash for event in session.events()]
 
 
 def verified(path):
-    with Store(path).read() as session:
+    with Store(path, what="ledger").read() as session:
         return verify_session(session)
 
 
@@ -151,7 +151,7 @@ def test_the_same_label_with_other_scores_is_refused(path, change, words):
 
 @pytest.mark.parametrize("label", [None, "", "  "])
 def test_a_use_needs_a_label(path, label):
-    with pytest.raises(DesignError, match="known by its label.*label=TEXT"):
+    with pytest.raises(DesignError, match=r"known by its label.*label=TEXT"):
         record(path, SHARED, made(1), label=label)
     assert not path.exists()
 
@@ -286,7 +286,7 @@ def test_a_ledger_that_says_what_its_scores_do_not_is_refused_although_its_hashe
     forge(path, FORGERIES[name])
     with pytest.raises(BoardError):
         verified(path)
-    lines = list(export_lines(Store(path)))
+    lines = list(export_lines(Store(path, what="ledger")))
     with pytest.raises(BbedgeError):
         import_lines(lines, path.with_suffix(".new"), source="archive", verify=verify_session)
     assert not path.with_suffix(".new").exists()
@@ -353,7 +353,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(path):
 def test_a_board_is_no_gate_and_a_gate_no_board(path):
     Board.create(path, BoardDesign(), models=("a", "b"), items=("q1", "q2")).close()
     for call in (lambda: read_ledger(path), lambda: record(path, SHARED, made(1), label="one")):
-        with pytest.raises(DesignError, match="this is a board, not the ledger of a gate"):
+        with pytest.raises(BoardError, match="this is a board, not the ledger of a gate"):
             call()
     path.unlink()
     record(path, SHARED, made(1), label="one")
@@ -363,7 +363,7 @@ def test_a_board_is_no_gate_and_a_gate_no_board(path):
 
 def test_a_ledger_is_the_same_after_export_and_import(path, tmp_path):
     copied_uses(path)
-    lines = list(export_lines(Store(path)))
+    lines = list(export_lines(Store(path, what="ledger")))
     assert '"kind":"bbedge-gate"' in lines[0]
     import_lines(lines, tmp_path / "new", source="archive", verify=verify_session)
     assert read_ledger(tmp_path / "new") == read_ledger(path)
@@ -402,7 +402,10 @@ def test_uses_at_the_same_time_get_numbers_of_their_own(path):
 def test_a_ledger_that_stays_in_use_is_not_waited_for_without_end(path, monkeypatch):
     record(path, SHARED, made(1), label="one")
     monkeypatch.setattr(location, "BUSY_SECONDS", 0.05)
-    with Store(path).write(), pytest.raises(BoardError, match="another program kept writing to the gate ledger"):
+    with (
+        Store(path, what="ledger").write(),
+        pytest.raises(BoardError, match="another program kept writing to the gate ledger"),
+    ):
         record(path, SHARED, made(2), label="two")
 
 

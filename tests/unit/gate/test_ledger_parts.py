@@ -88,7 +88,7 @@ def test_looks_inside_the_first_run_have_the_level_of_the_use(path, policy):
         assert (done.use.number, done.use.level, done.is_known) == (2, use.level, False)
         assert read_ledger(path).uses[1].report == done.report
     assert read_ledger(path).spent == pytest.approx(level_of(policy, 1) + level_of(policy, 2))
-    with Store(path).read() as session:
+    with Store(path, what="ledger").read() as session:
         assert verify_session(session).uses == 2
 
 
@@ -278,7 +278,7 @@ def test_a_record_that_contradicts_its_use_is_refused_although_its_hashes_fit(be
     forge(begun, lambda taken: None)
     assert len(read_ledger(begun).uses) == 1, "the same content is accepted"
     forge(begun, FORGERIES[name])
-    with pytest.raises(BbedgeError), Store(begun).read() as session:
+    with pytest.raises(BbedgeError), Store(begun, what="ledger").read() as session:
         verify_session(session)
 
 
@@ -286,5 +286,8 @@ def test_a_complete_run_shows_that_its_order_was_another(begun):
     look(begun, APART, 2)
     end(begun, APART, 2, count=1)
     forge(begun, lambda taken: last(taken, "begun")["checkpoints"].update(order_seed=6))
-    with pytest.raises(BoardError, match="differs from the parts of it that were seen"), Store(begun).read() as session:
+    with (
+        pytest.raises(BoardError, match="differs from the parts of it that were seen"),
+        Store(begun, what="ledger").read() as session,
+    ):
         verify_session(session)
