@@ -4,12 +4,12 @@ import json
 import re
 import runpy
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, contradiction, sentence
@@ -86,7 +86,8 @@ def test_the_examples_of_words_are_what_is_printed(tmp_path):
     outlook = ClaimOutlook(more_runs=7, items=1100, amount=0.05)
     (open_one,) = rng_report(kind="not_worse_by", amount=0.02).results
     assert open_one.verdict == "OPEN"
-    shown = replace(rng_report(), replicates=3, results=(replace(open_one, outlook=outlook),))
+    results = (structs.replace(open_one, outlook=outlook),)
+    shown = structs.replace(rng_report(), replicates=3, results=results)
     told = advice(shown, shown.results[0]).partition(";")[0]
     assert f"Open: new, not worse by more than 0.02: {told}\n" in PAGE
     policy = Policy(candidates=("new",), baseline="old", claims=(Claim(kind="not_worse_by", amount=0.02),))
