@@ -221,7 +221,7 @@ def log(place: Place) -> None:
     from bbedge.ledger.chain import checked
     from bbedge.ledger.store import Store
 
-    with Store(place).read() as session:
+    with Store(place, what="ledger").read() as session:
         events = list(checked(session.events())) if session.is_gate() else open_board(place).events
     show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
@@ -237,7 +237,7 @@ def verify(
     """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger."""
     from bbedge.ledger.store import Store
 
-    store = Store(place)
+    store = Store(place, what="ledger")
     if problems := store.problems():
         raise BoardError(f"the database file is damaged: {problems[0]}")
     with spinner() as progress, store.read() as session:
@@ -268,7 +268,7 @@ def export(
     from bbedge.ledger.archive import export_file
     from bbedge.ledger.store import Store
 
-    store = Store(place)
+    store = Store(place, what="ledger")
     with store.read() as session:
         is_gate, head = session.is_gate(), session.head()
     if is_gate and out.suffix == ".jsonl":

@@ -49,7 +49,7 @@ def gate(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Record this use of the gate, in a file or a PostgreSQL database (by its URL), under one error budget "
+            help="Record this use of the gate in a file, or in PostgreSQL by a URL, under one error budget "
             "for all uses if the policy says so. Of a study: reserve its level before the first look, and record every "
             "look inside the first run. Without SCORES: show the recorded uses.",
             show_default=False,

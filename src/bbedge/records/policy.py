@@ -14,7 +14,7 @@ from msgspec import field, structs
 
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.records.codec import convert, parse_toml, plain, to_json
-from bbedge.records.values import HEADLINE, MOST_SHARES, Copies, EvidenceKind, Name, Number, Strict
+from bbedge.records.values import HEADLINE, MOST_SHARES, Copies, EvidenceKind, Name, Number, Sparse, Strict
 from bbedge.text import quoted
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
@@ -32,7 +32,7 @@ COST = "cost"
 """What logs call what an answer cost."""
 
 
-class Claim(Strict, frozen=True, kw_only=True, omit_defaults=True):
+class Claim(Sparse, frozen=True, kw_only=True):
     """Something that should be true of the candidate.
 
     >>> str(Claim(kind="not_worse_by", amount=0.02, view="safety"))
@@ -60,6 +60,7 @@ class Claim(Strict, frozen=True, kw_only=True, omit_defaults=True):
         if self.kind == "cheaper_by" and not 0.0 <= self.amount < 1.0:
             raise DomainError(f"cheaper_by = {self.amount:g} is not a part of the baseline's cost; choose 0 to below 1")
         structs.force_setattr(self, "amount", float(self.amount))
+        super().__post_init__()
 
     def __str__(self) -> str:
         """The claim in words."""
@@ -95,7 +96,7 @@ class _ClaimTable(Strict, frozen=True, kw_only=True):
         return Claim(kind=kinds[0], amount=getattr(self, kinds[0]), view=self.view, tier=self.tier)
 
 
-class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
+class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     r"""What a gate decides, fixed before the scores are seen.
 
     **Needs:** the policy is chosen without looking at the scores that it is applied to.
@@ -162,6 +163,7 @@ class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
             if worst == best or not math.isfinite(best - worst):
                 raise DomainError(f"the range of {quoted(name)} is {worst:g} to {best:g}; give two different values")
         self._check_contradictions()
+        super().__post_init__()
 
     def _check_contradictions(self) -> None:
         """Refuse claims that are there twice, that differ in what they ask of one mean, or that have no effect."""

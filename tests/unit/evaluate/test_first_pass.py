@@ -265,7 +265,7 @@ def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp
     rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
     study = gated(tmp_path, rules)
     run(study, FakeEngine(WIDE))
-    later = gated(tmp_path, structs.replace(rules, alpha=0.01))
+    later = gated(tmp_path, rules.changed(alpha=0.01))
     run(later, FakeEngine(WIDE), at_most=0)
     with opened(study) as board:
         parts = len(board.state.epoch.parts)
