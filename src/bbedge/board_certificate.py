@@ -12,13 +12,13 @@ from typing import Any, cast
 import msgspec
 
 from bbedge.board import Board
-from bbedge.board.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.certificate.certificate import Certificate, Shown
 from bbedge.certificate.document import certificate
 from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.records.certificate import Document
 from bbedge.records.design import (
+    Attempts,
     BoardCheckpoints,
     BoardDesignRecord,
     BoardHeadline,
@@ -26,8 +26,9 @@ from bbedge.records.design import (
     BoardViews,
     Claim,
 )
+from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
-from bbedge.text import listed, shown
+from bbedge.text import counted, listed, shown
 
 
 def board_certificate(
@@ -71,6 +72,9 @@ def notes(board: Board, number: int) -> Iterator[Note]:
         if epoch == number:
             yield replace(note, text=shown(note.text, None))
     yield from copies_counted(board, number)
+    attempts = _attempts(board, number)
+    if attempts is not None and attempts.abandoned:
+        yield Note(kind="attempts", text=attempts_note(attempts))
     for each in state.epochs:
         if each.number == number:
             continue
@@ -87,21 +91,21 @@ def notes(board: Board, number: int) -> Iterator[Note]:
 
 def copies_counted(board: Board, number: int) -> Iterator[Note]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
-    counted, joined = [], []
+    repeated, joined = [], []
     for event in board.events:
         match event.content:
-            case PilotAdded() | ReplicateAdded() as added if added.origin.copies and added.epoch == number:
-                counted.append(f"{added.kind} {abs(added.place)}")
-            case PartAdded() as added if added.origin.copies and added.epoch == number:
-                counted.append(f"{added.kind} {added.checkpoint} of replicate 1")
-            case ModelAdded() as added if added.origin.copies and added.epoch == number:
+            case PilotAdded() | ReplicateAdded() as added if added.copies and added.epoch == number:
+                repeated.append(f"{added.kind} {abs(added.place)}")
+            case PartAdded() as added if added.copies and added.epoch == number:
+                repeated.append(f"{added.kind} {added.checkpoint} of replicate 1")
+            case ModelAdded() as added if added.copies and added.epoch == number:
                 joined.append(added.model)
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
-    if counted:
-        text = f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(counted)}."
-        yield Note(kind="copies", subject=tuple(counted), text=text)
+    if repeated:
+        text = f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(repeated)}."
+        yield Note(kind="copies", subject=tuple(repeated), text=text)
     if joined:
         text = f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}."
         yield Note(kind="copies", subject=tuple(joined), text=text)
@@ -143,6 +147,25 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for each in board.state.epochs
             for stage in each.stages
         ),
+        attempts=_attempts(board, epoch) or msgspec.UNSET,
+    )
+
+
+def _attempts(board: Board, epoch: int) -> Attempts | None:
+    runs = board.state.epochs[epoch - 1].attempts
+    outcomes = [outcome for run in runs.values() for outcome in run]
+    if not outcomes:
+        return None
+    return Attempts(begun=len(outcomes), runs=len(runs), abandoned=outcomes.count("abandoned"))
+
+
+def attempts_note(attempts: Attempts) -> str:
+    """How many attempts there were for so many runs, where some were abandoned."""
+    were = "was" if attempts.abandoned == 1 else "were"
+    return (
+        f"{counted(attempts.begun, 'attempt')} for {counted(attempts.runs, 'run')}: {attempts.abandoned} {were} "
+        "abandoned, because the journal was missing or replaced, and started again. If scores were the reason, the "
+        "guarantee does not hold."
     )
 
 

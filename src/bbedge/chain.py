@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.files import FILE_VERSION, check_file_version
+from bbedge.records.codec import FILE_VERSION, check_file_version
 from bbedge.text import shown_path
 
 _SUM, _VERSION = "sum", "version"

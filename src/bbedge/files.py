@@ -1,4 +1,4 @@
-"""The version that files state, the one atomic write of the project, and its one lock."""
+"""The one atomic write of the project, and its one lock."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
-from bbedge.errors import BbedgeError, DataError
-from bbedge.text import shown, shown_path
+from bbedge.errors import DataError
+from bbedge.text import shown_path
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows has no such locks
     fcntl = None  # type: ignore[assignment]
-
-FILE_VERSION: Final = 1
-"""What every file says of its keys and their meaning. From the first release on, version n + 1 reads files of n."""
 
 UNFINISHED = ".part"
 """How the name of a file ends while it is being written."""
@@ -30,20 +27,6 @@ _NAME_KEPT = 40  # characters of the target's name in the temporary one: names m
 _OPEN_FILE = re.compile(r"/(?:proc/[^/]+|dev)/fd/[0-9]+")
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.EBADF)
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF)
-
-
-def check_file_version(version: object, *, what: str, kind: type[BbedgeError]) -> None:
-    """Refuse a file whose version is not the one that is read; ``what`` is how the message, a ``kind``, calls it."""
-    if version is None:
-        raise kind(
-            f"{what} states no version, so its meaning is not known; bbedge writes version {FILE_VERSION}. Restore it "
-            "from a copy, or make it again"
-        )
-    if type(version) is not int or version != FILE_VERSION:
-        raise kind(
-            f"{what} is of version {shown(str(version), 20)}, and this bbedge reads version {FILE_VERSION}; use the "
-            "version of bbedge that wrote it"
-        )
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.events import CountedCopy
 from bbedge.cli import main
+from bbedge.records.events import CountedCopy
 from calibration.binomial_rule import breaks
 
 ITEMS = [f"q{i}" for i in range(12)]
@@ -120,7 +120,7 @@ def test_a_file_without_a_number_that_repeats_stored_scores_is_a_question(tmp_pa
     assert commands("add", file, "--copies", "allow") == (0, "")
     commands.edges(2)
     board = Board.open(commands.place)
-    assert board.events[-1].content.origin.copies == (CountedCopy(of=1, models=("a", "b"), whole=True),)
+    assert board.events[-1].content.copies == (CountedCopy(of=1, models=("a", "b"), whole=True),)
     board.close()
     assert commands("verify") == (0, "")
 

@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines
-from bbedge.board.ledger import Event
 from bbedge.cli.board import import_
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
+from bbedge.ledger.archive import export_lines
+from bbedge.ledger.chain import LedgerEvent
 
 MODELS = ("weak", "middle", "strong")
 ITEMS = ("q1", "q2", "q3")
@@ -157,7 +157,7 @@ def redated(source: Path, archive: Path, at: str) -> list[str]:
     head, *rows, cache = [json.loads(line) for line in source.read_text(encoding="ascii").splitlines()]
     last = None
     for row in rows:
-        last = Event.after(last, row["kind"], at, row["payload"])
+        last = LedgerEvent.after(last, row["kind"], at, row["payload"])
         row |= {"at": at, "previous": last.previous, "hash": last.hash}
     head["head"] = rows[-1]["hash"]
     archive.write_text("".join(json.dumps(row) + "\n" for row in (head, *rows, cache)), encoding="ascii")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
+from bbedge.ledger.archive import export_lines, import_lines
 
 MODELS = ("weak", "middling ü", "strong '模型'")
 ITEMS = tuple(f"q{i}" for i in range(30))
@@ -116,10 +116,10 @@ def test_an_archive_moves_a_board_from_one_database_to_the_other_and_back(new_pl
     file = live(new_place("sqlite"), name)
     archive = list(export_lines(file.store))
     there, back = new_place("postgresql"), new_place("sqlite")
-    assert import_lines(archive, there, source="archive").head == file.head
+    assert import_lines(archive, there, source="archive", verify=verify_session).head == file.head
     lines = list(export_lines(Board.open(there).store))
     assert lines == archive
-    import_lines(lines, back, source="archive")
+    import_lines(lines, back, source="archive", verify=verify_session)
     for place in (there, back):
         moved = Board.open(place)
         assert_same_numbers(moved, file)
@@ -133,10 +133,10 @@ def test_a_life_is_verified_and_survives_export_and_import(new_place, kind):
     assert checked.events == len(board.events) == 18
     archive = list(export_lines(board.store))
     copy = new_place(kind)
-    assert import_lines(archive, copy, source="archive") == checked
+    assert import_lines(archive, copy, source="archive", verify=verify_session) == checked
     assert list(export_lines(Board.open(copy).store)) == archive
     with pytest.raises(BoardError, match="a board is here already"):
-        import_lines(archive, copy, source="archive")
+        import_lines(archive, copy, source="archive", verify=verify_session)
     assert list(export_lines(Board.open(copy).store)) == archive
 
 
@@ -146,8 +146,8 @@ def test_an_import_that_fails_leaves_a_place_that_can_be_used(new_place, kind):
     damaged = [line.replace('"kind":"retire"', '"kind":"replicate"') for line in archive]
     assert damaged != archive
     with pytest.raises(BoardError, match="does not match its hash"):
-        import_lines(damaged, place, source="archive")
-    assert import_lines(archive, place, source="archive").events == len(archive) - 2
+        import_lines(damaged, place, source="archive", verify=verify_session)
+    assert import_lines(archive, place, source="archive", verify=verify_session).events == len(archive) - 2
 
 
 def test_the_same_design_again_changes_nothing_and_another_is_refused(place):

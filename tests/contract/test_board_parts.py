@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.archive import export_lines, import_lines
+from bbedge.board.verify import verify_session
 from bbedge.errors import BoardError
+from bbedge.ledger.archive import export_lines, import_lines
 from unit.board import passes
 
 TESTS = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ def test_parts_are_kept_and_verified(place, new_place):
     verified = Board.open(place).verify()
     assert (verified.events, verified.head) == (len(board.events), board.head)
     other = new_place("sqlite")
-    assert import_lines(export_lines(board.store), other, source="archive").head == board.head
+    assert import_lines(export_lines(board.store), other, source="archive", verify=verify_session).head == board.head
     assert Board.open(other).leaderboard().early.looks == board.leaderboard().early.looks
 
 

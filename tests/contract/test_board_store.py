@@ -9,15 +9,15 @@ import sys
 
 import pytest
 
-from bbedge.board.ledger import Event
-from bbedge.board.store import Store, Vector
 from bbedge.errors import BoardError
+from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.store import Store, Vector
 from unit.board.forging import event_after
 
 
-def chain(count: int) -> list[Event]:
+def chain(count: int) -> list[LedgerEvent]:
     """That many events, each after the one before."""
-    events: list[Event] = []
+    events: list[LedgerEvent] = []
     for number in range(count):
         content = {"number": number, "text": "ü \x00 \ud800 '\"", "big": 0.1 + number}
         events.append(
@@ -271,10 +271,10 @@ def test_an_error_inside_a_transaction_leaves_nothing(store, error):
 def test_a_process_that_dies_inside_a_transaction_leaves_nothing_and_no_lock(store, place):
     script = (
         "import os, signal, sys\n"
-        "from bbedge.board.ledger import Event\n"
-        "from bbedge.board.store import Store, Vector\n"
+        "from bbedge.ledger.chain import LedgerEvent\n"
+        "from bbedge.ledger.store import Store, Vector\n"
         "with Store(sys.argv[1]).write() as session:\n"
-        "    session.append(Event.after(None, 'init', 'now', '{}'))\n"
+        "    session.append(LedgerEvent.after(None, 'init', 'now', '{}'))\n"
         "    session.put_vectors(1, [Vector(epoch=1, replicate=1, model='a', data=b'x' * 100_000)])\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -316,7 +316,7 @@ def test_a_reader_keeps_its_view_while_others_write(store, place):
 
 
 def test_a_writer_that_waits_too_long_is_told(place, monkeypatch):
-    monkeypatch.setattr("bbedge.board.place.BUSY_SECONDS", 0.5)
+    monkeypatch.setattr("bbedge.ledger.location.BUSY_SECONDS", 0.5)
     store = made(place)
     other = Store(place)
     with store.write() as session:

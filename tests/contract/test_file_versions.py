@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import bbedge
-from bbedge.board.archive import export_lines, import_file
+from bbedge.board.verify import verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Done
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import add_extra, extra_usage
-from bbedge.evaluate.usage import Usage
 from bbedge.gate import Claim, Policy
 from bbedge.gate.ledger import read_ledger, record
+from bbedge.ledger.archive import export_lines, import_file
+from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
 from bbedge.verify import read_certificate
 from unit.board.forging import parsed
@@ -50,8 +50,8 @@ def ledger(folder: Path) -> Path:
 
 
 def page(folder: Path) -> Path:
-    with Journal(folder, root="r") as journal:
-        journal.page(1).close()
+    with Journal(folder, root="r") as journal, closing(journal.page(1)) as begun:
+        begun.begin(1)
     return folder / "replicate-00001.jsonl"
 
 
@@ -75,7 +75,7 @@ def tiled(folder: Path) -> Path:
 
 KINDS = {
     "certificate": (certificate, read_certificate),
-    "archive": (archive, lambda path: import_file(path, path.with_name("again.bbedge"))),
+    "archive": (archive, lambda path: import_file(path, path.with_name("again.bbedge"), verify=verify_session)),
     "ledger of a gate": (ledger, read_ledger),
     "page of a journal": (page, lambda path: Journal(path.parent, root="r").page(1).close()),
     "usage of a journal": (usage, lambda path: Journal(path.parent, root="r").finished()),
@@ -120,4 +120,4 @@ def test_events_of_another_version_are_refused(tmp_path):
     forged.rows[-1]["content"]["version"] = 2
     (tmp_path / "forged.jsonl").write_text("".join(forged.lines()))
     with pytest.raises(BbedgeError, match="event 3: its content is of version 2, and this bbedge reads version 1"):
-        import_file(tmp_path / "forged.jsonl", tmp_path / "forged.bbedge")
+        import_file(tmp_path / "forged.jsonl", tmp_path / "forged.bbedge", verify=verify_session)

@@ -21,10 +21,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
+from bbedge.ledger.archive import export_lines, import_lines
 
 MODELS = ("weak", "middle", "strong")
 ITEMS = tuple(f"q{i}" for i in range(16))
@@ -129,7 +129,7 @@ def kill_at_statements(folder: Path) -> dict[str, int]:
         Board.open(path).retire("middle")
 
     def import_archive(path: Path) -> None:
-        import_lines(start, path, source="archive")
+        import_lines(start, path, source="archive", verify=verify_session)
 
     template = folder / "template.db"
     create(template).add(scores(1))

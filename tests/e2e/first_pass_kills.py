@@ -21,12 +21,12 @@ from typing import Any
 
 import bbedge.board.change
 from bbedge.board import Board
-from bbedge.board.archive import export_lines
-from bbedge.board.store import Session
 from bbedge.board.verify import verify
 from bbedge.evaluate.events import Dropped, Looked, PartLooked
 from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.runner import evaluate
+from bbedge.ledger.archive import export_lines
+from bbedge.ledger.store import Session
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

@@ -22,15 +22,15 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines
-from bbedge.board.codec import canonical
-from bbedge.board.ledger import Event
-from bbedge.board.packing import checksum, pack, unpack
-from bbedge.board.store import Store
 from bbedge.board.verify import verify
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError
+from bbedge.ledger.archive import export_lines
+from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.store import Store
+from bbedge.ledger.vectors import checksum, pack, unpack
 from bbedge.readers import read_scores
+from bbedge.records.codec import canonical
 
 KILLS = Path(__file__).with_name("board_kills.py")
 MODELS = ("weak", "middle", "strong")
@@ -637,7 +637,7 @@ def rewrite(path: Path, seq: int, edit: Callable[[dict], None]) -> None:
             content = json.loads(payload)
             if number == seq:
                 edit(content)
-            last = Event.after(last, kind, at, canonical(content))
+            last = LedgerEvent.after(last, kind, at, canonical(content))
             connection.execute(
                 "UPDATE bbedge_events SET payload = ?, previous = ?, hash = ? WHERE seq = ?",
                 (last.payload, last.previous, last.hash, number),

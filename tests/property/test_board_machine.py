@@ -19,12 +19,12 @@ from hypothesis.stateful import (
 )
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_lines
 from bbedge.board.replay import replay
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
+from bbedge.ledger.archive import export_lines, import_lines
 from unit.board.recomputed import Record, assert_same
 
 OPTIONS = [
@@ -285,7 +285,7 @@ class BoardLife(RuleBasedStateMachine):
     def export_and_import(self):
         lines = list(export_lines(self.board.store))
         place = self.folder / "copy.db"
-        import_lines(lines, place, source="archive")
+        import_lines(lines, place, source="archive", verify=verify_session)
         copy = Board.open(place)
         assert list(export_lines(copy.store)) == lines
         assert copy.head == self.board.head

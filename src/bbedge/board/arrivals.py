@@ -14,17 +14,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.events import CountedCopy, ModelAdded, PartAdded, PilotAdded, ReplicateAdded
-from bbedge.board.ledger import Event
-from bbedge.board.packing import checksum, missing_checksum, pack
 from bbedge.board.replay import stored_panel
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState, missing_scores
-from bbedge.board.store import Session
 from bbedge.board.stored_scores import check_final, completed, completes, without_stopped
 from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies, may_be_chance
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
+from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.store import Session
+from bbedge.ledger.vectors import checksum, missing_checksum, pack
+from bbedge.records.events import CountedCopy, ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.values import Copies
 from bbedge.text import listed, quoted
 
@@ -69,7 +69,7 @@ class Arrival:
         return {model: each.digest for model, each in self.stored.prints.items()}
 
 
-def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
+def stored_replicates(events: Sequence[LedgerEvent], epoch: int) -> list[Stored]:
     """The replicates of an epoch, pilots first."""
     pilots: list[Stored] = []
     replicates: list[Stored] = []
@@ -92,7 +92,7 @@ def stored_replicates(events: Sequence[Event], epoch: int) -> list[Stored]:
     return pilots + replicates
 
 
-def check_version(events: Sequence[Event], epoch: int, runs: Iterable[Iterable[str]]) -> None:
+def check_version(events: Sequence[LedgerEvent], epoch: int, runs: Iterable[Iterable[str]]) -> None:
     """Refuse runs that an earlier version of the benchmark has counted: its new items may have been chosen by them."""
     given = {run for each in runs for run in each}
     for event in events:

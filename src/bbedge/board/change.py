@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TypedDict
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from bbedge.board.admit import begin_attempt, end_attempt
 from bbedge.board.arrivals import (
     Arrival,
     Arrivals,
@@ -21,8 +22,26 @@ from bbedge.board.arrivals import (
     stored_replicates,
 )
 from bbedge.board.design import IncompleteRule
-from bbedge.board.events import (
-    Content,
+from bbedge.board.part_arrival import arrived_part, repeated_pilot
+from bbedge.board.replay import save, stored_panel, stored_parts
+from bbedge.board.stage import Found, Panel, Stage, merged
+from bbedge.board.state import BoardState, missing_scores
+from bbedge.board.stored_scores import check_rule, completed, seen_scores
+from bbedge.board.views import Columns
+from bbedge.core.checkpoints import Checkpoint
+from bbedge.core.scores import Scores
+from bbedge.core.views import HEADLINE
+from bbedge.errors import BoardError, CopiedReplicateError
+from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.store import Session, Vector
+from bbedge.ledger.vectors import checksum, pack
+from bbedge.records.codec import to_json
+from bbedge.records.events import (
+    AbandonReason,
+    AttemptBegun,
+    AttemptEnded,
+    AttemptOutcome,
+    BoardEvent,
     CountedCopy,
     Created,
     ItemsAdded,
@@ -31,25 +50,11 @@ from bbedge.board.events import (
     NewEdge,
     NoteAdded,
     Opened,
-    Origin,
     PartAdded,
     PilotAdded,
     ReplicateAdded,
-    to_payload,
 )
-from bbedge.board.ledger import Event
-from bbedge.board.packing import checksum, pack
-from bbedge.board.part_arrival import arrived_part, repeated_pilot
-from bbedge.board.replay import save, stored_panel, stored_parts
-from bbedge.board.stage import Found, Panel, Stage, merged
-from bbedge.board.state import BoardState, missing_scores
-from bbedge.board.store import Session, Vector
-from bbedge.board.stored_scores import check_rule, completed, seen_scores
-from bbedge.board.views import Columns
-from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.scores import Scores
-from bbedge.core.views import HEADLINE
-from bbedge.errors import BoardError, CopiedReplicateError
+from bbedge.records.notes import Note
 from bbedge.records.values import Copies
 from bbedge.text import listed, quoted
 
@@ -84,14 +89,14 @@ class Change:
     """The transaction."""
     state: BoardState
     """The state of now."""
-    events: list[Event]
+    events: list[LedgerEvent]
     """The ledger."""
 
     def create(self) -> None:
         """Record the design, models and items of a new board."""
         design, epoch = self.state.design, self.state.epoch
         content = Created(
-            design=design,
+            design=design.content,
             registration=design.registration(
                 epoch.models, epoch.items, epoch.blocks, epoch.columns, order_seed=epoch.order_seed
             ),
@@ -138,7 +143,7 @@ class Change:
             candidate=state.candidate if chosen is None else None,
         )
 
-    def _add_pilot(self, fresh: Arrival, origin: Origin) -> None:
+    def _add_pilot(self, fresh: Arrival, origin: _Origin) -> None:
         epoch = self.state.epoch
         earlier = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, epoch.pilots + 1)]
         candidate = self.state.add_pilot(fresh.panel, earlier)
@@ -151,11 +156,11 @@ class Change:
             candidate=candidate,
             stages=_opened(epoch.stages),
             cache=save(self.session, epoch.stages),
-            origin=origin,
+            **origin,
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
 
-    def _add_replicate(self, fresh: Arrival, origin: Origin) -> Found:
+    def _add_replicate(self, fresh: Arrival, origin: _Origin) -> Found:
         epoch = self.state.epoch
         found = self.state.add_replicate(fresh.panel)
         content = ReplicateAdded(
@@ -165,8 +170,8 @@ class Change:
             vectors=fresh.vectors,
             runs=tuple(sorted(fresh.stored.runs)),
             cache=save(self.session, epoch.stages),
-            outcome=epoch.outcome(found),
-            origin=origin,
+            **asdict(epoch.outcome(found)),
+            **origin,
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
         return found
@@ -194,8 +199,8 @@ class Change:
             gaps=missing_scores(fresh.panel),
             runs=tuple(sorted(fresh.stored.runs)),
             cache=save(self.session, epoch.stages),
-            outcome=epoch.outcome(found),
-            origin=_origin(scores, copied),
+            **asdict(epoch.outcome(found)),
+            **_origin(scores, copied),
         )
         self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
         return Added(**_new(found), checkpoint=checkpoint)
@@ -238,8 +243,8 @@ class Change:
             runs=() if scores is None else scores.runs,
             stages=_opened(epoch.stages[-1:]),
             cache=save(self.session, epoch.stages[-1:]),
-            outcome=epoch.outcome(found) if epoch.replicates else None,
-            origin=Origin() if scores is None else _origin(scores, recorded(scores.copies)),
+            **(asdict(epoch.outcome(found)) if epoch.replicates else {}),
+            **(_Origin() if scores is None else _origin(scores, recorded(scores.copies))),
         )
         self._append(content, packed)
         return Added(**_new(found))
@@ -273,10 +278,24 @@ class Change:
         epoch = self.state.epoch.number
         self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
 
-    def _append(self, content: Content, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
+    def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
+        """Record that a run is about to make its first request."""
+        epoch = self.state.epoch.number
+        event = AttemptBegun(epoch=epoch, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol)
+        begin_attempt(self.state, event)
+        self._append(event)
+
+    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome, reason: AbandonReason | None) -> None:
+        """Record what became of an attempt."""
+        epoch = self.state.epoch.number
+        event = AttemptEnded(epoch=epoch, replicate=replicate, attempt=attempt, outcome=outcome, reason=reason)
+        end_attempt(self.state, event)
+        self._append(event)
+
+    def _append(self, content: BoardEvent, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
         """Append an event to the ledger, with the packed scores by place and model that came with it."""
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        event = Event.after(self.events[-1] if self.events else None, content.kind, at, to_payload(content))
+        event = LedgerEvent.now(self.events[-1] if self.events else None, content.kind, to_json(content))
+        _ = event.content  # what could not be read again is not written
         vectors = [
             Vector(epoch=self.state.epoch.number, replicate=place, model=model, data=data)
             for (place, model), data in (packed or {}).items()
@@ -300,5 +319,11 @@ def _opened(stages: Sequence[Stage]) -> tuple[Opened, ...]:
     return tuple(stage.opened for stage in stages)
 
 
-def _origin(scores: Scores, copies: tuple[CountedCopy, ...]) -> Origin:
-    return Origin(files=scores.files, copies=copies, notes=scores.notes)
+class _Origin(TypedDict, total=False):
+    files: tuple[str, ...]
+    copies: tuple[CountedCopy, ...]
+    notes: tuple[Note, ...]
+
+
+def _origin(scores: Scores, copies: tuple[CountedCopy, ...]) -> _Origin:
+    return _Origin(files=scores.files, copies=copies, notes=scores.notes)

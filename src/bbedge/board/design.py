@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from bbedge.board import codec as plain
+from msgspec import field
+from msgspec.structs import force_setattr
+
 from bbedge.board.passes import MOST_PILOTS, CheckpointRule
 from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.family import Spending
-from bbedge.errors import DesignError, DomainError, FormatError
-from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
-from bbedge.text import did_you_mean, quoted
+from bbedge.errors import DesignError, DomainError
+from bbedge.records.codec import canonical, convert, parse_toml, plain
+from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule, Strict
 
 BoardFamily = Literal["all", "pilot-top-k"]
 Pairing = Literal["all", "first"]
@@ -25,8 +24,7 @@ IncompleteRule = Literal["refuse", "worst-case", "zero"]
 """What a missing score does: it stops the command, counts against whichever model it could help, or is a failure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardDesign:
+class BoardDesign(Strict, frozen=True, kw_only=True):
     """Everything about a board that does not change: not with replicates, nor with new items or models.
 
     **Needs:** chosen before the first panel is seen.
@@ -100,9 +98,9 @@ class BoardDesign:
         Spending(rule=self.spending, shares=self.shares)
         # Frozen as a number: what a later version of bbedge prefers must not change a board.
         if self.margin_share is None and self.method == "bb-edge-x":
-            object.__setattr__(self, "margin_share", MARGIN_SHARE)
+            force_setattr(self, "margin_share", MARGIN_SHARE)
         if self.mean_share == 0.0:
-            object.__setattr__(self, "mean_share", None)  # one design, one hash
+            force_setattr(self, "mean_share", None)  # one design, one hash
         evidence = self.evidence or ("bernstein" if self.method == "bb-edge" else "betting")
         stakes = self.stakes or ("paper" if self.method == "bb-edge" else "design")
         if stakes == "design" and evidence in ("bernstein", "hoeffding"):
@@ -111,8 +109,8 @@ class BoardDesign:
                 "use sharp or betting evidence, or the paper's stakes"
             )
         headline, views = shared_out(self.headline, self.views)
-        object.__setattr__(self, "headline", headline)
-        object.__setattr__(self, "views", views)
+        force_setattr(self, "headline", headline)
+        force_setattr(self, "views", views)
         self._check_checkpoints()
         self._made(["a", "b"], ["q"], ["q"], Compared(), level=self.alpha)  # the core judges the rest
 
@@ -130,47 +128,15 @@ class BoardDesign:
 
         ``otherwise`` has values for keys that the file leaves out.
         """
-        try:
-            values = tomllib.loads(text)
-        # Beside what is not TOML: integers of thousands of digits, and arrays nested thousands deep.
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"{source}: not a TOML file ({error})") from error
-        return cls.from_values({**(otherwise or {}), **values}, source=source)
+        return cls.from_values({**(otherwise or {}), **parse_toml(text, source=source)}, source=source)
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], *, source: str = "design") -> BoardDesign:
         """A design from plain values, such as those of a file or its :attr:`content`; the rest has its default."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            what = did_you_mean(unknown[0], known) or f"; a design has {', '.join(sorted(known))}"
-            raise FormatError(f"{source}: unknown key {quoted(unknown[0])}{what}")
-        given = dict(values)
         try:
-            for name in ("alpha", "tau", "margin_share", "mean_share"):
-                if name in given:
-                    given[name] = plain.number(given[name])
-            if "score_range" in given:
-                if not isinstance(given["score_range"], list | tuple) or len(given["score_range"]) != 2:
-                    raise TypeError(f"score_range = {given['score_range']!r} is not a list of two numbers")
-                given["score_range"] = tuple(map(plain.number, given["score_range"]))
-            for name in ("k", "pilot", "shares", "first", "planned"):
-                if given.get(name) is not None and (isinstance(given[name], bool) or not isinstance(given[name], int)):
-                    raise TypeError(f"{name} must be a whole number")
-            if "headline" in given:
-                given["headline"] = plain.headline(given["headline"])
-            if "views" in given:
-                given["views"] = plain.views(given["views"])
-            if "checkpoints" in given:
-                given["checkpoints"] = plain.checkpoints(given["checkpoints"])
-        except (DesignError, DomainError) as error:
-            raise DesignError(f"{source}: {error}") from error
-        except (OverflowError, TypeError, ValueError) as error:
-            raise FormatError(f"{source}: {error}; see docs/board.md for what each key takes") from error
-        try:
-            return cls(**given)
-        except (DesignError, ValueError) as error:
-            raise DesignError(f"{source}: {error}") from error
+            return convert(values, cls, source=source)
+        except DomainError as error:
+            raise DesignError(str(error)) from error
 
     def core_design(
         self,
@@ -262,15 +228,18 @@ class BoardDesign:
     @property
     def content(self) -> dict[str, object]:
         """The design as plain values, without what is not set."""
-        values = {name: value for name, value in asdict(self).items() if value is not None}
+        values = {name: value for name, value in plain(self).items() if value is not None}
         for name in ("headline", "views"):
             if name in values:
                 values[name] = {key: value for key, value in values[name].items() if value not in (None, {})}
         if not values["headline"]:
             del values["headline"]
-        if self.checkpoints is not None:
-            values["checkpoints"] = self.checkpoints.content
         values["score_range"] = list(self.score_range)
+        if self.checkpoints is not None:
+            values["checkpoints"] = {
+                **values["checkpoints"],
+                **{key: list(getattr(self.checkpoints, key)) for key in ("fractions", "weights")},
+            }
         return values
 
     @property
@@ -323,4 +292,4 @@ _OPTIONAL = ("evidence", "prediction", "stakes")
 
 
 def _digest(content: object) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(canonical(content).encode()).hexdigest()

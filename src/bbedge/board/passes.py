@@ -7,22 +7,21 @@ has no seed. The board draws one whenever a version of the benchmark begins, and
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+
+from msgspec.structs import force_setattr
 
 from bbedge.core.checkpoints import COMPLETE, FRACTIONS, Checkpoints
+from bbedge.records.events import PARTS
+from bbedge.records.values import Strict
 
 _SEEDS = 2**53
 """Seeds are below this, so that programs that read JSON numbers as floats see them as they are."""
 
-_PARTS = 2**30
-"""Parts are stored as replicates below minus this number; those of a pilot are -1, -2 and so on."""
-
-MOST_PILOTS = _PARTS
+MOST_PILOTS = PARTS
 """A pilot beside checkpoints has at most as many replicates."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointRule:
+class CheckpointRule(Strict, frozen=True, kw_only=True):
     """The looks inside the first pass of every version of the benchmark.
 
     >>> CheckpointRule(fractions=(0.1, 0.5), complete=0.6).weights
@@ -39,19 +38,14 @@ class CheckpointRule:
     def __post_init__(self) -> None:
         # Frozen as numbers: what a later version of bbedge prefers must not change a board.
         stated = self.seeded(0)
-        object.__setattr__(self, "fractions", stated.fractions)
-        object.__setattr__(self, "weights", stated.weights)
+        force_setattr(self, "fractions", stated.fractions)
+        force_setattr(self, "weights", stated.weights)
 
     def seeded(self, order_seed: int) -> Checkpoints:
         """The checkpoints of a version whose order has this seed."""
         return Checkpoints(
             order_seed=order_seed, fractions=self.fractions, weights=self.weights, complete=self.complete
         )
-
-    @property
-    def content(self) -> dict[str, object]:
-        """The rule as plain values."""
-        return {"fractions": list(self.fractions), "weights": list(self.weights), "complete": self.complete}
 
 
 def drawn_seed() -> int:
@@ -61,9 +55,9 @@ def drawn_seed() -> int:
 
 def part_place(checkpoint: int) -> int:
     """Where the scores of a part are stored, in the place of a replicate's number."""
-    return -_PARTS - checkpoint
+    return -PARTS - checkpoint
 
 
 def part_number(place: int) -> int | None:
     """The checkpoint whose part is stored at a place; ``None`` where that is a replicate or a pilot."""
-    return -_PARTS - place if place < -_PARTS else None
+    return -PARTS - place if place < -PARTS else None

@@ -7,8 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.board.admit import begin_attempt, end_attempt
+from bbedge.board.design import BoardDesign
 from bbedge.board.epoch import Epoch
-from bbedge.board.events import (
+from bbedge.board.passes import part_place
+from bbedge.board.stage import Found, Panel, Stage
+from bbedge.board.state import BoardState
+from bbedge.core.graph import Graph
+from bbedge.core.leaderboard import Certifier, LookCount
+from bbedge.core.progress import PartCount
+from bbedge.core.views import HEADLINE
+from bbedge.errors import BbedgeError, BoardError, NoBoardError
+from bbedge.ledger.chain import LedgerEvent, checked
+from bbedge.ledger.store import Session
+from bbedge.ledger.vectors import digest, unpack
+from bbedge.records.events import (
+    AttemptBegun,
+    AttemptEnded,
     Created,
     ItemsAdded,
     ModelAdded,
@@ -20,17 +35,6 @@ from bbedge.board.events import (
     ReplicateAdded,
     Tally,
 )
-from bbedge.board.ledger import Event, checked
-from bbedge.board.packing import digest, unpack
-from bbedge.board.passes import part_place
-from bbedge.board.stage import Found, Panel, Stage
-from bbedge.board.state import BoardState
-from bbedge.board.store import Session
-from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Certifier, LookCount
-from bbedge.core.progress import PartCount
-from bbedge.core.views import HEADLINE
-from bbedge.errors import BbedgeError, BoardError, NoBoardError
 from bbedge.text import quoted
 
 
@@ -41,16 +45,16 @@ def save(session: Session, stages: Sequence[Stage]) -> dict[int, str]:
     return {claim: digest(state) for claim, state in states.items()}
 
 
-def saved_sums(events: Iterable[Event]) -> dict[int, str]:
+def saved_sums(events: Iterable[LedgerEvent]) -> dict[int, str]:
     """The last checksum that the ledger states for the saved evidence of each claim."""
     sums: dict[int, str] = {}
     for event in events:
-        if not isinstance(event.content, NoteAdded):
+        if not isinstance(event.content, NoteAdded | AttemptBegun | AttemptEnded):
             sums |= event.content.cache
     return sums
 
 
-def whole_ledger(session: Session) -> list[Event]:
+def whole_ledger(session: Session) -> list[LedgerEvent]:
     """All events, each checked; a ledger without a beginning or an end is refused."""
     events = list(checked(session.events()))
     if not events:
@@ -60,7 +64,7 @@ def whole_ledger(session: Session) -> list[Event]:
     return events
 
 
-def load(session: Session) -> tuple[list[Event], BoardState]:
+def load(session: Session) -> tuple[list[LedgerEvent], BoardState]:
     """The ledger and the state: structure from the events, evidence from the cache or else from the panels."""
     events = whole_ledger(session)
     sums = saved_sums(events)
@@ -78,19 +82,32 @@ def load(session: Session) -> tuple[list[Event], BoardState]:
     return events, state
 
 
-def created(event: Event) -> Created:
+def created(event: LedgerEvent) -> Created:
     """What the first event of a checked ledger says."""
     assert isinstance(event.content, Created)
     return event.content
 
 
-def begin(event: Event) -> BoardState:
+def begin(event: LedgerEvent) -> BoardState:
     """The state after the first event."""
     first = created(event)
-    return BoardState(first.design, first.models, first.items, first.blocks, first.columns, order_seed=first.order_seed)
+    design = frozen_design(first)
+    return BoardState(design, first.models, first.items, first.blocks, first.columns, order_seed=first.order_seed)
 
 
-def _skip(state: BoardState, event: Event) -> None:
+def frozen_design(first: Created) -> BoardDesign:
+    """The design that a board was made with."""
+    return BoardDesign.from_values(first.design, source="the board's design")
+
+
+def computed_registration(first: Created) -> str:
+    """The registration, computed from what is frozen."""
+    return frozen_design(first).registration(
+        first.models, first.items, first.blocks, first.columns, order_seed=first.order_seed
+    )
+
+
+def _skip(state: BoardState, event: LedgerEvent) -> None:
     """Apply an event's structure without its statistics, which the cache holds."""
     match event.content:
         case PilotAdded(candidate=candidate):
@@ -114,6 +131,10 @@ def _skip(state: BoardState, event: Event) -> None:
             state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
             state.retired.append(model)
+        case AttemptBegun() as begun:
+            begin_attempt(state, begun)
+        case AttemptEnded() as ended:
+            end_attempt(state, ended)
 
 
 def _skip_look(state: BoardState, outcome: Outcome) -> None:
@@ -146,7 +167,7 @@ def _tally(outcome: Outcome, view: str) -> Tally:
     return outcome.views[view].look
 
 
-def replay(session: Session, events: Sequence[Event]) -> BoardState:
+def replay(session: Session, events: Sequence[LedgerEvent]) -> BoardState:
     """The state, recomputed from the stored panels."""
     state = begin(events[0])
     for event in events[1:]:
@@ -154,7 +175,7 @@ def replay(session: Session, events: Sequence[Event]) -> BoardState:
     return state
 
 
-def apply(state: BoardState, session: Session, event: Event) -> Found:
+def apply(state: BoardState, session: Session, event: LedgerEvent) -> Found:
     """Apply one event with its statistics, from the stored panels, and say what it certified for the first time."""
     epoch = state.epoch
     match event.content:
@@ -174,6 +195,10 @@ def apply(state: BoardState, session: Session, event: Event) -> Found:
             state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
             state.retire(model)
+        case AttemptBegun() as begun:
+            begin_attempt(state, begun)
+        case AttemptEnded() as ended:
+            end_attempt(state, ended)
     return {}
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.events import NewEdge, Opened
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
@@ -16,6 +15,7 @@ from bbedge.core.history import Look, LookCount
 from bbedge.core.leaderboard import Certifier, Leaderboard
 from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.views import HEADLINE
+from bbedge.records.events import NewEdge, Opened
 
 Panel = Mapping[str, NDArray[np.float64]]
 """One replicate: the score vector of each model, over the items of the epoch; a missing score is NaN."""

@@ -8,7 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.events import (
+from bbedge.board.passes import part_number
+from bbedge.board.replay import apply, begin, computed_registration, created, saved_sums, whole_ledger
+from bbedge.board.stage import Found, Parts, Stage
+from bbedge.board.state import BoardState
+from bbedge.core.arrays import load_arrays
+from bbedge.core.history import LookCount
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.progress import PartCount
+from bbedge.core.views import HEADLINE
+from bbedge.errors import BbedgeError, BoardError
+from bbedge.ledger.chain import LedgerEvent, check_head
+from bbedge.ledger.store import Session, Store
+from bbedge.ledger.vectors import checksum, count_missing, digest
+from bbedge.records.events import (
+    AttemptBegun,
+    AttemptEnded,
     Created,
     ItemsAdded,
     ModelAdded,
@@ -22,22 +37,8 @@ from bbedge.board.events import (
     Tally,
     ViewOutcome,
 )
-from bbedge.board.ledger import Event
-from bbedge.board.packing import checksum, count_missing, digest
-from bbedge.board.passes import part_number
-from bbedge.board.replay import apply, begin, created, saved_sums, whole_ledger
-from bbedge.board.stage import Found, Parts, Stage
-from bbedge.board.state import BoardState
-from bbedge.board.store import Session, Store
-from bbedge.core.arrays import load_arrays
-from bbedge.core.history import LookCount
-from bbedge.core.leaderboard import Leaderboard
-from bbedge.core.progress import PartCount
-from bbedge.core.views import HEADLINE
-from bbedge.errors import BbedgeError, BoardError, DomainError
 from bbedge.text import quoted
 
-_HEAD_DIGITS = 16
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may
 
 
@@ -56,6 +57,11 @@ class Verified:
     head: str
     """The hash of the last event."""
 
+    @property
+    def found(self) -> tuple[int, str]:
+        """What there are, in words."""
+        return self.certificates, "certificate"
+
 
 def verify(store: Store, *, head: str | None = None) -> Verified:
     """Compute every look again and compare; the first thing that does not agree is named in a :class:`BoardError`.
@@ -71,15 +77,8 @@ def verify(store: Store, *, head: str | None = None) -> Verified:
 
 def verify_session(session: Session, *, head: str | None = None) -> Verified:
     """:func:`verify` for a board that is only seen inside one transaction."""
-    if head is not None and len(head) < _HEAD_DIGITS:
-        raise DomainError(
-            f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
-        )
     events = whole_ledger(session)
-    if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
-        raise BoardError(
-            f"no event has the published hash {head[:64]}: the history was rewritten, or this is an older copy of it"
-        )
+    check_head(events, head)
     _check_vectors(session, events)
     state, certificates = _begun(events[0]), 0
     for event in events[1:]:
@@ -103,21 +102,21 @@ def verify_session(session: Session, *, head: str | None = None) -> Verified:
     )
 
 
-def _begun(event: Event) -> BoardState:
+def _begun(event: LedgerEvent) -> BoardState:
     """The state after the first event, whose hashes, claims and saved evidence are checked."""
     content = created(event)
     try:
         state = begin(event)
     except BbedgeError as error:
         raise BoardError(f"{event.called} cannot have happened: {error}") from error
-    if content.registration != content.computed_registration:
+    if content.registration != computed_registration(content):
         raise BoardError(f"{event.called}: the design does not match its hash")
     _check_stages(event, content.stages, state.epoch.stages)
     _check_cache_keys(event, state.epoch.stages)
     return state
 
 
-def _check_place(event: Event, state: BoardState) -> None:
+def _check_place(event: LedgerEvent, state: BoardState) -> None:
     """The event names the epoch, the replicate and the models that the board had."""
     content, epoch = event.content, state.epoch
     assert not isinstance(content, Created)  # a checked ledger has it first and only there
@@ -135,7 +134,7 @@ def _check_place(event: Event, state: BoardState) -> None:
             raise BoardError(f"{event.called}: its models are not those that the board had")
 
 
-def _check_part(event: Event, part: PartAdded, state: BoardState) -> None:
+def _check_part(event: LedgerEvent, part: PartAdded, state: BoardState) -> None:
     """The event names the checkpoint that came next, and what belongs to it."""
     upcoming = state.epoch.next_checkpoint
     if upcoming is None or part.checkpoint != upcoming.number:
@@ -146,7 +145,7 @@ def _check_part(event: Event, part: PartAdded, state: BoardState) -> None:
         raise BoardError(f"{event.called}: its models are not those that the board had")
 
 
-def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], found: Found) -> None:
+def _check_outcome(event: LedgerEvent, state: BoardState, opened: Sequence[Stage], found: Found) -> None:
     """The outcome that the event records is the one that follows from the scores."""
     content, epoch = event.content, state.epoch
     if isinstance(content, PilotAdded | ModelAdded | ItemsAdded):
@@ -167,8 +166,11 @@ def _check_outcome(event: Event, state: BoardState, opened: Sequence[Stage], fou
     _check_cache_keys(event, opened if isinstance(content, ModelAdded) else epoch.stages)
 
 
-def _check_cache_keys(event: Event, stages: Sequence[Stage]) -> None:
-    if not isinstance(event.content, NoteAdded) and event.content.cache.keys() != {stage.claim for stage in stages}:
+def _check_cache_keys(event: LedgerEvent, stages: Sequence[Stage]) -> None:
+    content = event.content
+    if isinstance(content, NoteAdded | AttemptBegun | AttemptEnded):
+        return
+    if content.cache.keys() != {stage.claim for stage in stages}:
         raise BoardError(f"{event.called}: the saved evidence that it names is not that of its claims")
 
 
@@ -176,7 +178,7 @@ def _check_cache_keys(event: Event, stages: Sequence[Stage]) -> None:
 class _Stated:
     """What the ledger says of a stored vector."""
 
-    event: Event
+    event: LedgerEvent
     """The event that brought it."""
     checksum: str
     """The checksum of its scores."""
@@ -186,7 +188,7 @@ class _Stated:
     """How many scores there are; all items of the epoch, if not stated."""
 
 
-def _stated_vectors(events: Sequence[Event]) -> tuple[dict[tuple[int, int, str], _Stated], dict[int, int]]:
+def _stated_vectors(events: Sequence[LedgerEvent]) -> tuple[dict[tuple[int, int, str], _Stated], dict[int, int]]:
     """All vectors that events name, by epoch, replicate and model; and the number of items of each epoch."""
     stated: dict[tuple[int, int, str], _Stated] = {}
     n_items: dict[int, int] = {}
@@ -213,7 +215,7 @@ def _stated_vectors(events: Sequence[Event]) -> tuple[dict[tuple[int, int, str],
     return stated, n_items
 
 
-def _check_vectors(session: Session, events: Sequence[Event]) -> None:
+def _check_vectors(session: Session, events: Sequence[LedgerEvent]) -> None:
     """Every vector that an event names is there with the right scores, and there are no others."""
     expected, n_items = _stated_vectors(events)
     stored = {(epoch, replicate, model): seq for epoch, replicate, model, seq in session.vector_places()}
@@ -253,7 +255,7 @@ def _vector(place: tuple[int, int, str]) -> str:
     return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
-def _check_stages(event: Event, recorded: Sequence[Opened], stages: Sequence[Stage]) -> None:
+def _check_stages(event: LedgerEvent, recorded: Sequence[Opened], stages: Sequence[Stage]) -> None:
     if len(recorded) != len(stages):
         raise BoardError(f"{event.called}: {len(recorded)} claims recorded, {len(stages)} follow from the events")
     for record, stage in zip(recorded, stages, strict=True):
@@ -266,7 +268,7 @@ def _check_stages(event: Event, recorded: Sequence[Opened], stages: Sequence[Sta
             raise BoardError(f"{event.called}: the design of claim {stage.claim} is not the one recorded")
 
 
-def _check_views(event: Event, outcome: Outcome, state: BoardState, found: Found) -> None:
+def _check_views(event: LedgerEvent, outcome: Outcome, state: BoardState, found: Found) -> None:
     """The look at every view is the one that follows from the scores."""
     if {HEADLINE, *outcome.views} != state.epoch.looks_at.keys() or HEADLINE in outcome.views:
         raise BoardError(f"{event.called}: the views looked at are not those of the epoch")
@@ -282,7 +284,11 @@ def _check_views(event: Event, outcome: Outcome, state: BoardState, found: Found
 
 
 def _check_look(
-    event: Event, outcome: Outcome | ViewOutcome, parts: Parts, look: LookCount | PartCount, edges: Sequence[NewEdge]
+    event: LedgerEvent,
+    outcome: Outcome | ViewOutcome,
+    parts: Parts,
+    look: LookCount | PartCount,
+    edges: Sequence[NewEdge],
 ) -> None:
     if outcome.current.keys() != {stage.claim for stage, _ in parts}:
         raise BoardError(f"{event.called}: the claims looked at are not those of the epoch")
@@ -303,7 +309,7 @@ def _check_look(
         raise BoardError(f"{event.called}: the counts of the look are not those of its edges")
 
 
-def _check_edges(event: Event, stage: Stage, board: Leaderboard, packed: bytes) -> None:
+def _check_edges(event: LedgerEvent, stage: Stage, board: Leaderboard, packed: bytes) -> None:
     count = len(stage.design.models)
     bits = np.frombuffer(packed, dtype=np.uint8)
     if len(bits) != -(-count * count // 8):
@@ -316,7 +322,7 @@ def _check_edges(event: Event, stage: Stage, board: Leaderboard, packed: bytes) 
         raise BoardError(f"{event.called}: {quoted(names[a])} > {quoted(names[b])} is {how}")
 
 
-def _check_certificate(event: Event, recorded: NewEdge, computed: NewEdge) -> None:
+def _check_certificate(event: LedgerEvent, recorded: NewEdge, computed: NewEdge) -> None:
     same = (
         abs(recorded.log_e - computed.log_e) <= _TOLERANCE * (1.0 + abs(computed.log_e))
         and recorded.claim == computed.claim
@@ -330,7 +336,7 @@ def _check_certificate(event: Event, recorded: NewEdge, computed: NewEdge) -> No
         )
 
 
-def _check_cache(session: Session, events: Sequence[Event], state: BoardState) -> None:
+def _check_cache(session: Session, events: Sequence[LedgerEvent], state: BoardState) -> None:
     """The saved evidence is that of the panels: evidence, means, certificates, looks."""
     sums, cached = saved_sums(events), session.cache()
     for stage in state.stages:

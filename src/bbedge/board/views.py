@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
 
 from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.values import Name, Strict
 from bbedge.text import listed, quoted
 
 Columns = Mapping[str, Sequence[str]]
@@ -23,13 +27,12 @@ MOST_VIEWS = 1000
 _CLOSE = 1e-9  # shares whose sum is this near one are meant to add up to one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
+class Headline(Strict, frozen=True, kw_only=True):
     """The means that the main leaderboard compares: over all items, unless one of the columns is named."""
 
-    macro: str | None = None
+    macro: Name | None = None
     """The column of categories whose means have the same weight, however many items each has."""
-    weights: str | None = None
+    weights: Name | None = None
     """The column with the weight of each item, which also counts inside categories."""
     share: float | None = None
     """Its part of alpha, beside views; it also has what is meant for views that a version does not have."""
@@ -40,15 +43,14 @@ class Headline:
         return tuple(name for name in (self.macro, self.weights) if name is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Views:
+class Views(Strict, frozen=True, kw_only=True):
     """Other means that are compared under the same alpha."""
 
-    column: str | None = None
+    column: Name | None = None
     """The column of categories: every value of it is a view."""
-    weights: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, Name] = msgspec.field(default_factory=dict)
     """Views by name, each with the column that has the weight of each item in it."""
-    shares: Mapping[str, float] = field(default_factory=dict)
+    shares: Mapping[str, float] = msgspec.field(default_factory=dict)
     """The part of alpha of single views; a version without such a view leaves it to the headline."""
     others: float | None = None
     """What all views without a share of their own have together, in equal parts."""

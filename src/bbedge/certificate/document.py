@@ -30,7 +30,6 @@ from bbedge.core.design import Design
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import FormatError
-from bbedge.files import FILE_VERSION, check_file_version
 from bbedge.records import certificate as records
 from bbedge.records.certificate import (
     Conclusions,
@@ -40,7 +39,7 @@ from bbedge.records.certificate import (
     SourceRecord,
     ViewRecord,
 )
-from bbedge.records.codec import convert
+from bbedge.records.codec import FILE_VERSION, check_file_version, convert
 from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
 from bbedge.records.notes import Note
 from bbedge.records.values import Pair, Record

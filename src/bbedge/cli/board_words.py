@@ -12,11 +12,12 @@ from bbedge.text import counted, display_names, listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
-    from bbedge.board.events import Outcome
-    from bbedge.board.ledger import Event
     from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.display.ledger import ClaimRow
+    from bbedge.ledger.chain import LedgerEvent
+    from bbedge.records.events import Outcome
+    from bbedge.records.gate import UseDecided
 
 _MOST_EDGES, _MOST_SETS, _MOST_VIEWS = 5, 3, 3  # lines that are printed after a change; board show has the rest
 
@@ -45,13 +46,22 @@ def claims(board: Board) -> list[ClaimRow]:
     ]
 
 
-def particulars(event: Event) -> str:
+def particulars(event: LedgerEvent) -> str:
     """An event in a line."""
-    from bbedge.board import events
+    from bbedge.records import events, gate
 
-    match event.content:
+    match event.fact:
+        case gate.PolicyFrozen(policy=policy):
+            return f"policy {policy.hash[:16]}: {counted(len(policy.claims), 'claim')}, alpha {policy.alpha:g}"
+        case gate.UseBegun() as use:
+            return f"use {use.use} ({shown(use.label)}) at level {use.level:.4g}"
+        case gate.UseLooked() as looked:
+            came = counted(len(looked.runs), "run") if looked.runs else counted(len(looked.parts), "checkpoint")
+            return f"use {looked.use}: {came} came"
+        case gate.UseDecided() as decided:
+            return f"use {decided.use}, after {counted(decided.runs, 'run')}: {_verdicts(decided)}"
         case events.Created() as made:
-            registration = made.computed_registration[:16]
+            registration = made.registration[:16]
             return f"{len(made.models)} models, {len(made.items)} items, registration {registration}"
         case events.PilotAdded() as added:
             chosen = f", chose {', '.join(added.candidate)}" if added.candidate else ""
@@ -78,6 +88,16 @@ def particulars(event: Event) -> str:
             return f"{note.about}: {note.text}"
         case events.ModelRetired() as retired:
             return retired.model
+        case events.AttemptBegun() as begun:
+            return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
+        case events.AttemptEnded() as ended:
+            why = f" ({ended.reason})" if ended.reason else ""
+            return f"epoch {ended.epoch}, run {ended.replicate}: attempt {ended.attempt} was {ended.outcome}{why}"
+
+
+def _verdicts(decided: UseDecided) -> str:
+    found = [result.verdict for result in decided.results]
+    return ", ".join(f"{found.count(word)} {word}" for word in dict.fromkeys(found))
 
 
 def _new_in_views(outcome: Outcome) -> str:

@@ -142,14 +142,15 @@ def _is_archive(place: str) -> bool:
 def _opened(place: str) -> Iterator[Board]:
     """The board at a place; of an archive, a board that is removed afterwards."""
     from bbedge.board import Board
-    from bbedge.board.archive import import_file
+    from bbedge.board.verify import verify_session
+    from bbedge.ledger.archive import import_file
 
     if not _is_archive(place):
         with Board.open(place) as board:
             yield board
         return
     with TemporaryDirectory(prefix="bbedge-") as folder:
-        import_file(Path(place), Path(folder) / "board")
+        import_file(Path(place), Path(folder) / "board", verify=verify_session)
         with Board.open(Path(folder) / "board") as board:
             yield board
 

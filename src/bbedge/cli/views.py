@@ -74,7 +74,13 @@ class About:
         return replace(reading.choices, metric_ranges=self._ranges(), without_metrics=tuple(self.without_metric or ()))
 
     def table(
-        self, reading: Reading, files: Sequence[Path], columns: Sequence[str] = (), *, provenance: bool = False
+        self,
+        reading: Reading,
+        files: Sequence[Path],
+        columns: Sequence[str] = (),
+        *,
+        identify: bool = False,
+        provenance: bool = False,
     ) -> Scores:
         """Read score files, which may lack scores, with the columns that were asked for, and with these."""
         return reading.table(
@@ -83,6 +89,7 @@ class About:
             choices=self.choices(reading),
             items=self.items,
             item_columns=(*(self.item_column or ()), *columns),
+            identify=identify,
             provenance=provenance,
         )
 

@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 class DesignOptions(TypedDict, total=False):
     """What may be chosen about a design once models, items and the scale of the scores are known."""
 
-    blocks: Sequence[str] | Literal["item", "one"]
+    blocks: Sequence[str] | Literal["item", "one"] | None
     alpha: float
     tau: float
     method: Method
@@ -240,7 +240,8 @@ class Scores:
 
         **Needs:** options chosen before the scores were seen.
         """
-        options.setdefault("blocks", self.blocks)
+        if options.get("blocks") is None:
+            options["blocks"] = self.blocks
         options.setdefault("gaps", self.gaps)
         return Design.make(self.models, self.items, score_range=self.score_range, **options)
 

@@ -17,11 +17,12 @@ from bbedge.board.stored_scores import seen_scores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Sample
-from bbedge.evaluate.journal import Journal, ReplicateFile
+from bbedge.evaluate.journal import RUN_AGAIN, Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
-from bbedge.evaluate.usage import PassSaving, Replicate, Spent, pass_saving, spent
+from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
+from bbedge.records.journal import Replicate
 from bbedge.text import counted, quoted, shown, shown_path
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
@@ -50,11 +51,11 @@ def journal_scores(
     block = dict(zip(epoch.items, epoch.blocks, strict=True))
     values = np.empty((1, len(state.active), len(items)))
     for row, model in enumerate(state.active):
-        scores = dict(seen.get(model, {}))
+        scores: dict[str, float | None] = dict(seen.get(model, {}))
         for sample in samples:
             done = page.done.get((model, sample.name))
             scores |= {} if done is None else done.scores
-        values[0, row] = [scores[item] for item in items]
+        values[0, row] = np.array([scores[item] for item in items], dtype=float)  # None, which is missing, becomes NaN
     return Scores(
         models=tuple(state.active),
         items=tuple(items),
@@ -166,7 +167,7 @@ def spent_so_far(
     unfinished = {}
     for place in journal.pages():
         page = journal.page(place)
-        unfinished[place] = _in_progress(page, benchmark)
+        unfinished[place] = page.record(len(benchmark.items))
         samples += len(page.done)
         page.close()
     more = max(0, len(first_samples) - per_model)  # a sample that was run in parts is one for each part
@@ -192,20 +193,11 @@ def first_pass_saving(
     found: Replicate | None = next((each for each in journal.finished() if each.replicate == first), None)
     if found is None and first in journal.pages():
         page = journal.page(first)
-        found = _in_progress(page, benchmark)
+        found = page.record(len(benchmark.items))
         page.close()
     if found is None:
         return None
     return pass_saving(found, models=study.names, items=len(benchmark.items), prices=study.prices)
-
-
-def _in_progress(page: ReplicateFile, benchmark: Benchmark) -> Replicate:
-    return Replicate(
-        usage=page.usage(),
-        wasted=page.wasted,
-        lost=sum(page.lost.values()),
-        shares=page.shares(len(benchmark.items)),
-    )
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:
@@ -234,8 +226,9 @@ def lacks_parts(journal: Journal, first: FirstRunSchedule, state: BoardState) ->
             raise EvaluationError(
                 f"{shown_path(page.path)}: {counted(there.count(False), 'sample')} of the first pass on the board "
                 f"{'is' if there.count(False) == 1 else 'are'} not in this file. If lines were removed, restore the "
-                "file from a copy, or remove it to continue with the scores on the board. If another command has added "
-                "a part to the board, make a new board for the study"
+                "file from a copy, or move it to another folder: the study then continues with the scores on the board "
+                "as another attempt, which the board and its certificates state. If another command has added a part "
+                "to the board, make a new board for the study"
             )
     return not all(there)
 
@@ -247,5 +240,5 @@ def check_page(page: ReplicateFile, samples: Sequence[Sample], models: Collectio
         if model not in models or set(done.scores) != items.get(sample):
             raise EvaluationError(
                 f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
-                "remove the file to run its replicate again"
+                + RUN_AGAIN
             )

@@ -13,6 +13,9 @@ LARGEST_COUNT = 2**53
 LARGEST_STORED = 2**31 - 1
 """The largest whole number of an event: what an integer column of PostgreSQL holds."""
 
+NOT_BLANK = r"\S"
+"""The pattern of a text that is more than spaces."""
+
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
 Level = Annotated[float, Meta(gt=0, lt=1)]
@@ -24,9 +27,10 @@ Stored = Annotated[int, Meta(ge=0, le=LARGEST_STORED)]
 Ordinal = Annotated[int, Meta(ge=1, le=LARGEST_STORED)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Meta(min_length=1)]
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Text = Annotated[str, Meta(pattern=NOT_BLANK)]
+# Bounded as well, because the end of a pattern also matches before a line break.
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 Size = Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
-ClaimKey = Annotated[str, Meta(pattern="^(0|[1-9][0-9]{0,9})$")]
 Names = tuple[str, ...]
 Pair = tuple[str, str]
 Group = Annotated[tuple[str, ...], Meta(min_length=2)]
@@ -57,6 +61,11 @@ Copies = Literal["refuse", "allow"]
 
 Gaps = Literal["refuse", "worst-case"]
 """What a missing score does: it stops the work, or counts against whichever model it could help."""
+
+HEADLINE = "headline"
+"""How the main view is called among shares; no other view may have this name."""
+MOST_SHARES = 100_000
+"""The most claims that share an error budget equally."""
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -20,7 +20,8 @@ from bbedge.core.design import Design
 from bbedge.core.family import Family
 from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
-from bbedge.files import FILE_VERSION, UNFINISHED, LockedError, check_file_version, lock, replacing, write_whole
+from bbedge.files import UNFINISHED, LockedError, lock, replacing, write_whole
+from bbedge.records.codec import FILE_VERSION, check_file_version
 from bbedge.text import shown_path
 
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.

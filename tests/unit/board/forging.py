@@ -12,21 +12,20 @@ from typing import Any
 import numpy as np
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines
-from bbedge.board.codec import canonical
-from bbedge.board.ledger import Event
-from bbedge.board.packing import digest
 from bbedge.board.views import Headline, Views
 from bbedge.core.arrays import write_archive
-from bbedge.files import FILE_VERSION
+from bbedge.ledger.archive import export_lines
+from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.vectors import digest
+from bbedge.records.codec import FILE_VERSION, canonical
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")
 
 
-def event_after(previous: Event | None, kind: str, at: str, content: dict[str, Any]) -> Event:
+def event_after(previous: LedgerEvent | None, kind: str, at: str, content: dict[str, Any]) -> LedgerEvent:
     """An event that says anything at all, with a right hash."""
-    return Event.after(previous, kind, at, canonical({"version": FILE_VERSION, **content}))
+    return LedgerEvent.after(previous, kind, at, canonical({"version": FILE_VERSION, **content}))
 
 
 @dataclass

@@ -48,7 +48,7 @@ def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
     assert BoardDesign.from_toml("mean_share = 0.1").mean_share == 0.1
     others = {"copies", "mean_share", "planned", "headline", "views", "incomplete", "checkpoints"}
-    assert others | FULL.content.keys() == set(BoardDesign.__dataclass_fields__)
+    assert others | FULL.content.keys() == set(BoardDesign.__struct_fields__)
 
 
 def test_copies_count_if_the_design_says_so_and_its_hash_shows_it():
@@ -152,27 +152,27 @@ def test_the_hash_sees_every_key():
     hashes |= {BoardDesign(mean_share=share).hash for share in (None, 0.0, 0.1, 0.2)}  # of which two are the same
     assert len(hashes) == 1 + len(CHANGES) + 3 + 3 + 2
     others = {"mean_share", "family", "spending", "pairing", "copies", "planned", "headline", "views", "incomplete"}
-    assert set(CHANGES) | others | {"checkpoints"} == set(BoardDesign.__dataclass_fields__)
+    assert set(CHANGES) | others | {"checkpoints"} == set(BoardDesign.__struct_fields__)
 
 
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("colour = 1", FormatError, "my.toml: unknown key 'colour'; a design has alpha, checkpoints, copies, evidence"),
+        ("colour = 1", FormatError, "my.toml: unknown key 'colour'; known are alpha, tau, method"),
         ("alpa = 0.1", FormatError, r"my.toml: unknown key 'alpa'; did you mean 'alpha'\?"),
         ("[alpha]\nvalue = 1", FormatError, "my.toml: .*is not a number"),
         ("alpha = ", FormatError, "my.toml: not a TOML file"),
         ("alpha = 0.1\nalpha = 0.2", FormatError, "my.toml: not a TOML file"),
-        ('alpha = "0.05"', FormatError, "'0.05' is not a number; see docs/board.md"),
+        ('alpha = "0.05"', FormatError, "'alpha' = '0.05' is not a number"),
         ("alpha = true", FormatError, "True is not a number"),
         ("tau = [0.1]", FormatError, "is not a number"),
-        ("score_range = 5", FormatError, "my.toml: score_range = 5 is not a list of two numbers"),
-        ("score_range = [0, 1, 2]", FormatError, "score_range = .* is not a list of two numbers"),
+        ("score_range = 5", FormatError, "my.toml: 'score_range' = 5 is not a pair"),
+        ("score_range = [0, 1, 2]", FormatError, "'score_range' is not a pair"),
         ('score_range = ["a", "b"]', FormatError, "'a' is not a number"),
-        ('family = "pilot-top-k"\nk = 2.0\npilot = 1', FormatError, "k must be a whole number"),
-        ('family = "pilot-top-k"\nk = 1\npilot = true', FormatError, "pilot must be a whole number"),
-        ('spending = "equal"\nshares = "3"', FormatError, "shares must be a whole number"),
-        ('pairing = "first"\nfirst = 1.5', FormatError, "first must be a whole number"),
+        ('family = "pilot-top-k"\nk = 2.0\npilot = 1', FormatError, "'k' = 2.0 is not a whole number"),
+        ('family = "pilot-top-k"\nk = 1\npilot = true', FormatError, "'pilot' = True is not a whole number"),
+        ('spending = "equal"\nshares = "3"', FormatError, "'shares' = '3' is not a whole number"),
+        ('pairing = "first"\nfirst = 1.5', FormatError, "'first' = 1.5 is not a whole number"),
         ("alpha = 1.5", DesignError, "my.toml: alpha = 1.5 is not allowed"),
         ("alpha = 0", DesignError, "my.toml: alpha = 0.0 is not allowed"),
         ("alpha = nan", DesignError, "my.toml: alpha = nan is not allowed"),
@@ -180,16 +180,16 @@ def test_the_hash_sees_every_key():
         ("tau = 1", DesignError, "tau = 1.0 is not allowed"),
         ("score_range = [1, 0]", DesignError, "score range 1.0 to 0.0"),
         ("score_range = [0, inf]", DesignError, "score range 0.0 to inf"),
-        ('method = "bb-edge-y"', DesignError, "method = 'bb-edge-y' is not allowed; choose one of bb-edge, bb-edge-x"),
-        ("method = 3", DesignError, "method = 3 is not allowed"),
-        ("evidence = []", DesignError, r"evidence = \[\] is not allowed"),
-        ('evidence = "bayes"', DesignError, "choose one of bernstein, hoeffding, sharp, betting"),
-        ('prediction = "oracle"', DesignError, "choose one of running-mean, two-way"),
-        ('stakes = "all"', DesignError, "choose one of paper, design"),
-        ("stakes = [0.5]", DesignError, "stakes"),
-        ('family = "some"', DesignError, "choose one of all, pilot-top-k"),
-        ('spending = "greedy"', DesignError, "choose one of open-ended, equal"),
-        ('pairing = "last"', DesignError, "choose one of all, first"),
+        ('method = "bb-edge-y"', FormatError, "is not one of bb-edge, bb-edge-x"),
+        ("method = 3", FormatError, "'method' = 3 is not one of"),
+        ("evidence = []", FormatError, "'evidence' is not one of"),
+        ('evidence = "bayes"', FormatError, "is not one of bernstein, betting"),
+        ('prediction = "oracle"', FormatError, "is not one of running-mean, two-way"),
+        ('stakes = "all"', FormatError, "is not one of design, paper"),
+        ("stakes = [0.5]", FormatError, "'stakes' is not one of"),
+        ('family = "some"', FormatError, "is not one of all, pilot-top-k"),
+        ('spending = "greedy"', FormatError, "is not one of equal, open-ended"),
+        ('pairing = "last"', FormatError, "is not one of all, first"),
         (
             'family = "pilot-top-k"\npilot = 2',
             DesignError,
@@ -215,8 +215,8 @@ def test_the_hash_sees_every_key():
         ('margin_share = "0.1"', FormatError, "'0.1' is not a number"),
         ('method = "bb-edge"\nmargin_share = 0.1', DesignError, "margin_share=0.1 is not part of bb-edge; leave"),
         ("planned = 0", DesignError, "0 planned replicates are not possible"),
-        ("planned = true", FormatError, "planned must be a whole number"),
-        ("planned = 8.0", FormatError, "planned must be a whole number"),
+        ("planned = true", FormatError, "'planned' = .* is not a whole number"),
+        ("planned = 8.0", FormatError, "'planned' = .* is not a whole number"),
         ('method = "bb-edge"\nplanned = 8', DesignError, "planned=8 is not part of bb-edge; leave"),
         ('stakes = "paper"\nplanned = 8', DesignError, "planned=8 has no meaning with paper stakes"),
         ('method = "bb-edge-x"\nevidence = "hoeffding"', DesignError, "too wide for hoeffding evidence"),

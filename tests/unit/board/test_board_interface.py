@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, Verified
-from bbedge.board.archive import export_lines, import_file
+from bbedge.board.verify import verify_session
 from bbedge.certificate.certificate import Certificate
 from bbedge.errors import BoardError, DataError
+from bbedge.ledger.archive import export_lines, import_file
 from unit.board.boards import ITEMS, make, runs
 
 
@@ -71,7 +72,7 @@ def test_an_export_is_the_archive_and_makes_the_board_again(tmp_path, board):
     out = tmp_path / "all.jsonl"
     board.export(str(out))
     assert out.read_text(encoding="ascii") == "".join(export_lines(board.store))
-    assert import_file(out, tmp_path / "again.db").head == board.head
+    assert import_file(out, tmp_path / "again.db", verify=verify_session).head == board.head
 
 
 def test_an_export_that_fails_leaves_what_was_there(tmp_path, board, monkeypatch):

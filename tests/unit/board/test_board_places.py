@@ -17,11 +17,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.place import BoardPlace, publish
-from bbedge.board.store import POSTGRESQL_NAME, Store, check_storable
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.errors import BoardError
+from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.ledger.location import BoardPlace, publish
+from bbedge.ledger.store import POSTGRESQL_NAME, Store, check_storable
 from unit.board.boards import make, runs
 
 
@@ -87,7 +87,10 @@ def test_a_journal_without_its_board_is_not_taken_over(tmp_path, board_file):
     place = tmp_path / "new.db"
     journal = tmp_path / "new.db-wal"
     journal.write_bytes(b"left over")
-    for attempt in (lambda: create(place), lambda: import_lines(archive, place, source="archive")):
+    for attempt in (
+        lambda: create(place),
+        lambda: import_lines(archive, place, source="archive", verify=verify_session),
+    ):
         with pytest.raises(BoardError, match=r"new\.db-wal is left of a board that was here"):
             attempt()
         assert journal.read_bytes() == b"left over"
@@ -129,7 +132,7 @@ def test_where_files_cannot_have_two_names_a_board_is_made_and_none_is_overwritt
 def test_a_new_board_is_complete_in_its_one_file(tmp_path):
     board = create(tmp_path / "board.db")
     archive = list(export_lines(board.store))
-    import_lines(archive, tmp_path / "copy.db", source="archive")
+    import_lines(archive, tmp_path / "copy.db", source="archive", verify=verify_session)
     for name in ("board.db", "copy.db"):
         (tmp_path / "elsewhere.db").write_bytes((tmp_path / name).read_bytes())  # the file alone
         assert list(export_lines(Store(tmp_path / "elsewhere.db"))) == archive

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.events import PartAdded
-from bbedge.board.packing import pack
 from bbedge.board.passes import CheckpointRule, part_number, part_place
+from bbedge.board.verify import verify_session
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
+from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.ledger.vectors import pack
+from bbedge.records.events import PartAdded
 from unit.board.forging import parsed
 from unit.board.passes import ITEMS, MODELS, RULE, add_part, complete, drawn, life, make, some
 
@@ -41,12 +42,12 @@ def test_a_file_states_checkpoints_as_numbers():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[checkpoints]\norder_seed = 1", "unknown key 'order_seed' in checkpoints"),
+        ("[checkpoints]\norder_seed = 1", "unknown key 'order_seed' in 'checkpoints'"),
         ("[checkpoints]\nfractions = 0.1", "is not a list of numbers"),
         ("[checkpoints]\nfractions = [0.5, 0.1]", "not in rising order"),
         ("[checkpoints]\nfractions = [0.5]\nweights = [0.1]", "must add up to 1"),
         ('method = "bb-edge"\n[checkpoints]', "not part of bb-edge"),
-        ("checkpoints = true", "is not a table"),
+        ("checkpoints = true", "is not a record"),
     ],
 )
 def test_checkpoints_that_are_refused(text, message):
@@ -260,7 +261,7 @@ def test_a_few_scores_as_in_the_pilot_are_a_coincidence(tmp_path):
 def test_an_archive_is_the_same_board_again(tmp_path):
     board = life(tmp_path / "board.db")
     lines = list(export_lines(board.store))
-    assert import_lines(lines, tmp_path / "again.db", source="archive").head == board.head
+    assert import_lines(lines, tmp_path / "again.db", source="archive", verify=verify_session).head == board.head
     again = Board.open(tmp_path / "again.db")
     assert again.certificate().to_json() == board.certificate().to_json()
     assert list(export_lines(again.store)) == lines
@@ -282,7 +283,7 @@ def test_every_prefix_of_the_ledger_is_a_board(tmp_path):
     for count in range(1, len(board.events) + 1):
         forged = whole.copy()
         forged.rows, forged.cache = forged.rows[:count], {}
-        verified = import_lines(forged.lines(), tmp_path / f"{count}.db", source="archive")
+        verified = import_lines(forged.lines(), tmp_path / f"{count}.db", source="archive", verify=verify_session)
         past = board.as_of(board.events[count - 1].hash)
         assert verified.head == past.head
         found = Board.open(tmp_path / f"{count}.db").state.leaderboard()
@@ -305,30 +306,30 @@ def forge_part(rows, change):
         (lambda c, _: c["vectors"].pop("a"), "belong to no event"),
         (lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}), "counts of the look"),
         (lambda c, _: c.update(current={"0": "//8="}), "recorded as certified but is not"),
-        (lambda c, row: row.update(kind="replicate"), "is missing|is unknown"),
+        (lambda c, row: row.update(kind="replicate"), "is missing|unknown key"),
     ],
 )
 def test_a_forged_part_is_found(tmp_path, change, message):
     forged = parsed(life(tmp_path / "board.db"))
     forge_part(forged.rows, change)
     with pytest.raises(BoardError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
 def test_a_part_that_was_left_out_is_found(tmp_path):
     forged = parsed(life(tmp_path / "board.db"))
     del forged.rows[1]
     with pytest.raises(BoardError, match="checkpoint 2 is not the next one"):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
 def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
     part = next(row for row in parsed(life(tmp_path / "board.db")).rows if row["kind"] == "part")
     forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
-    part["content"]["views"] = {}
+    part["content"]["views"], part["at"] = {}, forged.rows[0]["at"]
     forged.rows.append(part)
-    with pytest.raises(BoardError, match="the design of the board has no checkpoints"):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+    with pytest.raises(BoardError, match="checkpoint 1 is not the next one"):
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
 def test_another_order_is_found(tmp_path):
@@ -336,7 +337,7 @@ def test_another_order_is_found(tmp_path):
     forged = parsed(life(tmp_path / "board.db"))
     forged.rows[0]["content"]["order_seed"] = 7
     with pytest.raises(BoardError, match="the design does not match its hash"):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="archive")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
 def test_a_changed_score_of_a_part_is_found(tmp_path):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.archive import import_lines
-from bbedge.board.store import Store
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.certificate.document import plain
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
+from bbedge.ledger.archive import import_lines
+from bbedge.ledger.store import Store
 from unit.board import forging
 from unit.board.boards import runs
 
@@ -62,7 +62,7 @@ def documents(board: Board) -> list[dict[str, object]]:
 def outcome(forged: forging.Forged, honest: list[dict[str, object]], place: Path) -> str:
     """What an import makes of it; an error of the program itself is raised."""
     try:
-        done = import_lines(forged.lines(), place, source="archive")
+        done = import_lines(forged.lines(), place, source="archive", verify=verify_session)
     except BbedgeError:
         assert list(place.parent.iterdir()) == [], "a refused archive left something behind"
         return "refused"

@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import import_file, import_lines
-from bbedge.board.packing import checksum, pack
 from bbedge.board.replay import load, replay
+from bbedge.board.verify import verify_session
 from bbedge.board.views import Views
 from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
+from bbedge.ledger.archive import import_file, import_lines
+from bbedge.ledger.vectors import checksum, pack
 from unit.board.forging import parsed
 
 ITEMS = tuple(f"q{i}" for i in range(20))
@@ -87,7 +89,7 @@ def test_gaps_are_stored_as_gaps(tmp_path, rng):
         assert event.content.vectors == {model: checksum(pack(array[place, row])) for row, model in enumerate(ABC)}
     done = board.verify()
     board.export(tmp_path / "all.jsonl")
-    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db") == done
+    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db", verify=verify_session) == done
 
 
 def test_a_complete_replicate_is_the_same_evidence_with_and_without_the_rule(tmp_path, rng):
@@ -160,7 +162,7 @@ def test_the_same_runs_under_another_number_are_a_question(tmp_path, rng):
         board.add(scores(array, start=2))
     added = board.add(scores(array, start=2), copies="allow")
     assert added.replicates == (2,)
-    assert [copy.of for copy in board.events[-1].content.origin.copies] == [1]
+    assert [copy.of for copy in board.events[-1].content.copies] == [1]
 
 
 def test_few_scores_in_common_are_no_sign_of_a_copy(tmp_path, rng):
@@ -262,7 +264,7 @@ def test_a_new_model_with_gaps(tmp_path, rng):
 
 
 def test_gaps_in_views(tmp_path, rng):
-    design = replace(WORST, views=Views(column="half"))
+    design = structs.replace(WORST, views=Views(column="half"))
     board = make(tmp_path, design, columns={"half": ["x"] * 10 + ["y"] * 10})
     array = full(rng, n=8)
     array[:, 0, :10] = np.nan  # everything that the best model could show in x
@@ -273,7 +275,7 @@ def test_gaps_in_views(tmp_path, rng):
 
 
 def test_a_pilot_with_gaps(tmp_path, rng):
-    board = make(tmp_path, replace(WORST, family="pilot-top-k", k=1, pilot=2))
+    board = make(tmp_path, structs.replace(WORST, family="pilot-top-k", k=1, pilot=2))
     array = full(rng, n=4)
     array[0, 0, :3] = np.nan
     assert board.add(scores(array)).candidate == ("a",)
@@ -337,7 +339,7 @@ def test_what_is_forged_is_found(tmp_path, forge, message):
     forged = parsed(board)
     forge(forged)
     with pytest.raises(BbedgeError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged", verify=verify_session)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +356,7 @@ def test_a_gap_smuggled_onto_a_board_without_the_rule(tmp_path, rng, is_stated, 
     if not is_stated:
         forged.rows[2]["content"]["gaps"] = {}
     with pytest.raises(BbedgeError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged", verify=verify_session)
 
 
 def test_replicates_that_agree_by_chance_wherever_both_have_scores_count(tmp_path):

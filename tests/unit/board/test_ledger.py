@@ -5,9 +5,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from bbedge.board.events import NoteAdded
-from bbedge.board.ledger import GENESIS, _digest, checked
 from bbedge.errors import BoardError
+from bbedge.ledger.chain import GENESIS, _digest, checked
+from bbedge.records.events import NoteAdded
 from unit.board.forging import event_after
 
 INIT = {
@@ -74,7 +74,7 @@ def test_events_are_frozen():
     ("field", "value", "message"),
     [
         ("payload", '{"n":7}', r"event 3 \(note\) does not match its hash: it was edited"),
-        ("at", "2020-01-01T00:00:00+00:00", "event 3 .* was edited"),
+        ("at", "2024-01-05T00:00:00+00:00", "event 3 .* was edited"),
         ("kind", "retire", r"event 3 \(retire\) does not match its hash"),
         ("hash", "0" * 64, "event 3 .* does not match its hash"),
         ("previous", "0" * 64, "event 3 does not follow event 2: the ledger was edited"),
@@ -127,7 +127,7 @@ def test_a_doubled_event_is_noticed():
 
 
 def test_a_kind_of_the_future_is_refused():
-    event = event_after(None, "teleport", "t", {})
+    event = event_after(None, "teleport", "2024-01-01T00:00:00+00:00", {})
     with pytest.raises(BoardError, match="event 1: the kind 'teleport' is unknown"):
         list(checked([event]))
 
@@ -135,16 +135,20 @@ def test_a_kind_of_the_future_is_refused():
 @pytest.mark.parametrize(
     ("kind", "content", "message"),
     [
-        ("note", note("x") | {"cache": {"0": "0" * 64}}, "the key 'cache' is unknown"),
-        ("note", {"epoch": 1, "about": "x", "text": "y"}, "'particulars' is missing"),
-        ("note", note("x") | {"epoch": 0}, "'epoch' is not what belongs there"),
-        ("note", note("x") | {"epoch": True}, "'epoch' is not what belongs there"),
-        ("note", note("x") | {"epoch": 2**40}, "'epoch' is not what belongs there"),
-        ("note", note("\ud800"), "'text' is not what belongs there"),
+        ("note", note("x") | {"cache": {"0": "0" * 64}}, "unknown key 'cache'"),
+        ("note", {"epoch": 1, "about": "x", "text": "y"}, "not in the form that bbedge writes"),
+        ("note", note("x") | {"epoch": 0}, "'epoch' = .* is not a whole number"),
+        ("note", note("x") | {"epoch": True}, "'epoch' = .* is not a whole number"),
+        ("note", note("x") | {"epoch": 2**40}, "'epoch' = .* is not a whole number"),
+        ("note", note("\ud800"), ".*surrogates"),
         ("retire", {"epoch": 1, "model": "a"}, "'cache' is missing"),
-        ("retire", {"epoch": 1, "model": "", "cache": {}}, "'model' is not what belongs there"),
-        ("retire", {"epoch": 1, "model": "a", "cache": {"00": "0" * 64}}, "'cache' is not what belongs there"),
-        ("replicate", {"epoch": 1, "replicate": 1, "vectors": {}, "cache": {}}, "'look' is missing"),
+        ("retire", {"epoch": 1, "model": "", "cache": {}}, "'model' = '' is not a text"),
+        (
+            "retire",
+            {"epoch": 1, "model": "a", "cache": {"00": "0" * 64}},
+            "not in the form|'cache' is not",
+        ),
+        ("replicate", {"epoch": 1, "replicate": 1, "vectors": {}, "cache": {}}, "'gaps' is missing"),
         ("init", INIT, "a board begins with its design, and has one"),
         ("note", note("x") | {"version": 2}, "its content is of version 2, and this bbedge reads version 1"),
         ("note", note("x") | {"version": None}, "its content states no version"),
@@ -152,13 +156,13 @@ def test_a_kind_of_the_future_is_refused():
 )
 def test_every_event_says_what_its_kind_must_say_and_nothing_else(kind, content, message):
     (first,) = chain(1)
-    with pytest.raises(BoardError, match=f"event 2.*: {message}"):
-        list(checked([first, event_after(first, kind, "t", content)]))
+    with pytest.raises(BoardError, match=f"event 2.*: .*({message})"):
+        list(checked([first, event_after(first, kind, first.at, content)]))
 
 
 @pytest.mark.parametrize("payload", ['{"a":1,"a":2}', '{"a": 1}', "[" * 100_000, "NaN", '{"a":1e999}', "7", "\x00"])
 def test_a_payload_that_bbedge_does_not_write_is_refused(payload):
     event = replace(chain(1)[0], payload=payload)
     event = replace(event, hash=_digest(event.seq, event.kind, event.at, payload, event.previous))
-    with pytest.raises(BoardError, match="event 1: its content is not"):
+    with pytest.raises(BoardError, match="event 1: its content"):
         list(checked([event]))

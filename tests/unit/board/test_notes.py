@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.events import NoteAdded
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError
+from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.records.events import NoteAdded
 
 MODELS, ITEMS = ("a", "b"), tuple(f"q{i}" for i in range(8))
 
@@ -33,7 +33,7 @@ def test_a_note_stays_and_changes_nothing_else(tmp_path):
     assert np.array_equal(again.leaderboard().log_e, before, equal_nan=True)
     assert verify(again.store).events == 4
     again.add(panel(2, rng.random((2, 8))))
-    import_lines(export_lines(again.store), tmp_path / "copy.bbedge", source="archive")
+    import_lines(export_lines(again.store), tmp_path / "copy.bbedge", source="archive", verify=verify_session)
     assert Board.open(tmp_path / "copy.bbedge").noted == again.noted
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bbedge.board import packing
-from bbedge.board.packing import checksum, digest, missing_checksum, pack, unpack
 from bbedge.errors import BoardError
+from bbedge.ledger import vectors as packing
+from bbedge.ledger.vectors import checksum, digest, missing_checksum, pack, unpack
 
 KINDS = {
     "binary": st.sampled_from([0.0, 1.0]),

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.archive import export_lines, import_lines
-from bbedge.board.verify import verify
+from bbedge.board.verify import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.errors import BoardError
+from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.readers import read_scores
 from bbedge.records.notes import Note
 from unit.board.boards import ITEMS, make, runs, scores, values
@@ -35,7 +35,7 @@ def test_what_a_reader_noticed_reaches_the_ledger_and_every_certificate(tmp_path
     board.add_items(["x"])
     assert SEED in document(board, board.leaderboard(1), 1).notes
     assert SEED not in document(board, board.leaderboard(2), 2).notes
-    import_lines(export_lines(board.store), tmp_path / "copy.db", source="archive")
+    import_lines(export_lines(board.store), tmp_path / "copy.db", source="archive", verify=verify_session)
     assert Board.open(tmp_path / "copy.db").noticed == board.noticed
 
 
@@ -66,7 +66,7 @@ def test_the_hash_of_the_file_is_recorded(tmp_path):
     board = make(tmp_path)
     file = table(tmp_path / "run.csv", block="other")
     board.add(read_scores(file, identify=True))
-    assert board.events[-1].content.origin.files == (hashlib.sha256(file.read_bytes()).hexdigest(),)
+    assert board.events[-1].content.files == (hashlib.sha256(file.read_bytes()).hexdigest(),)
 
 
 def test_blocks_of_the_files_are_those_of_the_design(tmp_path):

@@ -265,7 +265,7 @@ def test_a_new_model_with_one_run_copied(tmp_path, rng):
     with refusal(board, message, CopiedReplicateError):
         board.add_model("d", copied)
     board.add_model("d", copied, copies="allow")
-    assert len(board.events[-1].content.origin.copies) == 11
+    assert len(board.events[-1].content.copies) == 11
 
 
 def test_old_and_new_replicates_in_one_file(board, rng):

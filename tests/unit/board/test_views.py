@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge import certify
 from bbedge.board import Board, BoardDesign
-from bbedge.board.archive import export_lines, import_file, import_lines
 from bbedge.board.replay import load, replay
+from bbedge.board.verify import verify_session
 from bbedge.board.views import Headline, Views
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import BbedgeError, BoardError, DesignError
+from bbedge.ledger.archive import export_lines, import_file, import_lines
 from unit.board.boards import MEANS
 from unit.board.forging import parsed
 
@@ -72,7 +74,7 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("method", ["bb-edge", "bb-edge-x"])
 def test_a_board_concludes_what_certify_does(tmp_path, method):
-    design = replace(DESIGN, method=method, margin_share=None, spending="equal", shares=1)
+    design = structs.replace(DESIGN, method=method, margin_share=None, spending="equal", shares=1)
     board, scores = make(tmp_path, design), runs(np.random.default_rng(1), "abc", n=30)
     board.add(scores)
     expected = certify(
@@ -193,7 +195,7 @@ def test_export_import_and_verify(lived, tmp_path):
         for view in epoch.looks_at
     )
     lived.export(tmp_path / "all.jsonl")
-    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db") == done
+    assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db", verify=verify_session) == done
     with Board.open(tmp_path / "copy.db") as board:
         assert board.head == lived.head
         assert_same(board.leaderboard(), lived.leaderboard())
@@ -331,7 +333,7 @@ def _shares(forged):
         (_columns, "init.: the design does not match its hash"),
         (_new_columns, "add-items.: the design of claim 2 is not the one recorded"),
         (_columns_gone, "cannot have happened: the items have no column"),
-        (_columns_left_out, "'columns' is missing"),
+        (_columns_left_out, "not in the form that bbedge writes"),
         (_another_column, "a column 'author', which the design does not use"),
         (_edges, "view '.*': event .*replicate.*: the edges of claim 2|is recorded as certified|is certified but not"),
         (_tally, "view 'law': .*the counts of the look are not those of its edges"),
@@ -348,7 +350,7 @@ def test_what_is_forged_is_found(lived, tmp_path, forge, message):
     forge(forged)
     assert forged.rows != before
     with pytest.raises(BbedgeError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged", verify=verify_session)
     assert not (tmp_path / "forged.db").exists()
 
 
@@ -367,12 +369,12 @@ def test_what_the_design_of_a_board_does_not_have_is_no_part_of_its_events(tmp_p
     forged = parsed(board)
     forged.rows[place]["content"] |= edit
     with pytest.raises(BbedgeError, match=message):
-        import_lines(forged.lines(), tmp_path / "forged.db", source="forged")
+        import_lines(forged.lines(), tmp_path / "forged.db", source="forged", verify=verify_session)
 
 
 def test_a_pilot_chooses_by_the_headline(tmp_path):
     """In math the order is the other way round, and here nothing else has any weight."""
-    design = replace(DESIGN, family="pilot-top-k", k=1, pilot=2, headline=Headline(weights="w"))
+    design = structs.replace(DESIGN, family="pilot-top-k", k=1, pilot=2, headline=Headline(weights="w"))
     columns = {"category": CATEGORY, "w": ("1",) * 3 + ("0",) * 9}
     board = Board.create(tmp_path / "p.db", design, models="abc", items=ITEMS, columns=columns)
     added = board.add(runs(np.random.default_rng(5), "abc", n=8))

@@ -19,7 +19,7 @@ from bbedge.core.leaderboard import scored_items
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import cost_plots
-from bbedge.display.page.table import ModelInfo, Table
+from bbedge.display.page.table import ModelInfo, PageTable
 from bbedge.display.scope import view_lines
 from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict
@@ -91,7 +91,7 @@ def test_every_display_says_what_the_mean_is_over():
     shown = made()
     for text in (printed(shown), shown.to_markdown(), shown._repr_html_(), shown.to_latex(), render_page(shown)):
         assert WORDS in text
-    assert Table.of(shown, ModelInfo()).for_script()["mean_over"] == ["", "", WORDS]
+    assert PageTable.of(shown, ModelInfo()).for_script()["mean_over"] == ["", "", WORDS]
     assert ">10</data>" in to_graphml(shown)
     frame = shown.leaderboard.to_frame()
     assert frame["mean_items"].to_list() == [ITEMS, ITEMS, EASY]

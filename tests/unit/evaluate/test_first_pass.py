@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from bbedge.board import Board, BoardDesign
@@ -22,11 +23,12 @@ from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import run_order
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Benchmark, Done, Sample
+from bbedge.evaluate.engine import Benchmark, Sample
 from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import first_run_of, frozen_design
 from bbedge.gate import Claim, Policy, gate
+from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -223,7 +225,7 @@ def test_limits_are_checked_at_checkpoints_and_cut_off_nothing_that_counts_as_sa
 
 def test_a_study_that_began_without_looks_goes_on_without(tmp_path):
     study = fake_study(tmp_path, TIED, budget=1)
-    design = replace(study.design, checkpoints=None)
+    design = structs.replace(study.design, checkpoints=None)
     benchmark = FakeEngine(TIED).benchmark()
     Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks).close()
     ended, seen = run(study, FakeEngine(TIED))
@@ -318,7 +320,7 @@ class Greedy(FakeEngine):
 
     def run(self, replicate, jobs, seeds, report):
         def same(what):
-            report(replace(what, trace=what.sample, length=100) if isinstance(what, Done) else what)
+            report(structs.replace(what, trace=what.sample, length=100) if isinstance(what, Done) else what)
 
         super().run(1, jobs, seeds, same)
 
@@ -328,7 +330,7 @@ class GreedyInOneCall(Greedy, Divisible):
 
     def run(self, replicate, jobs, seeds, report):
         def blind_in_parts(what):
-            report(replace(what, trace=None) if "part" in what.sample else what)
+            report(structs.replace(what, trace=None) if "part" in what.sample else what)
 
         super().run(replicate, jobs, seeds, blind_in_parts)
 

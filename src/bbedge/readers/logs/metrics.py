@@ -9,6 +9,7 @@ from dataclasses import replace
 from bbedge.errors import Blank, FormatError
 from bbedge.readers.choices import Choice, Choices
 from bbedge.readers.logs.contract import Log, Run, Sample
+from bbedge.readers.logs.fields import number
 from bbedge.readers.scales import MetricScales
 from bbedge.text import listed, quoted, shown
 
@@ -71,14 +72,11 @@ def amounts(found: Mapping[str, object]) -> dict[str, float]:
 
     No answer takes nothing: tools write 0 where a provider does not say, which must not count as the best value.
 
-    >>> amounts({"tokens": 12, "seconds": None, "cost": 0})
+    >>> amounts({"tokens": 12, "seconds": None, "cost": 0, "calls": 10**400})
     {'tokens': 12.0}
     """
-    return {
-        name: float(value)
-        for name, value in found.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    }
+    values = {name: number(value) for name, value in found.items() if not isinstance(value, bool)}
+    return {name: value for name, value in values.items() if value is not None and 0 < value < math.inf}
 
 
 def with_usage(log: Log, choices: Choices, *, name: str) -> Log:

@@ -1,4 +1,4 @@
-"""Where a board is kept, and its transactions.
+"""Where a ledger is kept, that of a board or of a gate, and its transactions.
 
 One SQLite file by default, or any PostgreSQL database by URL. A write is one transaction that happens whole or not at
 all; writers wait for each other. This module, ``tables`` and ``place`` are the only SQL of the project.
@@ -14,10 +14,10 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from bbedge.board import place as places
-from bbedge.board.place import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
-from bbedge.board.tables import Session, Vector, is_board, make_tables
 from bbedge.errors import BoardError, NoBoardError
+from bbedge.ledger import location
+from bbedge.ledger.location import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
+from bbedge.ledger.tables import Session, Vector, is_board, make_tables
 from bbedge.text import quoted
 
 __all__ = ["Session", "Store", "Vector", "check_storable"]
@@ -52,11 +52,11 @@ class Store:
     """A database that holds one board. Use :meth:`read` and :meth:`write`.
 
     With ``create`` there need not be a board yet: the first transaction that is kept makes it, together with what it
-    writes. Before, and if it fails, there is nothing.
+    writes. Before, and if it fails, there is nothing. ``what`` is what messages call it: a board, or a gate's ledger.
     """
 
-    def __init__(self, place: str | os.PathLike[str], *, create: bool = False) -> None:
-        self._place = BoardPlace.of(place)
+    def __init__(self, place: str | os.PathLike[str], *, create: bool = False, what: str = "board") -> None:
+        self._place = BoardPlace.of(place, what=what)
         self.name = self._place.name
         self._engine: sa.Engine | None = None
         self._is_new = True
@@ -116,7 +116,7 @@ class Store:
         with ExitStack() as held:
             if self._is_new and path is not None:
                 # Held until the board exists, so that a second process finds it and is not refused.
-                held.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
+                held.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                 if not path.exists():
                     yield held.enter_context(self._made(path, is_only_maker=True))
                     return
@@ -173,7 +173,7 @@ class Store:
             try:
                 with ExitStack() as last:
                     if not is_only_maker:
-                        last.enter_context(only_maker(path.parent, seconds=places.BUSY_SECONDS))
+                        last.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                     self._place.check_free()
                     publish(made, path)
             except FileExistsError as error:
@@ -214,7 +214,7 @@ def _transaction(engine: sa.Engine, mode: str) -> Iterator[sa.Connection]:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if mode == "write" else "BEGIN")
         elif mode == "write":
             # One writer at a time, readers unhindered: an advisory lock that ends with the transaction.
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * places.BUSY_SECONDS)}")
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(1000 * location.BUSY_SECONDS)}")
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('bbedge_board'))"))
         try:
             yield connection

@@ -1,0 +1,348 @@
+"""The events of a ledger: a struct for each kind, as the ledger's texts hold them.
+
+An event has the keys of its struct and no others; every one states the version of its keys. What an event says is
+admitted by the room whose ledger it is on; here are only keys, types and bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from msgspec import UNSET, UnsetType, field
+
+from bbedge.errors import BoardError
+from bbedge.records.codec import FILE_VERSION
+from bbedge.records.notes import Note
+from bbedge.records.values import Digest, Name, Number, Ordinal, Seed, Stored, Strict
+
+
+class Opened(Strict, frozen=True, kw_only=True):
+    """A claim that an event opens."""
+
+    claim: Stored
+    """Its place in the spending sequence."""
+    level: Number
+    """Its share of alpha."""
+    newcomer: Name | None
+    """The added model, or ``None`` for the stage that opens an epoch."""
+    design_hash: Digest
+    """The hash of its statistical design."""
+
+
+class NewEdge(Strict, frozen=True, kw_only=True):
+    """A direction certified for the first time."""
+
+    winner: Name
+    """The model certified above."""
+    loser: Name
+    """The model certified below."""
+    log_e: Number
+    """Its evidence at that look."""
+    claim: Stored
+    """The claim whose level it was certified at."""
+    replicate: Ordinal
+    """The replicate of the look."""
+
+
+class Tally(Strict, frozen=True, kw_only=True):
+    """The counts of a look."""
+
+    edges: Stored
+    """Directions certified so far."""
+    resolved_pairs: Stored
+    """Pairs with a certified direction."""
+
+
+class ViewOutcome(Strict, frozen=True, kw_only=True):
+    """What a look showed in a view."""
+
+    look: Tally
+    """What stands after it."""
+    current: dict[Stored, bytes]
+    """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
+    certified: tuple[NewEdge, ...]
+    """What is certified for the first time."""
+
+
+class Outcome(ViewOutcome, frozen=True, kw_only=True):
+    """What a look showed, in the headline and in every other view."""
+
+    views: dict[Name, ViewOutcome] = field(default_factory=dict)
+    """The same of the other views of the epoch."""
+
+
+class CountedCopy(Strict, frozen=True, kw_only=True):
+    """Earlier scores that a replicate repeats, although it was counted."""
+
+    of: Ordinal
+    """The replicate that it repeats, pilots included."""
+    models: tuple[Name, ...]
+    """The models that repeat their scores."""
+    whole: bool
+    """Whether every model that both replicates have does."""
+
+
+class Event(Strict, frozen=True, kw_only=True):
+    """What every event says."""
+
+    kind: ClassVar[str]
+    """What happened, as the ledger calls it."""
+    version: Ordinal = FILE_VERSION
+    """The version of its keys."""
+
+
+class Created(Event, frozen=True, kw_only=True):
+    """The board was made and its design frozen."""
+
+    kind = "init"
+    design: dict[str, Any]
+    """The design, as plain values."""
+    registration: Digest
+    """The hash of the design, models, items, blocks and columns."""
+    models: tuple[Name, ...]
+    """The models that open the first epoch."""
+    items: tuple[Name, ...]
+    """Its items."""
+    blocks: tuple[Name, ...]
+    """The block of each item."""
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
+    """What else the design uses of each item, by the name of the column."""
+    order_seed: Seed | None = None
+    """The seed of the order in which the blocks of the first pass are run."""
+    stages: tuple[Opened, ...]
+    """The claims that it opens: none while there is a pilot to come."""
+    cache: dict[Stored, Digest]
+    """The checksum of the saved evidence of each claim."""
+
+
+class _InEpoch(Event, frozen=True, kw_only=True):
+    """What every later event says."""
+
+    epoch: Ordinal
+    """The benchmark version."""
+
+
+class _Scored(_InEpoch, frozen=True, kw_only=True):
+    """What every event that brings scores says of their origin."""
+
+    files: tuple[Digest, ...] = ()
+    """The SHA-256 of each file."""
+    copies: tuple[CountedCopy, ...] = ()
+    """What was counted although it repeats earlier scores."""
+    notes: tuple[Note, ...] = ()
+    """What the reader noticed."""
+
+
+class PilotAdded(_Scored, frozen=True, kw_only=True):
+    """A pilot replicate was added."""
+
+    kind = "pilot"
+    pilot: Ordinal
+    """Its number."""
+    vectors: dict[Name, Digest]
+    """The checksum of the scores of each model."""
+    candidate: tuple[Name, ...] | None
+    """The Top-k candidate, if this was the last pilot replicate."""
+    stages: tuple[Opened, ...]
+    """The claims that it opens."""
+    cache: dict[Stored, Digest]
+    """The checksum of the saved evidence of each claim."""
+    gaps: dict[Name, Ordinal] = field(default_factory=dict)
+    """The number of missing scores of each model that lacks any."""
+    runs: tuple[Name, ...] = ()
+    """The identities of its runs."""
+
+    @property
+    def place(self) -> int:
+        """Where its scores are stored: pilots are counted down from -1."""
+        return -self.pilot
+
+
+class _Looked(_Scored, frozen=True, kw_only=True):
+    """What an event says after which the board was looked at."""
+
+    vectors: dict[Name, Digest]
+    """The checksum of the scores of each model."""
+    cache: dict[Stored, Digest]
+    """The checksum of the saved evidence of each claim."""
+    gaps: dict[Name, Ordinal]
+    """The number of missing scores of each model that lacks any."""
+    runs: tuple[Name, ...] = ()
+    """The identities of its runs."""
+    look: Tally
+    """What stands after the look."""
+    current: dict[Stored, bytes]
+    """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
+    certified: tuple[NewEdge, ...]
+    """What is certified for the first time."""
+    views: dict[Name, ViewOutcome] = field(default_factory=dict)
+    """The same of the other views of the epoch."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the look showed."""
+        return Outcome(look=self.look, current=self.current, certified=self.certified, views=self.views)
+
+
+PARTS = 2**30
+"""Parts of a first run are stored as replicates below minus this number; those of a pilot are -1, -2 and so on."""
+
+
+class PartAdded(_Looked, frozen=True, kw_only=True):
+    """The first pass came to a checkpoint; its vectors are in the order in which items are run."""
+
+    kind = "part"
+    checkpoint: Ordinal
+    """The number of the checkpoint."""
+    blocks: Ordinal
+    """The blocks that are complete at it."""
+    items: Ordinal
+    """The items that were run since the checkpoint before."""
+
+    @property
+    def place(self) -> int:
+        """Where its scores are stored."""
+        return -PARTS - self.checkpoint
+
+
+class ReplicateAdded(_Looked, frozen=True, kw_only=True):
+    """A replicate was added to the evidence."""
+
+    kind = "replicate"
+    replicate: Ordinal
+    """Its number."""
+
+    @property
+    def place(self) -> int:
+        """Where its scores are stored."""
+        return self.replicate
+
+
+class ModelAdded(_Scored, frozen=True, kw_only=True):
+    """A model joined the stored replicates."""
+
+    kind = "add-model"
+    model: Name
+    """The model."""
+    vectors: tuple[Digest, ...]
+    """The checksum of its scores in the first replicates, in order."""
+    stages: tuple[Opened, ...]
+    """The claim that it opens."""
+    cache: dict[Stored, Digest]
+    """The checksum of the saved evidence of that claim."""
+    gaps: tuple[Stored, ...] = ()
+    """The number of missing scores in each of these."""
+    runs: tuple[tuple[Name, ...], ...] = ()
+    """The identities of these runs."""
+    look: Tally | UnsetType = UNSET
+    """What stands after the look, if there were replicates to look at."""
+    current: dict[Stored, bytes] | UnsetType = UNSET
+    """The edges that it certifies, of each claim."""
+    certified: tuple[NewEdge, ...] | UnsetType = UNSET
+    """What is certified for the first time."""
+    views: dict[Name, ViewOutcome] | UnsetType = UNSET
+    """The same of the other views of the epoch."""
+
+    def __post_init__(self) -> None:
+        if len({self.look is UNSET, self.current is UNSET, self.certified is UNSET, self.views is UNSET}) > 1:
+            raise BoardError("a part of its look is missing")
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the look showed, if there were replicates to look at."""
+        if self.look is UNSET or self.current is UNSET or self.certified is UNSET or self.views is UNSET:
+            return None
+        return Outcome(look=self.look, current=self.current, certified=self.certified, views=self.views)
+
+
+class ItemsAdded(_InEpoch, frozen=True, kw_only=True):
+    """More items opened an epoch."""
+
+    kind = "add-items"
+    items: tuple[Name, ...]
+    """The new items."""
+    blocks: tuple[Name, ...]
+    """The block of each."""
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
+    """What else the design uses of each, by the name of the column."""
+    order_seed: Seed | None = None
+    """The seed of the order in which the blocks of its first pass are run."""
+    models: tuple[Name, ...]
+    """The models of the epoch."""
+    stages: tuple[Opened, ...]
+    """The claim that it opens."""
+    cache: dict[Stored, Digest]
+    """The checksum of the saved evidence of that claim."""
+
+
+class ModelRetired(_InEpoch, frozen=True, kw_only=True):
+    """A model was stopped."""
+
+    kind = "retire"
+    model: Name
+    """The model."""
+    cache: dict[Stored, Digest]
+    """The checksum of the saved evidence of each claim of the epoch."""
+
+
+class NoteAdded(_InEpoch, frozen=True, kw_only=True):
+    """Something that readers of the board should know was written down."""
+
+    kind = "note"
+    about: str
+    """What it is about, for programs."""
+    text: str
+    """The sentence to show."""
+    particulars: Mapping[str, object] = field(default_factory=dict)
+    """Anything else."""
+
+
+class AttemptBegun(_InEpoch, frozen=True, kw_only=True):
+    """A run is about to make its first request."""
+
+    kind = "attempt"
+    replicate: Ordinal
+    """The run, counted from 1, pilots included."""
+    attempt: Ordinal
+    """The number of the try at it, from 1."""
+    seed: Seed
+    """What the seeds of its requests follow from."""
+    protocol: Digest
+    """The hash of everything that determines what is asked."""
+
+
+AttemptOutcome = Literal["finished", "abandoned"]
+"""Whether the scores of an attempt are on the board, or it was given up."""
+AbandonReason = Literal["journal-missing", "journal-replaced"]
+"""The journal of the attempt is not there, or is that of another attempt: it cannot be continued."""
+
+
+class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
+    """What became of an attempt."""
+
+    kind = "attempt-ended"
+    replicate: Ordinal
+    """The run."""
+    attempt: Ordinal
+    """The attempt."""
+    outcome: AttemptOutcome
+    """How it ended."""
+    reason: AbandonReason | None = None
+    """Why it was given up."""
+
+
+ScoresAdded = PilotAdded | PartAdded | ReplicateAdded | ModelAdded
+"""The events that scores come with."""
+BoardEvent = (
+    Created
+    | PilotAdded
+    | PartAdded
+    | ReplicateAdded
+    | ModelAdded
+    | ItemsAdded
+    | ModelRetired
+    | NoteAdded
+    | AttemptBegun
+    | AttemptEnded
+)
