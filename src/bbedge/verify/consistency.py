@@ -126,7 +126,8 @@ class _Bounds:
             self.refuse("the pilot's 'candidate' does not have 'k' models")
         if not board:
             return
-        if document.provenance and (document.provenance.sources or document.provenance.scores):
+        origin = document.provenance
+        if origin and (origin.sources or origin.scores or origin.reading):
             self.refuse("'provenance' names scores beside the board")
         if board.epoch > board.epochs:
             self.refuse(f"the board has {board.epochs} epochs, and this is of epoch {board.epoch}")
