@@ -5,6 +5,7 @@ Boards and certificates know nothing of each other; this module knows both.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from bbedge.records.design import (
     Claim,
 )
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.notes import Note
 from bbedge.text import counted, listed, shown
 
 
@@ -50,37 +52,44 @@ def shown_epoch(board: Board, asked: int | None) -> int:
     return with_runs[-1] if with_runs else board.state.epoch.number
 
 
-def notes(board: Board, number: int) -> list[str]:
+def notes(board: Board, number: int) -> Iterator[Note]:
     """Notes on an epoch for readers of its leaderboard."""
-    notes = []
-    if board.state.in_pilot:
-        notes.append(
-            f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; they are not evidence."
-        )
-    elif board.state.candidate is not None:
-        notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
-    if board.state.retired:
-        whose = "Its" if len(board.state.retired) == 1 else "Their"
-        notes.append(f"Retired: {listed(board.state.retired)}. {whose} certificates remain valid.")
-    notes += [shown(note.text, None) for note in board.noted if note.epoch == number]
-    notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
-    notes += copies_counted(board, number)
+    state = board.state
+    if state.in_pilot:
+        text = f"The pilot has {state.epoch.pilots} of {board.design.pilot} replicates; they are not evidence."
+        yield Note(kind="pilot", text=text)
+    elif state.candidate is not None:
+        text = f"Only the set that the pilot chose is tested: {listed(state.candidate, limit=20)}."
+        yield Note(kind="pilot", subject=tuple(state.candidate), text=text)
+    if state.retired:
+        whose = "Its" if len(state.retired) == 1 else "Their"
+        text = f"Retired: {listed(state.retired)}. {whose} certificates remain valid."
+        yield Note(kind="retired", subject=tuple(state.retired), text=text)
+    for remark in board.noted:
+        if remark.epoch == number:
+            yield Note(kind="remark", subject=(remark.about,), text=shown(remark.text, None))
+    for epoch, note in board.noticed:
+        if epoch == number:
+            yield replace(note, text=shown(note.text, None))
+    yield from copies_counted(board, number)
     attempts = _attempts(board, number)
     if attempts is not None and attempts.abandoned:
-        notes.append(attempts_note(attempts))
-    for epoch in board.state.epochs:
-        if epoch.number != number and not (epoch.replicates or epoch.pilots or epoch.parts):
-            notes.append(
-                f"Epoch {epoch.number} is open ({len(epoch.items):,} items, {len(epoch.models):,} models) but has no "
+        yield Note(kind="attempts", text=attempts_note(attempts))
+    for each in state.epochs:
+        if each.number == number:
+            continue
+        if each.replicates or each.pilots or each.parts:
+            edges = sum(int(stage.edges(view).sum()) for stage in each.stages for view in each.looks_at)
+            text = f"Epoch {each.number} ({len(each.items):,} items) has {edges:,} certificates of its own."
+        else:
+            text = (
+                f"Epoch {each.number} is open ({len(each.items):,} items, {len(each.models):,} models) but has no "
                 f"replicate yet; this is epoch {number}."
             )
-        elif epoch.number != number:
-            edges = sum(int(stage.edges(view).sum()) for stage in epoch.stages for view in epoch.looks_at)
-            notes.append(f"Epoch {epoch.number} ({len(epoch.items):,} items) has {edges:,} certificates of its own.")
-    return notes
+        yield Note(kind="epochs", subject=(str(each.number),), text=text)
 
 
-def copies_counted(board: Board, number: int) -> list[str]:
+def copies_counted(board: Board, number: int) -> Iterator[Note]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
     repeated, joined = [], []
     for event in board.events:
@@ -94,12 +103,12 @@ def copies_counted(board: Board, number: int) -> list[str]:
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
-    said = []
     if repeated:
-        said.append(f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(repeated)}.")
+        text = f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(repeated)}."
+        yield Note(kind="copies", subject=tuple(repeated), text=text)
     if joined:
-        said.append(f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}.")
-    return said
+        text = f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}."
+        yield Note(kind="copies", subject=tuple(joined), text=text)
 
 
 def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
@@ -109,7 +118,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
         leaderboard = replace(leaderboard, gaps=hint)
     return certificate(
         _with_history(board, leaderboard, epoch) if history else leaderboard,
-        notes=notes(board, epoch),
+        notes=tuple(notes(board, epoch)),
         board=_record(board, epoch),
     )
 

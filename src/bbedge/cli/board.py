@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
+from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
@@ -32,7 +32,7 @@ from bbedge.cli.output import (
 )
 from bbedge.cli.views import Suite
 from bbedge.errors import BoardError, DomainError
-from bbedge.files import write_whole
+from bbedge.files import read_text, write_whole
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def show(
     say_written(console, page=page.html_out, Markdown=page.markdown_out)
     looks = "last look" if view.current else "all looks"
     if board.state.in_pilot:
-        say(*certificate.content.notes, console=console)
+        say(*(note.text for note in certificate.content.notes), console=console)
     else:
         show_leaderboard(
             console,

@@ -26,7 +26,7 @@ from bbedge.cli.output import (
     write_certificate,
     write_json,
 )
-from bbedge.cli.views import About, Suite
+from bbedge.cli.views import About, Suite, reading_record
 from bbedge.errors import DomainError
 from bbedge.text import counted, shown_path
 
@@ -143,6 +143,9 @@ def certify(
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
     written = json_out is not None or page.html_out is not None
     table = about.table(reading, scores, suite.columns, provenance=written)
+    record = reading_record((reading, about, suite))
+    if written and record.is_given:
+        table = replace(table, reading=record)
     info = model_info(page.model_info, table.models)
     reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
@@ -200,7 +203,7 @@ def _run(
     table: Scores, options: DesignOptions, *, top_k: int | None, pilot: int | None, device: str | None
 ) -> Leaderboard:
     from bbedge.core.leaderboard import certify_design, pilot_design
-    from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.readers.assemble.grid import one_by_one
 
     if pilot is not None and top_k is not None:
         design = pilot_design(table, k=top_k, pilot=pilot, **options)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.board_design import read_text
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.evaluate import ServerChanged, run_study
 from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
@@ -18,7 +17,7 @@ from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
 from bbedge.credentials import without_credentials
 from bbedge.errors import DesignError, DomainError
-from bbedge.files import write_whole
+from bbedge.files import read_text, write_whole
 from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:

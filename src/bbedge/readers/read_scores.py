@@ -14,8 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError
-from bbedge.readers.choices import Choice, Choices
-from bbedge.readers.incomplete import IncompletePolicy
+from bbedge.readers.choices import Choice, Choices, IncompletePolicy
 from bbedge.readers.limits import Limits, limited
 from bbedge.text import counted, quoted, shown
 
@@ -75,9 +74,9 @@ def read_scores(
     **Needs:** every model x item x replicate at most once. A missing score is an error unless ``incomplete`` says what
     it counts as, or what to drop, which must be decided without looking at the scores.
     """
-    from bbedge.readers.assemble.describing import describe, original_items
     from bbedge.readers.assemble.joining import join_rows
     from bbedge.readers.assemble.pivot import Case, build_panels
+    from bbedge.readers.assemble.shaping import describe, original_items
 
     score_range = checked_range(score_range)
     policy = IncompletePolicy.of(incomplete)
@@ -133,13 +132,24 @@ def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -
 def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
+    from bbedge.readers.assemble.grid import one_by_one
     from bbedge.readers.assemble.pivot import repeated_replicates
-    from bbedge.readers.assemble.spelling import padded_names, similar_models
-    from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.readers.logs.naming import padded_names, similar_models
+    from bbedge.records.notes import without_folders
 
     labels, models, items = panels.names
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
     copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
+    notes = (
+        *panels.notes,
+        *rows.notes,
+        *rows.described.notes(rows.coder, items),
+        *similar_models(models),
+        *padded_names(models, items),
+        *repeated_replicates(copies, prints, labels, n_items=len(items)),
+    )
+    listing = [rows.described.path] if rows.described.path else []
+    paths = [*(source.path for source in rows.sources.files), *rows.sources.beside, *listing]
     return Scores(
         models=models,
         items=items,
@@ -150,16 +160,8 @@ def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocke
         blocked=blocked,
         score_range=rows.score_range or (0.0, 1.0),
         columns=rows.described.columns(rows.coder, items),
-        notes=(
-            *panels.notes,
-            *rows.notes,
-            *rows.described.notes(rows.coder, items),
-            *similar_models(models),
-            *padded_names(models, items),
-            *repeated_replicates(copies, prints, labels, n_items=len(items)),
-        ),
+        notes=tuple(without_folders(note, paths) for note in notes),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
-        asides=tuple(rows.sources.asides()),
         seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
         gaps=panels.gaps,
         stops=panels.stops,
