@@ -31,7 +31,7 @@ from bbedge.cli.output import (
     written_at,
 )
 from bbedge.cli.views import Suite
-from bbedge.errors import BoardError, DomainError
+from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
 from bbedge.text import counted, display_names, shown, shown_path
 
@@ -238,8 +238,7 @@ def verify(
     from bbedge.ledger.store import Store
 
     store = Store(place, what="ledger")
-    if problems := store.problems():
-        raise BoardError(f"the database file is damaged: {problems[0]}")
+    store.check_whole()
     with spinner() as progress, store.read() as session:
         progress("recomputing every look")
         done = _verified(session, head=head)

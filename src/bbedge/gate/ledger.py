@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
-from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, FormatError, NoBoardError
+from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, NoBoardError
 from bbedge.gate.admit import admit, admitted, confirmed_gate, copies_by_run
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import Gate, usable_scores
-from bbedge.gate.uses import GateState, UseState, planned_looks, scores_of_systems
+from bbedge.gate.uses import GateState, UseState, scores_of_systems
 from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum, pack
-from bbedge.records.codec import to_json
+from bbedge.records.codec import convert, plain, to_json
+from bbedge.records.design import CheckpointsRecord
 from bbedge.records.events import PARTS
 from bbedge.records.gate import (
     GateEvent,
@@ -41,7 +42,7 @@ from bbedge.records.gate import (
 from bbedge.records.gate_report import GateReport
 from bbedge.records.policy import Policy
 from bbedge.records.values import Copies
-from bbedge.text import counted, shown_path
+from bbedge.text import counted
 
 Place = str | os.PathLike[str]
 
@@ -54,19 +55,13 @@ def read_ledger(
     A ``policy`` that is not that of the ledger is refused, and so is a ledger without the published ``head``.
     ``forecasts`` of what would decide open claims take most of the time.
     """
-    try:
-        store = Store(place, what="gate ledger")
-        if problems := store.problems():
-            raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
-        with store.read() as session, _named(store):
-            ledger = _Ledger.of(store, session, head)
-            if policy is not None:
-                ledger.check_policy(policy)
-            return ledger.history(forecasts=forecasts)
-    except NoBoardError as error:
-        name = shown_path(place) if "://" not in os.fspath(place) else "the database"
-        lost = "" if head is None else ", and a head of one was published; restore it from a copy"
-        raise FormatError(f"{name}: there is no ledger here yet; the first use of a gate makes it{lost}") from error
+    store = Store(place, what="gate ledger")
+    store.check_whole()
+    with store.read() as session, _named(store):
+        ledger = _Ledger.of(store, session, head)
+        if policy is not None:
+            ledger.check_policy(policy)
+        return ledger.history(forecasts=forecasts)
 
 
 def record(
@@ -150,7 +145,7 @@ def _shown(use: UseState, report: GateReport | None) -> GateUse:
         level=begun.level,
         at=use.at,
         label=begun.label,
-        checkpoints=begun.checkpoints,
+        checkpoints=plain(begun.checkpoints),
         report=report,
     )
 
@@ -193,7 +188,7 @@ class _Ledger:
         if state is not None:
             return cls(name=store.name, session=session, state=state, last=events[-1])
         if policy is None:
-            raise NoBoardError(store.name)
+            raise store.missing()
         made = cls(name=store.name, session=session, state=GateState(policy=policy), last=None)
         made.add(PolicyFrozen(policy=policy))
         return made
@@ -214,8 +209,7 @@ class _Ledger:
                 "a use in a ledger is known by its label; give the commit, or whatever it decides about: ",
                 Argument("label", Blank("TEXT")),
             )
-        columns = {name: tuple(texts) for name, texts in scores.columns.items()}
-        listing = ItemListing(items=scores.items, blocks=scores.blocks, columns=columns)
+        listing = ItemListing(items=scores.items, blocks=scores.blocks, columns=dict(scores.columns))
         low, high = scores.score_range
         begun = UseBegun(
             use=len(self.state.uses) + 1,
@@ -227,7 +221,9 @@ class _Ledger:
             score_range=(float(low), float(high)),
             gaps=scores.gaps,
             study=study,
-            checkpoints=planned_looks(checkpoints),
+            checkpoints=None
+            if checkpoints is None
+            else convert(checkpoints.content, CheckpointsRecord, source="checkpoints"),
         )
         if label in self.state.labels:
             self._check_same(self.state.labels[label], begun)
@@ -255,7 +251,8 @@ class _Ledger:
             "gaps": "the rule for missing scores",
             "checkpoints": "the checkpoints or the order of blocks",
         }
-        changed = [words for key, words in names.items() if getattr(use.begun, key) != getattr(given, key)]
+        was, now = plain(use.begun), plain(given)
+        changed = [words for key, words in names.items() if was[key] != now[key]]
         if changed:
             raise DesignError(
                 f"{self.name}: {use.called} began with other scores: {', '.join(changed)} differ; restore them, or "
@@ -365,8 +362,7 @@ def _named(store: Store) -> Iterator[None]:
 def _writing(place: Place, policy: Policy, head: str | None) -> Iterator[_Ledger]:
     """The ledger at a place, made if it is not there, and of this policy; all that is added is kept, or nothing."""
     store = Store(place, create=True, what="gate ledger")
-    if problems := store.problems():
-        raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
+    store.check_whole()
     with store.write() as session, _named(store):
         ledger = _Ledger.of(store, session, head, policy)
         ledger.check_policy(policy)

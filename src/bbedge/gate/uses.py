@@ -18,9 +18,8 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import Gate, candidates_of, gate_after_runs, usable_scores
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, unpack
-from bbedge.records.codec import convert
 from bbedge.records.events import PARTS
-from bbedge.records.gate import ItemListing, PlannedCheckpoints, UseBegun, UseDecided
+from bbedge.records.gate import ItemListing, UseBegun, UseDecided
 from bbedge.records.notes import Note
 from bbedge.records.policy import COST, EVERY, Policy
 from bbedge.text import quoted
@@ -35,13 +34,6 @@ def level_of(policy: Policy, use: int) -> float:
         return policy.alpha
     spending = Spending() if policy.shares is None else Spending(rule="equal", shares=policy.shares)
     return spending.level(use - 1, alpha=policy.alpha)
-
-
-def planned_looks(checkpoints: Checkpoints | None) -> PlannedCheckpoints | None:
-    """Checkpoints as an event has them."""
-    if checkpoints is None:
-        return None
-    return convert(checkpoints.content, PlannedCheckpoints, source="the checkpoints")
 
 
 def systems_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ class Store:
         if is_gate is False and self._what == "gate ledger":
             raise BoardError(f"{self.name}: this is a board, not the ledger of a gate; name another place")
         if self._is_new and not create:
-            raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+            raise self.missing()
 
     def _is_board(self, connection: sa.Connection) -> bool:
         try:
@@ -118,7 +118,7 @@ class Store:
     def read(self) -> Iterator[Session]:
         """A consistent view of the board."""
         if self._engine is None or self._is_new:
-            raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+            raise self.missing()
         with self._explained(), _transaction(self._engine, "read") as connection:
             yield Session(connection)
 
@@ -194,6 +194,15 @@ class Store:
             except OSError as error:
                 raise self._place.explained(error) from error
         self._engine, self._is_new = sqlite_engine(path), False
+
+    def missing(self) -> NoBoardError:
+        """The error for a database in which nothing has been made yet."""
+        return self._place.missing("there is no board here")
+
+    def check_whole(self) -> None:
+        """Refuse a file with which the database itself finds something wrong."""
+        if problems := self.problems():
+            raise BoardError(f"{self.name}: the database file is damaged: {problems[0]}; restore it from a copy")
 
     def problems(self) -> list[str]:
         """What the database itself finds wrong with its file."""

@@ -77,7 +77,7 @@ def begun(path):
 def test_looks_inside_the_first_run_have_the_level_of_the_use(path, policy):
     record(path, policy, runs(0.9, 0.1, count=1), label="files")
     use = begin(path, policy=policy)
-    assert (use.number, use.level, use.checkpoints.order_seed) == (2, level_of(policy, 2), 5)
+    assert (use.number, use.level, use.checkpoints["order_seed"]) == (2, level_of(policy, 2), 5)
     alone = policy.at_level(use.level)
     for passed in (1, 3):
         found = look(path, EQUAL, passed, policy=policy)
