@@ -240,24 +240,6 @@ def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
         return math.inf
 
 
-def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
-    """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
-
-    >>> value_at({"a": {"b.c": 1}, "d": [2]}, "a.b.c"), value_at({"a": 1}, "a.b")
-    (1, None)
-    """
-    if path in row:
-        return row[path]
-    parts = path.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        inner = row.get(".".join(parts[:cut]))
-        if isinstance(inner, Mapping):
-            found = value_at(inner, ".".join(parts[cut:]))
-            if found is not None:
-                return found
-    return None
-
-
 def slim(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """The value without long texts and lists: enough to look at it, and small enough to keep many.
 
