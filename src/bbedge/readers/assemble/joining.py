@@ -109,7 +109,7 @@ def join_rows(
         check_copies(passes)
         refuse_shared_names(passes, choices)
     if logs and watch.changed:
-        origin = choices.model_origin
+        origin = choices.origin("model")
         reworded = origin is not None and origin.kind == "field"
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:

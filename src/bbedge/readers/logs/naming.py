@@ -48,7 +48,7 @@ def model_in(path: str, run: Run, choices: Choices, sample: Sample | None = None
 
 def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
-    origin = choices.model_origin
+    origin = choices.origin("model")
     if origin is None or origin.kind != "field":
         return run.model
     return _named(run, sample, origin.text)
@@ -56,7 +56,7 @@ def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None)
 
 def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str:
     """The name, or an error that says where names can be found."""
-    origin = choices.model_origin
+    origin = choices.origin("model")
     if model is not None:
         return model
     if origin is not None and origin.kind == "field":
@@ -79,7 +79,7 @@ def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str
 
 def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
-    origin = choices.model_origin
+    origin = choices.origin("model")
     if origin is None or origin.kind != "field":
         return
     for name, runs in passes.runs().items():
