@@ -13,6 +13,7 @@ from typing import Any
 from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.limits import LimitError
+from bbedge.readers.logs.fields import grouped
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
 from bbedge.readers.tables.roles import ColumnError
@@ -72,11 +73,7 @@ def score_columns(table: Table) -> list[str]:
     """
     usual = {name for role in ROLES if role != "score" for name in (role, *ALIASES[role])}
     found: list[tuple[bool, str]] = []
-    values: dict[str, list[Any]] = {}
-    for row in rows_of(table):
-        for name, value in _leaves(row):
-            values.setdefault(name, []).append(value)
-    for name, of_name in values.items():
+    for name, of_name in grouped(leaf for row in rows_of(table) for leaf in _leaves(row)).items():
         plain = name.strip().casefold()
         words = {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", plain)}
         if not plain or plain in usual or words & _NO_SCORES:

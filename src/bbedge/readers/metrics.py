@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
 
 import numpy as np
 import polars as pl
@@ -54,11 +53,9 @@ class MetricScales:
     def mapped_column(self, metric: str, column: pl.Series, *, place: Callable[[int], str]) -> NDArray[np.float64]:
         """A column of numbers or truth values on the scale from 0 to 1, NaN where there is none."""
         worst, best = self._range(metric)
-
-        def refuse(row: int) -> NoReturn:
-            raise DataError(f"{place(row)}: ", *_problem(metric, column[row], worst, best))
-
-        return mapped_to_unit(column, worst, best, refuse=refuse)
+        return mapped_to_unit(
+            column, worst, best, place=place, problem=lambda value: _problem(metric, value, worst, best)
+        )
 
     @property
     def score_range(self) -> Range:

@@ -15,6 +15,7 @@ from bbedge.readers.assemble.coding import Chunk, Coder
 from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.logs.fields import grouped
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.wide import wide_inside
@@ -230,10 +231,7 @@ def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
     cells = {(*key, str(value)) for key, value in zip(keys, values, strict=True)}
     if len(cells) < len(keys):
         return False
-    of_model: dict[str, set[tuple[str, str]]] = {}
-    for model, item, value in cells:
-        of_model.setdefault(model, set()).add((item, value))
-    first, *others = of_model.values()
+    first, *others = map(set, grouped((model, (item, value)) for model, item, value in cells).values())
     crossed = len(first) == len({item for item, _ in first}) * len({value for _, value in first})
     # A number that no other row has is that of the row.
     alone = len({value for _, value in first}) == len(first)

@@ -35,6 +35,7 @@ from bbedge.readers.assemble.missing_scores import (
 )
 from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.choices import IncompletePolicy
+from bbedge.readers.logs.fields import grouped
 from bbedge.readers.logs.naming import padded_names, similar_models
 from bbedge.readers.tables.columns import is_seed
 from bbedge.records.notes import Note
@@ -318,9 +319,7 @@ def named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked
 
 def arranged_judgements(read: Scores, *, column: str) -> JudgedScores:
     """Scores whose replicates are judgements, a mean for each answer; ``column`` is what names the replicates."""
-    places: dict[str, list[int]] = {}
-    for place, label in enumerate(read.replicates):
-        places.setdefault(_parts(label)[0], []).append(place)
+    places = grouped((_parts(label)[0], place) for place, label in enumerate(read.replicates))
     order = ordered_replicates(list(places), are_seeds=is_seed(column), tables="the judgements")
     counts = {label: len(places[label]) for label in order}
     most = max(counts.values())

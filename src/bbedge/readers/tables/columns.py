@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bbedge.errors import DataError
+from bbedge.errors import DataError, Part
 from bbedge.readers.logs.fields import digest
 from bbedge.text import quoted
 
@@ -158,11 +158,16 @@ def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
 
 
 def mapped_to_unit(
-    column: pl.Series, worst: float, best: float, *, refuse: Callable[[int], NoReturn]
+    column: pl.Series,
+    worst: float,
+    best: float,
+    *,
+    place: Callable[[int], str],
+    problem: Callable[[float | bool], tuple[Part, ...]],
 ) -> NDArray[np.float64]:
-    """Numbers or truth values on the scale from 0 to 1, NaN where there is none; ``refuse`` raises for a row outside.
+    """Numbers or truth values on the scale from 0 to 1, NaN where there is none.
 
-    Truth values fit no other range than 0 to 1.
+    Truth values fit no other range than 0 to 1. A value outside is refused with its ``place`` and its ``problem``.
     """
     low, high = min(worst, best), max(worst, best)
     misfit = column.dtype == pl.Boolean and (low, high) != (0.0, 1.0)
@@ -173,7 +178,8 @@ def mapped_to_unit(
         # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
         bad = (misfit | ~((values >= low) & (values <= high))) & numbers.is_not_null().to_numpy()
         if bad.any():
-            refuse(int(bad.argmax()))
+            row = int(bad.argmax())
+            raise DataError(f"{place(row)}: ", *problem(column[row]))
     if (worst, best) != (0.0, 1.0):
         values -= worst
         values /= best - worst

@@ -211,7 +211,8 @@ def _is_verifiers(glimpse: Glimpse) -> Recognition:
         return "samples"
     if glimpse.has("prompt", "completion", "reward"):
         # The first versions call the example id, as other tables do too.
-        described = glimpse.has("id") and _is_metadata(_metadata_beside(glimpse.path))
+        beside = Path(glimpse.path).parent / _METADATA
+        described = glimpse.has("id") and beside.is_file() and _is_metadata(Glimpse.of(str(beside)))
         return "samples" if glimpse.has("example_id") or described else "no"
     return "beside" if _is_metadata(glimpse) else "no"
 
@@ -249,13 +250,8 @@ the log gives no times in the order of a hash of what the model wrote, which no 
 """
 
 
-def _is_metadata(glimpse: Glimpse | None) -> bool:
-    return glimpse is not None and glimpse.has("model", "rollouts_per_example") and _environment(glimpse.first) != ""
-
-
-def _metadata_beside(path: str) -> Glimpse | None:
-    beside = Path(path).parent / _METADATA
-    return Glimpse.of(str(beside)) if beside.is_file() else None
+def _is_metadata(glimpse: Glimpse) -> bool:
+    return glimpse.has("model", "rollouts_per_example") and _environment(glimpse.first) != ""
 
 
 def _environment(said: Mapping[str, Any]) -> str:
