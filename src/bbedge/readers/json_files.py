@@ -254,9 +254,10 @@ class Archive:
     @contextmanager
     def member(self, name: str) -> Iterator[IO[bytes]]:
         """A member, unpacked while it is read."""
-        if name not in self.names():
-            raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again")
-        self._unpacked += self._archive.getinfo(name).file_size
+        try:
+            self._unpacked += self._archive.getinfo(name).file_size
+        except KeyError:
+            raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
         self._check(self._unpacked)
         try:
             with self._archive.open(name) as file:

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Chunk, Coder
@@ -176,11 +175,9 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     """The file that repeats several others, which do not repeat each other; None if there is none such."""
     if sum(chunk.height for chunk in coder.chunks) > _MOST_COMPARED:
         return None
-    cells: dict[int, NDArray[np.int64]] = {}
     tables = {id(chunk.table): chunk.table for chunk in coder.chunks}
-    for key in tables:
-        of_table = [grid.cells(chunk) for chunk in coder.chunks if id(chunk.table) == key]
-        cells[key] = np.unique(np.concatenate(of_table))
+    of_tables = grouped((id(chunk.table), grid.cells(chunk)) for chunk in coder.chunks)
+    cells = {key: np.unique(np.concatenate(parts)) for key, parts in of_tables.items()}
     overlaps = {
         key: [other for other in cells if other != key and len(np.intersect1d(cells[key], cells[other]))]
         for key in (cells if len(cells) <= _MOST_FILES else ())
