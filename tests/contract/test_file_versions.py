@@ -10,17 +10,18 @@ import pytest
 
 import bbedge
 from bbedge.board.verify import verify_session
-from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Done
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import add_extra, extra_usage
-from bbedge.evaluate.usage import Usage
 from bbedge.gate import Claim, Policy
-from bbedge.gate.ledger import read_ledger, record
+from bbedge.gate.admit import verify_session as verify_gate
+from bbedge.gate.ledger import record
 from bbedge.ledger.archive import export_lines, import_file
+from bbedge.ledger.store import Store
+from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
+from bbedge.verify import read_certificate
 from unit.board.forging import parsed
 
 MODELS, ITEMS = ("a", "b"), ("q1", "q2", "q3")
@@ -46,13 +47,14 @@ def archive(folder: Path) -> Path:
 
 
 def ledger(folder: Path) -> Path:
-    record(folder / "gate.bbedge", POLICY, SCORES)
-    return folder / "gate.bbedge"
+    record(folder / "gate.bbedge", POLICY, SCORES, label="one")
+    (folder / "gate.jsonl").write_text("".join(export_lines(Store(folder / "gate.bbedge", what="ledger"))))
+    return folder / "gate.jsonl"
 
 
 def page(folder: Path) -> Path:
-    with Journal(folder, root="r") as journal:
-        journal.page(1).close()
+    with Journal(folder, root="r") as journal, closing(journal.page(1)) as begun:
+        begun.begin(1)
     return folder / "replicate-00001.jsonl"
 
 
@@ -77,7 +79,7 @@ def tiled(folder: Path) -> Path:
 KINDS = {
     "certificate": (certificate, read_certificate),
     "archive": (archive, lambda path: import_file(path, path.with_name("again.bbedge"), verify=verify_session)),
-    "ledger of a gate": (ledger, read_ledger),
+    "ledger of a gate": (ledger, lambda path: import_file(path, path.with_name("again.bbedge"), verify=verify_gate)),
     "page of a journal": (page, lambda path: Journal(path.parent, root="r").page(1).close()),
     "usage of a journal": (usage, lambda path: Journal(path.parent, root="r").finished()),
     "extras of a journal": (extras, lambda path: extra_usage(path.parent, "check")),

@@ -18,15 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import bbedge.board.change
+import bbedge.ledger.chain
 import fake_judge
 from bbedge.board import Board
 from bbedge.board.verify import verify
-from bbedge.evaluate.engine import Judged
 from bbedge.evaluate.engines.inspect import InspectEngine
 from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.runner import evaluate
 from bbedge.ledger.archive import export_lines
+from bbedge.records.journal import Judged
 
 
 class Clock(datetime):
@@ -96,7 +96,7 @@ def asked_in(folder: Path) -> Counter[tuple[Any, ...]]:
 
 
 def main(folder: Path) -> None:
-    bbedge.board.change.datetime = Clock
+    bbedge.ledger.chain.datetime = Clock
     run_in(folder / "whole")  # here, so that the children need not import everything again
     assert threading.active_count() == 1, threading.enumerate()  # or a fork could hang
     whole, asked = board_in(folder / "whole"), asked_in(folder / "whole")

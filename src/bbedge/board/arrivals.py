@@ -19,13 +19,13 @@ from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.stored_scores import check_final, completed, completes, without_stopped
 from bbedge.core.copies import FEW, Copy, Fingerprint, described, find_copies, may_be_chance
-from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, missing_checksum, pack
 from bbedge.records.events import CountedCopy, ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.values import Copies
 from bbedge.text import listed, quoted
 
 Panels = Callable[[int], Panel]

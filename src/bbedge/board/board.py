@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Self
 
 from bbedge.board.change import Added, Change
@@ -30,16 +29,15 @@ from bbedge.board.stored_scores import NextRun
 from bbedge.board.verify import Verified, verify
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
-from bbedge.files import write_whole
-from bbedge.ledger.archive import export_lines
+from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
-from bbedge.records.events import ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import AbandonReason, AttemptOutcome, NoteAdded, ReplicateAdded, ScoresAdded
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import counted
 
 
@@ -320,6 +318,23 @@ class Board:
         with self._change() as change:
             change.note(about, text, particulars)
 
+    def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
+        """Record that a run is about to make its first request, before it does.
+
+        ``replicate`` is the run, from 1 and with pilots included, and ``attempt`` the number of the try at it: 1, or
+        the next one after an attempt that ended as abandoned. The seeds of its requests follow from ``seed``, and
+        ``protocol`` is the SHA-256 of everything that determines what is asked.
+        """
+        with self._change() as change:
+            change.begin_attempt(replicate, attempt, seed, protocol)
+
+    def end_attempt(
+        self, replicate: int, attempt: int, outcome: AttemptOutcome, *, reason: AbandonReason | None = None
+    ) -> None:
+        """Record what became of an attempt: ``abandoned``, or ``finished`` once its scores are on the board."""
+        with self._change() as change:
+            change.end_attempt(replicate, attempt, outcome, reason)
+
     @property
     def noted(self) -> tuple[NoteAdded, ...]:
         """The notes, in order."""
@@ -333,7 +348,7 @@ class Board:
             dict.fromkeys(
                 (content.epoch, note)
                 for content in contents
-                if isinstance(content, PilotAdded | PartAdded | ReplicateAdded | ModelAdded)
+                if isinstance(content, ScoresAdded)
                 for note in content.notes
             )
         )
@@ -356,9 +371,7 @@ class Board:
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
-        if self._store.is_at(path):
-            raise BoardError(f"{self.name} is the board itself; export it to another file")
-        write_whole(Path(path), export_lines(self._store))
+        export_file(self._store, path)
 
     @property
     def store(self) -> Store:

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from bbedge.board.admit import begin_attempt, end_attempt
 from bbedge.board.arrivals import (
     Arrival,
     Arrivals,
@@ -28,7 +29,6 @@ from bbedge.board.state import BoardState, missing_scores
 from bbedge.board.stored_scores import check_rule, completed, seen_scores
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError, CopiedReplicateError
@@ -37,6 +37,10 @@ from bbedge.ledger.store import Session, Vector
 from bbedge.ledger.vectors import checksum, pack
 from bbedge.records.codec import to_json
 from bbedge.records.events import (
+    AbandonReason,
+    AttemptBegun,
+    AttemptEnded,
+    AttemptOutcome,
     BoardEvent,
     CountedCopy,
     Created,
@@ -51,6 +55,7 @@ from bbedge.records.events import (
     ReplicateAdded,
 )
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import listed, quoted
 
 
@@ -273,9 +278,24 @@ class Change:
         epoch = self.state.epoch.number
         self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
 
+    def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
+        """Record that a run is about to make its first request."""
+        epoch = self.state.epoch.number
+        event = AttemptBegun(epoch=epoch, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol)
+        begin_attempt(self.state, event)
+        self._append(event)
+
+    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome, reason: AbandonReason | None) -> None:
+        """Record what became of an attempt."""
+        epoch = self.state.epoch.number
+        event = AttemptEnded(epoch=epoch, replicate=replicate, attempt=attempt, outcome=outcome, reason=reason)
+        end_attempt(self.state, event)
+        self._append(event)
+
     def _append(self, content: BoardEvent, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
         """Append an event to the ledger, with the packed scores by place and model that came with it."""
         event = LedgerEvent.now(self.events[-1] if self.events else None, content.kind, to_json(content))
+        _ = event.content  # what could not be read again is not written
         vectors = [
             Vector(epoch=self.state.epoch.number, replicate=place, model=model, data=data)
             for (place, model), data in (packed or {}).items()

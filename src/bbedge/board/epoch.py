@@ -15,7 +15,7 @@ from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
 from bbedge.core.progress import PartCount
 from bbedge.core.views import HEADLINE
-from bbedge.records.events import Outcome, Tally, ViewOutcome
+from bbedge.records.events import AttemptOutcome, Outcome, Tally, ViewOutcome
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +44,8 @@ class Epoch:
     """Missing scores of each model that lacks any, over the replicates and parts in the evidence."""
     stages: list[Stage] = field(default_factory=list)
     """Its claims."""
+    attempts: dict[int, list[AttemptOutcome | None]] = field(default_factory=dict)
+    """What became of every attempt at each replicate, pilots included; ``None`` if it has not ended."""
     looks_at: dict[str, list[LookCount]] = field(default_factory=lambda: {HEADLINE: []})
     """The history of looks at all its stages together, by view; the headline's is :attr:`looks`."""
     parts_at: dict[str, list[PartCount]] = field(default_factory=lambda: {HEADLINE: []})

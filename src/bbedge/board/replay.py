@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bbedge.board.admit import begin_attempt, end_attempt
 from bbedge.board.design import BoardDesign
 from bbedge.board.epoch import Epoch
 from bbedge.board.passes import part_place
@@ -130,6 +131,10 @@ def _skip(state: BoardState, event: LedgerEvent) -> None:
             state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
             state.retired.append(model)
+        case AttemptBegun() as begun:
+            begin_attempt(state, begun)
+        case AttemptEnded() as ended:
+            end_attempt(state, ended)
 
 
 def _skip_look(state: BoardState, outcome: Outcome) -> None:
@@ -190,6 +195,10 @@ def apply(state: BoardState, session: Session, event: LedgerEvent) -> Found:
             state.add_items(added.items, added.blocks, added.columns, order_seed=added.order_seed)
         case ModelRetired(model=model):
             state.retire(model)
+        case AttemptBegun() as begun:
+            begin_attempt(state, begun)
+        case AttemptEnded() as ended:
+            end_attempt(state, ended)
     return {}
 
 

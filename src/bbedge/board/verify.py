@@ -17,8 +17,8 @@ from bbedge.core.history import LookCount
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.progress import PartCount
 from bbedge.core.views import HEADLINE
-from bbedge.errors import BbedgeError, BoardError, DomainError
-from bbedge.ledger.chain import LedgerEvent
+from bbedge.errors import BbedgeError, BoardError
+from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store
 from bbedge.ledger.vectors import checksum, count_missing, digest
 from bbedge.records.events import (
@@ -39,7 +39,6 @@ from bbedge.records.events import (
 )
 from bbedge.text import quoted
 
-_HEAD_DIGITS = 16
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may
 
 
@@ -58,6 +57,11 @@ class Verified:
     head: str
     """The hash of the last event."""
 
+    @property
+    def found(self) -> tuple[int, str]:
+        """What there are, in words."""
+        return self.certificates, "certificate"
+
 
 def verify(store: Store, *, head: str | None = None) -> Verified:
     """Compute every look again and compare; the first thing that does not agree is named in a :class:`BoardError`.
@@ -73,15 +77,8 @@ def verify(store: Store, *, head: str | None = None) -> Verified:
 
 def verify_session(session: Session, *, head: str | None = None) -> Verified:
     """:func:`verify` for a board that is only seen inside one transaction."""
-    if head is not None and len(head) < _HEAD_DIGITS:
-        raise DomainError(
-            f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
-        )
     events = whole_ledger(session)
-    if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
-        raise BoardError(
-            f"no event has the published hash {head[:64]}: the history was rewritten, or this is an older copy of it"
-        )
+    check_head(events, head)
     _check_vectors(session, events)
     state, certificates = _begun(events[0]), 0
     for event in events[1:]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
+from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
@@ -31,12 +31,15 @@ from bbedge.cli.output import (
     written_at,
 )
 from bbedge.cli.views import Suite
-from bbedge.errors import DomainError
-from bbedge.files import write_whole
+from bbedge.errors import BoardError, DomainError
+from bbedge.files import read_text, write_whole
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
+    from bbedge.board.verify import Verified
     from bbedge.core.scores import Scores
+    from bbedge.gate.admit import VerifiedGate
+    from bbedge.ledger.store import Session
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -195,7 +198,7 @@ def show(
     say_written(console, page=page.html_out, Markdown=page.markdown_out)
     looks = "last look" if view.current else "all looks"
     if board.state.in_pilot:
-        say(*certificate.content.notes, console=console)
+        say(*(note.text for note in certificate.content.notes), console=console)
     else:
         show_leaderboard(
             console,
@@ -213,11 +216,14 @@ def show(
 
 @app.command()
 def log(place: Place) -> None:
-    """List every event in order."""
+    """List every event in order, of a board or of a gate's ledger."""
     from bbedge.display.ledger import show_events
+    from bbedge.ledger.chain import checked
+    from bbedge.ledger.store import Store
 
-    board = open_board(place)
-    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in board.events])
+    with Store(place, what="ledger").read() as session:
+        events = list(checked(session.events())) if session.is_gate() else open_board(place).events
+    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
 
 @app.command()
@@ -228,20 +234,29 @@ def verify(
     ] = None,
     design: DesignFile = None,
 ) -> None:
-    """Recompute every look from the stored scores and check every event of the board."""
-    from bbedge.board.verify import verify as check
+    """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger."""
     from bbedge.ledger.store import Store
 
-    store = Store(place)
-    with spinner() as progress:
+    store = Store(place, what="ledger")
+    if problems := store.problems():
+        raise BoardError(f"the database file is damaged: {problems[0]}")
+    with spinner() as progress, store.read() as session:
         progress("recomputing every look")
-        done = check(store, head=head)
+        done = _verified(session, head=head)
     if design is not None:
         open_board(place, design)
     say(
         f"{store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
-        f"{counted(done.certificates, 'certificate')}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
+        f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
     )
+
+
+def _verified(session: Session, *, head: str | None = None) -> Verified | VerifiedGate:
+    """Verify a board or a gate's ledger, whichever it is."""
+    from bbedge.board.verify import verify_session as verify_board
+    from bbedge.gate.admit import verify_session as verify_gate
+
+    return (verify_gate if session.is_gate() else verify_board)(session, head=head)
 
 
 @app.command()
@@ -249,7 +264,17 @@ def export(
     place: Place,
     out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
-    """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
+    """Write a whole board or gate's ledger to one file (.jsonl), or the graph of a board (.csv, .json)."""
+    from bbedge.ledger.archive import export_file
+    from bbedge.ledger.store import Store
+
+    store = Store(place, what="ledger")
+    with store.read() as session:
+        is_gate, head = session.is_gate(), session.head()
+    if is_gate and out.suffix == ".jsonl":
+        export_file(store, out)
+        say(f"Exported {store.name} to {shown_path(out)}. Head {head}")
+        return
     board = open_board(place)
     if out.suffix == ".json":
         write_whole(out, board.certificate().to_json(time=written_at()))
@@ -266,13 +291,12 @@ def export(
 
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
-    """Create a board from an archive and verify it."""
-    from bbedge.board.verify import verify_session
+    """Create a board or a gate's ledger from an archive and verify it."""
     from bbedge.ledger.archive import import_file
 
     with spinner() as progress:
         progress(f"importing {shown_path(archive)} and recomputing every look")
-        done = import_file(archive, place, verify=verify_session)
+        done = import_file(archive, place, verify=_verified)
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
 
 

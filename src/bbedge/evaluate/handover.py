@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
 from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 
@@ -17,20 +15,17 @@ from bbedge.board.stored_scores import seen_scores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Sample
-from bbedge.evaluate.journal import Journal, ReplicateFile
+from bbedge.evaluate.journal import RUN_AGAIN, Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
-from bbedge.evaluate.usage import PassSaving, Replicate, Spent, pass_saving, spent
+from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
+from bbedge.records.events import AttemptBegun, PartAdded
+from bbedge.records.journal import Replicate
 from bbedge.text import counted, quoted, shown, shown_path
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
-LOST_PARTS: Final = (
-    "The journal has lost samples of the first pass that are on the board. Their scores are those on the board, and "
-    "what they cost is not known."
-)
-"""The note of a study whose journal :func:`lacks_parts`."""
 
 
 def journal_scores(
@@ -50,11 +45,11 @@ def journal_scores(
     block = dict(zip(epoch.items, epoch.blocks, strict=True))
     values = np.empty((1, len(state.active), len(items)))
     for row, model in enumerate(state.active):
-        scores = dict(seen.get(model, {}))
+        scores: dict[str, float | None] = dict(seen.get(model, {}))
         for sample in samples:
             done = page.done.get((model, sample.name))
             scores |= {} if done is None else done.scores
-        values[0, row] = [scores[item] for item in items]
+        values[0, row] = np.array([scores[item] for item in items], dtype=float)  # None, which is missing, becomes NaN
     return Scores(
         models=tuple(state.active),
         items=tuple(items),
@@ -166,7 +161,7 @@ def spent_so_far(
     unfinished = {}
     for place in journal.pages():
         page = journal.page(place)
-        unfinished[place] = _in_progress(page, benchmark)
+        unfinished[place] = page.record(len(benchmark.items))
         samples += len(page.done)
         page.close()
     more = max(0, len(first_samples) - per_model)  # a sample that was run in parts is one for each part
@@ -192,20 +187,11 @@ def first_pass_saving(
     found: Replicate | None = next((each for each in journal.finished() if each.replicate == first), None)
     if found is None and first in journal.pages():
         page = journal.page(first)
-        found = _in_progress(page, benchmark)
+        found = page.record(len(benchmark.items))
         page.close()
     if found is None:
         return None
     return pass_saving(found, models=study.names, items=len(benchmark.items), prices=study.prices)
-
-
-def _in_progress(page: ReplicateFile, benchmark: Benchmark) -> Replicate:
-    return Replicate(
-        usage=page.usage(),
-        wasted=page.wasted,
-        lost=sum(page.lost.values()),
-        shares=page.shares(len(benchmark.items)),
-    )
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:
@@ -220,24 +206,31 @@ def check_usage(journal: Journal, *, replicates: int) -> None:
         )
 
 
-def lacks_parts(journal: Journal, first: FirstRunSchedule, state: BoardState) -> bool:
-    """Whether the journal has nothing of a first pass that the board has parts of: it was lost.
+def check_parts(board: Board, first: FirstRunSchedule, page: ReplicateFile) -> None:
+    """Refuse a file that lacks samples of a first pass which its attempt has put on the board.
 
-    One that has a part of what is on the board, and lacks the rest, is refused: that part may come from elsewhere.
+    Parts that an earlier attempt has put there are not in the file: their scores are those on the board.
     """
-    if first.place is None or not state.epoch.is_inside_pass:
-        return False
-    samples = [sample for part in first.parts[: len(state.epoch.parts)] for sample in part.samples]
-    with closing(journal.page(first.place)) as page:
-        there = [(model, sample.name) in page.done for model in state.active for sample in samples]
-        if any(there) and not all(there):
-            raise EvaluationError(
-                f"{shown_path(page.path)}: {counted(there.count(False), 'sample')} of the first pass on the board "
-                f"{'is' if there.count(False) == 1 else 'are'} not in this file. If lines were removed, restore the "
-                "file from a copy, or remove it to continue with the scores on the board. If another command has added "
-                "a part to the board, make a new board for the study"
-            )
-    return not all(there)
+    epoch = board.state.epoch
+    if page.replicate != first.place:
+        return
+    parts = earlier = 0
+    for event in board.events:
+        match event.content:
+            case PartAdded(epoch=epoch.number):
+                parts += 1
+            case AttemptBegun(epoch=epoch.number, replicate=page.replicate):
+                earlier = parts
+    samples = [sample for part in first.parts[earlier:parts] for sample in part.samples]
+    lacking = sum((model, sample.name) not in page.done for model in board.state.active for sample in samples)
+    if lacking:
+        raise EvaluationError(
+            f"{shown_path(page.path)}: {counted(lacking, 'sample')} of the first pass on the board "
+            f"{'is' if lacking == 1 else 'are'} not in this file. If lines were removed, restore the file from a copy, "
+            "or move it to another folder: the study then continues with the scores on the board as another attempt, "
+            "which the board and its certificates state. If another command has added a part to the board, make a new "
+            "board for the study"
+        )
 
 
 def check_page(page: ReplicateFile, samples: Sequence[Sample], models: Collection[str]) -> None:
@@ -247,5 +240,5 @@ def check_page(page: ReplicateFile, samples: Sequence[Sample], models: Collectio
         if model not in models or set(done.scores) != items.get(sample):
             raise EvaluationError(
                 f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
-                "remove the file to run its replicate again"
+                + RUN_AGAIN
             )

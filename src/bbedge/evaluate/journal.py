@@ -7,41 +7,43 @@ When the board has taken the replicate, what it cost goes into ``usage.jsonl`` a
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from msgspec import convert
+from msgspec.structs import replace
 
-from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Judged, Sent
+from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal_file import (
-    Finished,
+    append,
     append_line,
-    done_from,
     each_line,
-    finished_from,
-    finished_line,
     is_line_of_study,
-    judged_from,
-    judgement_line,
+    line_of,
     opened_at,
+    read_chain,
+    record_from,
     write_judgements,
 )
-from bbedge.evaluate.usage import Usage
 from bbedge.files import LockedError, lock
+from bbedge.records.codec import convert
+from bbedge.records.journal import Done, FailedAttempt, Judged, Line, Lost, Replicate, Sent, Usage
 from bbedge.text import shown_path
 
 _USAGE = "usage.jsonl"
 _LOCK = "lock"
+_STUDY = ("root", "protocol", "order")
 _PAGE = re.compile(r"replicate-(\d{5,9})\.jsonl")
-_RUN_AGAIN = "remove the file to run its replicate again"
+RUN_AGAIN = (
+    "restore the file from a copy, or move it to another folder: the replicate is then run again as another attempt, "
+    "which the board and its certificates state"
+)
+"""What to do about the file of a replicate that cannot be used."""
 _RESTORE = "restore the file from a copy"
 
 
@@ -67,7 +69,7 @@ class Journal:
         self._blocks = blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
-        self._finished: list[Finished] | None = None
+        self._finished: list[Replicate] | None = None
 
     def __enter__(self) -> Journal:
         try:
@@ -90,6 +92,11 @@ class Journal:
         if self._lock is not None:
             self._lock.close()
 
+    @property
+    def protocol(self) -> str:
+        """A hash of everything that determines what is asked."""
+        return self._study["protocol"]
+
     def pages(self) -> tuple[int, ...]:
         """The replicates that have a file."""
         found = []
@@ -105,7 +112,7 @@ class Journal:
         path = self.folder / f"replicate-{replicate:05d}.jsonl"
         return ReplicateFile(path, study=self._study, replicate=replicate)
 
-    def finished(self) -> list[Finished]:
+    def finished(self) -> list[Replicate]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
             path = self.folder / _USAGE
@@ -114,8 +121,10 @@ class Journal:
             self._finished = [each for each in found if each is not None]
         return self._finished
 
-    def _finished_from(self, line: Mapping[str, Any]) -> Finished | None:
-        return finished_from(line) if is_line_of_study(line, self._study) else None
+    def _finished_from(self, line: Mapping[str, Any], source: str) -> Replicate | None:
+        if not is_line_of_study(line, self._study):
+            return None
+        return convert({key: value for key, value in line.items() if key not in _STUDY}, Replicate, source=source)
 
     def of_other_orders(self) -> set[int]:
         """Replicates that the same study has run for another board, which drew another order of the first pass."""
@@ -124,7 +133,7 @@ class Journal:
         others = (
             line for line in lines if is_line_of_study(line, any_order) and not is_line_of_study(line, self._study)
         )
-        return {convert(line["replicate"], int) for line in others}
+        return {convert(line["replicate"], int, source=_USAGE) for line in others}
 
     def finish(self, page: ReplicateFile, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
@@ -134,16 +143,8 @@ class Journal:
         write_judgements(self.folder, page.replicate, page.done.values(), self._blocks)
         done = self.finished()
         if all(each.replicate != page.replicate for each in done):
-            record = Finished(
-                replicate=page.replicate,
-                usage=page.usage(),
-                wasted=page.wasted,
-                samples=len(page.done),
-                lost=sum(page.lost.values()),
-                shares=page.shares(len(self._blocks)),
-                traces=traces,
-            )
-            append_line(self.folder / _USAGE, self._study | finished_line(record), remedy=_RESTORE)
+            record = page.record(len(self._blocks), traces)
+            append_line(self.folder / _USAGE, self._study | line_of(record), remedy=_RESTORE)
             done.append(record)
         page.remove()
 
@@ -161,43 +162,31 @@ class ReplicateFile:
         """Requests in flight at an interruption, by model."""
         self._wasted: dict[str, Usage] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
-        chain = read_chain(path, remedy=_RUN_AGAIN)
+        chain = read_chain(path, remedy=RUN_AGAIN)
         self._head = chain.head
-        ours = {**study, "replicate": replicate}
-        if chain.lines and not is_line_of_study(chain.lines[0], ours):
-            raise EvaluationError(
-                f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
-            )
-        each_line(chain, path, self._take, remedy=_RUN_AGAIN, first=2)
+        self._header: dict[str, Any] = {**study, "replicate": replicate}
+        if chain.lines and not is_line_of_study(chain.lines[0], self._header):
+            raise EvaluationError(f"{shown_path(path)}: belongs to another study; give this one a folder of its own")
+        self.attempt: int | None = chain.lines[0].get("attempt", 0) if chain.lines else None
+        """The attempt at the replicate that the lines are of, 0 if they do not say; ``None`` before the first line."""
+        for line in each_line(chain, path, record_from, remedy=RUN_AGAIN, first=2):
+            self._take(line)
         self._file = opened_at(path, chain.end)
-        if not chain.lines:
-            self._write(ours)
+
+    def begin(self, attempt: int) -> None:
+        """State the attempt in the first line. When this returns, it is on the disk."""
+        self._header["attempt"] = attempt
+        self._write_header()
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
-        line: dict[str, Any] = {"model": what.model, "sample": what.sample}
-        if isinstance(what, Sent):
-            line |= {"sent": what.calls}
-        elif isinstance(what, Failed):
-            line |= {"error": what.error[:2000], "usage": what.usage.content}
-        elif isinstance(what, Judged):
-            line |= judgement_line(what)
-        else:
-            line |= {
-                "scores": {item: None if math.isnan(score) else score for item, score in what.scores.items()},
-                "trace": what.trace,
-                "length": what.length,
-                "unseeded": list(what.unseeded),
-                "usage": what.usage.content,
-            }
-            rare = {
-                "judgements": {item: list(given) for item, given in what.judgements.items()},
-                "judged": list(what.judged_answers),
-                "served": list(what.served),
-            }
-            line |= {key: value for key, value in rare.items() if value}
+        line: Line = (
+            FailedAttempt(model=what.model, sample=what.sample, error=what.error[:2000], usage=what.usage)
+            if isinstance(what, Failed)
+            else what
+        )
         self._take(line)
-        self._write(line, durable=not isinstance(what, Sent))
+        self._write(line_of(line), durable=not isinstance(line, Sent))
 
     def settle(self) -> int:
         """Count requests of samples that did not end as lost: those samples are about to be run again. How many."""
@@ -205,7 +194,7 @@ class ReplicateFile:
         for (model, _), calls in self._sent.items():
             lost[model] += calls
         if lost:
-            self._take({"lost": lost})
+            self._take(Lost(lost=lost))
             self._write({"lost": lost})
         return lost.total()
 
@@ -236,7 +225,25 @@ class ReplicateFile:
         run: Counter[str] = Counter()
         for (model, _), done in self.done.items():
             run[model] += len(done.scores)
-        return {model: count / items for model, count in run.items() if count < items}
+        return {model: done / items for model, done in run.items() if done < items}
+
+    def record(self, items: int, traces: Mapping[str, str] | None = None) -> Replicate:
+        """What the replicate has used so far, of a benchmark with so many items."""
+        return Replicate(
+            replicate=self.replicate,
+            usage=self.usage(),
+            wasted=self.wasted,
+            samples=len(self.done),
+            lost=self.lost.total(),
+            traces=traces or {},
+            shares=self.shares(items),
+        )
+
+    def set_aside(self) -> None:
+        """Close the file and keep it under a name that no replicate has."""
+        self.close()
+        names = (self.path.with_name(f"set-aside-{number:05d}-{self.path.name}") for number in count(1))
+        self.path.rename(next(name for name in names if not name.exists()))
 
     def remove(self) -> None:
         """Close and delete the file."""
@@ -247,26 +254,25 @@ class ReplicateFile:
         """Close the file."""
         self._file.close()
 
-    def _take(self, line: Mapping[str, Any]) -> None:
+    def _take(self, what: Line) -> None:
         """Change the state as a line says."""
-        if "lost" in line:
-            for model, calls in convert(line["lost"], dict[str, int]).items():
+        if isinstance(what, Lost):
+            for model, calls in what.lost.items():
                 self.lost[model] += calls
                 self._waste(model, Usage(calls=calls))
             self._sent.clear()
             return
-        key = convert(line["model"], str), convert(line["sample"], str)
-        if "sent" in line:
-            self._sent[key] += convert(line["sent"], int)
-            return
-        if "judgement" in line:
-            self._take_judged(key, judged_from(line))
-            return
-        if "error" in line:
-            self._waste(key[0], Usage.from_content(line["usage"]))
+        key = what.model, what.sample
+        if isinstance(what, Sent):
+            self._sent[key] += what.calls
+        elif isinstance(what, Judged):
+            self._take_judged(key, what)
         else:
-            self._take_done(key, done_from(line))
-        self._sent.pop(key, None)
+            self._sent.pop(key, None)
+            if isinstance(what, FailedAttempt):
+                self._waste(key[0], what.usage)
+            else:
+                self._take_done(key, what)
 
     def _take_judged(self, key: tuple[str, str], judged: Judged) -> None:
         """Keep a judgement; its requests have ended with it, whatever becomes of the sample."""
@@ -279,7 +285,7 @@ class ReplicateFile:
         """Keep a finished sample; judgements of another answer than the one that is scored were in vain."""
         usage = done.usage
         for judged in self.judged.pop(key, ()):
-            if judged.answer in done.judged_answers:
+            if judged.answer in done.judged:
                 usage += judged.usage
             else:
                 self._waste(key[0], judged.usage)
@@ -289,4 +295,10 @@ class ReplicateFile:
         self._wasted[model] = self._wasted.get(model, Usage()) + usage
 
     def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
+        if self.attempt is None:
+            self._write_header()
         self._head = append(self._file, self._head, line, durable=durable)
+
+    def _write_header(self) -> None:
+        self.attempt = self._header.get("attempt", 0)
+        self._head = append(self._file, self._head, self._header, durable=True)

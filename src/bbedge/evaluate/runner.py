@@ -18,6 +18,7 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
 from bbedge.evaluate import handover
+from bbedge.evaluate.attempts import end_finished, open_attempt
 from bbedge.evaluate.completion import Completion, jobs_of
 from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
@@ -37,7 +38,7 @@ from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.preflight import Checked, preflight
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.servers import Names, addresses_of, check_served, checked_reason, served_on
+from bbedge.evaluate.servers import addresses_of, check_served, checked_reason, served_on
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import (
     FirstRunSchedule,
@@ -48,7 +49,9 @@ from bbedge.evaluate.study_board import (
     open_board,
     seeds_of,
 )
-from bbedge.evaluate.usage import Reached, Spent, Usage
+from bbedge.evaluate.usage import Reached, Spent, reached_limit
+from bbedge.records.journal import Usage
+from bbedge.records.study import Names
 
 
 def evaluate(
@@ -133,12 +136,11 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._keep_check()
+        end_finished(board)
         for place in [each for each in self.journal.pages() if each < self._place]:  # what a crash has left
             page = self.journal.page(place)
             self.journal.finish(page, traces=handover.answer_hashes(page, self.first.samples_of(place)))
         handover.check_usage(self.journal, replicates=self._place - 1)
-        if handover.lacks_parts(self.journal, self.first, board.state):
-            self._note("journal", handover.LOST_PARTS)
         for text in handover.lost_replicate_notes(self.journal, self._place):
             self._note("journal", text)
         for caveat in self.engine.caveats():
@@ -221,12 +223,15 @@ class _Runner:
         if self._page is not None:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
-        self._page = page = self.journal.page(place)
+        seeds = seeds_of(self.study, self.benchmark, self.board)
+        self._page = page = open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
         handover.check_page(page, samples, self.study.names)
+        handover.check_parts(self.board, self.first, page)
         self.watch(
             ReplicateBegun(
                 replicate=place,
+                attempt=page.attempt or 1,
                 pilot=self.board.state.in_pilot,
                 models=active,
                 samples=len(samples),
@@ -295,6 +300,7 @@ class _Runner:
         place = page.replicate
         traces = handover.answer_hashes(page, self.first.samples_of(place))
         added = self._add(page, traces)
+        end_finished(self.board)
         self.journal.finish(page, traces=traces)
         self._page = None
         self.watch(
@@ -315,7 +321,7 @@ class _Runner:
         used = sum((each.total for each in self.journal.finished()), Usage())
         used += Usage() if page is None else page.total()
         used += extra_usage(self.journal.folder, "check", "pilot")
-        return limits.reached(used, hours=self.hours(), prices=self.study.prices)
+        return reached_limit(limits, used, hours=self.hours(), prices=self.study.prices)
 
     def _check_models(self) -> None:
         """Ask the models that are run the short question, once in a call."""
@@ -364,11 +370,10 @@ class _Runner:
         self.close()
         # What a limit or the user has cut off is not saved.
         over = reason == "answered" or self.board.state.epoch.replicates > 0
-        is_known = all(note.text != handover.LOST_PARTS for note in self.board.noted)
-        first = self.first.place if over and is_known else None
-        saved = (
-            None if first is None else handover.first_pass_saving(self.study, self.benchmark, self.journal, first=first)
-        )
+        first, saved = self.first.place if over else None, None
+        # What an attempt that was abandoned has cost is not known.
+        if first is not None and len(self.board.state.epoch.attempts.get(first, ())) == 1:
+            saved = handover.first_pass_saving(self.study, self.benchmark, self.journal, first=first)
         ended = Ended(
             reason=reason,
             answer=self._answer(),

@@ -312,6 +312,12 @@ class AttemptBegun(_InEpoch, frozen=True, kw_only=True):
     """The hash of everything that determines what is asked."""
 
 
+AttemptOutcome = Literal["finished", "abandoned"]
+"""Whether the scores of an attempt are on the board, or it was given up."""
+AbandonReason = Literal["journal-missing", "journal-replaced"]
+"""The journal of the attempt is not there, or is that of another attempt: it cannot be continued."""
+
+
 class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """What became of an attempt."""
 
@@ -320,10 +326,14 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """The run."""
     attempt: Ordinal
     """The attempt."""
-    outcome: Literal["finished", "abandoned"]
-    """Whether its scores are on the board, or it was given up."""
+    outcome: AttemptOutcome
+    """How it ended."""
+    reason: AbandonReason | None = None
+    """Why it was given up."""
 
 
+ScoresAdded = PilotAdded | PartAdded | ReplicateAdded | ModelAdded
+"""The events that scores come with."""
 BoardEvent = (
     Created
     | PilotAdded

@@ -241,7 +241,7 @@ def test_a_part_that_repeats_the_pilot_is_refused(tmp_path, lost):
         add_part(board, pilots[0])
     board.add_part(some(pilots[0], MODELS, board.next_items), copies="allow")
     counted = "because copies were allowed when they were added: part 2 of replicate 1."
-    assert any(counted in note for note in board.certificate().content.notes)
+    assert any(counted in note.text for note in board.certificate().content.notes)
     board.verify()
     allowed = make(tmp_path / "allowed.db", **options, copies="allow")
     for panel in (*pilots, pilots[0]):
@@ -326,7 +326,7 @@ def test_a_part_that_was_left_out_is_found(tmp_path):
 def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
     part = next(row for row in parsed(life(tmp_path / "board.db")).rows if row["kind"] == "part")
     forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
-    part["content"]["views"] = {}
+    part["content"]["views"], part["at"] = {}, forged.rows[0]["at"]
     forged.rows.append(part)
     with pytest.raises(BoardError, match="checkpoint 1 is not the next one"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)

@@ -10,10 +10,10 @@ from bbedge.board import Board
 from bbedge.board.verify import verify
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.schema import schema
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from unit.board.boards import ITEMS, make, scores, values
+from unit.certificate.documents import schema
 
 ABC = ("a", "b", "c")
 

@@ -5,14 +5,14 @@ import random
 
 import pytest
 
-from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Sent
+from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.events import Looked, SampleDone
 from bbedge.evaluate.journal import Journal
+from bbedge.evaluate.journal_file import append, read_chain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import journal_of, open_board
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Sent, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -218,6 +218,7 @@ def test_a_sample_with_other_items_is_refused(tmp_path):
     board = open_board(study, engine.benchmark())
     with journal_of(study, engine.benchmark(), board) as journal:
         page = journal.page(1)
+        page.begin(1)
         page.add(Done(model=TIED.models[0], sample=TIED.blocks[0], scores={"other": 1.0}))
         page.close()
     board.close()

@@ -2,10 +2,10 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
@@ -118,7 +118,7 @@ class SwappingEngine(FakeEngine):
     def run(self, replicate, jobs, seeds, report) -> None:
         def swapped(what):
             other = {NEW: OLD, OLD: NEW}.get(what.model, what.model) if replicate > 3 else what.model
-            return report(replace(what, model=other))
+            return report(structs.replace(what, model=other))
 
         super().run(replicate, jobs, seeds, swapped)
 

@@ -5,15 +5,16 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Sent
 from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Sent
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -304,7 +305,7 @@ def test_equal_scores_are_a_coincidence_if_the_answers_differ(tmp_path):
     study = fake_study(tmp_path / "blind", easy, budget=30)
     with pytest.raises(EvaluationError, match="repeats an earlier one"):
         run(study, blind)
-    allowed, _ = run(replace(study, running=replace(study.running, copies="allow")), blind)
+    allowed, _ = run(replace(study, running=structs.replace(study.running, copies="allow")), blind)
     assert allowed.spent.replicates == 30
 
 
@@ -313,7 +314,7 @@ def test_copies_are_refused_and_a_model_that_repeats_itself_is_noted(tmp_path):
         def run(self, replicate, jobs, seeds, report):
             def same(what):
                 first = what.model == TIED.models[0] or self.all
-                report(replace(what, trace="same" if first else what.trace, length=self.length))
+                report(structs.replace(what, trace="same" if first else what.trace, length=self.length))
 
             super().run(1 if self.all else replicate, jobs, seeds, same)
 

@@ -2,20 +2,20 @@
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board
 from bbedge.errors import DesignError, DomainError
-from bbedge.evaluate.engine import Answered, Done
+from bbedge.evaluate.engine import Answered
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import Noted
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.servers import recorded_servers
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -47,7 +47,7 @@ class Served(FakeEngine):
 
     def run(self, replicate, jobs, seeds, report):
         def tell(what):
-            report(replace(what, served=(self.answers,)) if isinstance(what, Done) else what)
+            report(structs.replace(what, served=(self.answers,)) if isinstance(what, Done) else what)
 
         super().run(replicate, jobs, seeds, tell)
 
@@ -131,7 +131,7 @@ def test_a_model_that_changes_while_samples_run_does_not_reach_the_board_without
     study, other = fake_study(tmp_path, NEAR), Served(answers="x-2")
     run(study, Served())
     with pytest.raises(
-        DesignError, match=r"calls its model 'x-2' and no longer 'x-1'.*remove .*replicate-00002\.jsonl"
+        DesignError, match=r"calls its model 'x-2' and no longer 'x-1'.*move .*replicate-00002\.jsonl to another folder"
     ):
         run(study, other)
     with Board.open(study.board) as board:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core import kinds
 from bbedge.core.copies import Copy, Fingerprint, always_repeating, described, find_copies, fingerprints
 from bbedge.core.scores import JudgedScores, Scores, SeenCopies
 from bbedge.errors import Argument, DataError
@@ -38,7 +37,8 @@ from bbedge.readers.choices import IncompletePolicy
 from bbedge.readers.logs.fields import grouped
 from bbedge.readers.logs.naming import padded_names, similar_models
 from bbedge.readers.tables.columns import is_seed
-from bbedge.records.notes import Note
+from bbedge.records.notes import Note, without_folders
+from bbedge.records.values import Gaps as GapRule
 from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Panels:
     """Names of the replicates, models and items."""
     values: NDArray[np.float64]
     """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
-    gaps: kinds.Gaps = "refuse"
+    gaps: GapRule = "refuse"
     """How missing scores count, which are NaN; with ``refuse`` there are none but those of ``stops``."""
     stops: tuple[int, ...] | None = None
     """For every model the number of replicates after which it was stopped; None if none was."""
@@ -291,6 +291,16 @@ def named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked
     labels, models, items = panels.names
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
     copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
+    notes = (
+        *panels.notes,
+        *rows.notes,
+        *rows.described.notes(rows.coder, items),
+        *similar_models(models),
+        *padded_names(models, items),
+        *repeated_replicates(copies, prints, labels, n_items=len(items)),
+    )
+    listing = [rows.described.path] if rows.described.path else []
+    paths = [*(source.path for source in rows.sources.files), *rows.sources.beside, *listing]
     return Scores(
         models=models,
         items=items,
@@ -301,16 +311,8 @@ def named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked
         blocked=blocked,
         score_range=rows.score_range or (0.0, 1.0),
         columns=rows.described.columns(rows.coder, items),
-        notes=(
-            *panels.notes,
-            *rows.notes,
-            *rows.described.notes(rows.coder, items),
-            *similar_models(models),
-            *padded_names(models, items),
-            *repeated_replicates(copies, prints, labels, n_items=len(items)),
-        ),
+        notes=tuple(without_folders(note, paths) for note in notes),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
-        asides=tuple(rows.sources.asides()),
         seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
         gaps=panels.gaps,
         stops=panels.stops,
