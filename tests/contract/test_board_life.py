@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
+from bbedge.verify.ledger import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
 from bbedge.ledger.archive import export_lines, import_lines

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bbedge
-from bbedge.board.verify import verify_session
+from bbedge.verify.ledger import verify_session
 from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError

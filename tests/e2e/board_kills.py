@@ -21,7 +21,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
+from bbedge.verify.ledger import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines

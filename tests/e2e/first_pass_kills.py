@@ -21,7 +21,7 @@ from typing import Any
 
 import bbedge.board.change
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.evaluate.events import Dropped, Looked, PartLooked
 from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.runner import evaluate

@@ -21,7 +21,7 @@ from typing import Any
 import bbedge.board.change
 import fake_judge
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.evaluate.engine import Judged
 from bbedge.evaluate.engines.inspect import InspectEngine
 from bbedge.evaluate.journal import ReplicateFile

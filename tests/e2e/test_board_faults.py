@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.archive import export_lines

@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 )
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.replay import replay
-from bbedge.board.verify import verify, verify_session
+from bbedge.board.change import replay
+from bbedge.verify.ledger import verify, verify_session
 from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError

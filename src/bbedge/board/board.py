@@ -12,22 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from bbedge.board.change import Added, Change
+import msgspec
+
+from bbedge.board.admit import admit, create, registration
+from bbedge.board.change import Added, Change, created, load, replay
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.passes import drawn_seed
-from bbedge.board.replay import (
-    apply,
-    begin,
-    computed_registration,
-    created,
-    load,
-    replay,
-    resolved_if_means,
-    scored_items,
-)
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import NextRun
-from bbedge.board.verify import Verified, verify
+from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.kinds import Copies
@@ -38,7 +30,19 @@ from bbedge.files import write_whole
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Store
-from bbedge.records.events import AttemptOutcome, ModelAdded, NoteAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import (
+    AttemptBegun,
+    AttemptEnded,
+    AttemptOutcome,
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    ModelRetired,
+    NoteAdded,
+    PartAdded,
+    PilotAdded,
+    ReplicateAdded,
+)
 from bbedge.records.notes import Note
 from bbedge.text import counted
 
@@ -90,20 +94,26 @@ class Board:
         blocks are run. The board draws one unless it is given, and records it; a seed that is given must have been
         drawn at random once the items were known.
         """
-        labels = tuple(items if blocks is None else blocks)
-        kept = design.kept_columns(columns or {})
         seed = drawn_seed() if order_seed is None and design.checkpoints is not None else order_seed
-        state = BoardState(design, models, items, labels, kept, order_seed=seed)
+        proposed = Created(
+            design=design.content,
+            registration="",
+            models=tuple(models),
+            items=tuple(items),
+            blocks=tuple(items if blocks is None else blocks),
+            columns=design.kept_columns(columns or {}),
+            order_seed=seed,
+        )
+        create(proposed)
         store = Store(place, create=True)
         store.check_storable(models)
         with store.write() as session:
-            events = list(checked(session.events()))
-            if not events:
-                Change(session=session, state=state, events=events).create()
+            events = list(checked(session.events())) or Change.create(session, proposed)
             before = created(events[0])
-            seed = before.order_seed if order_seed is None else order_seed
-            there = computed_registration(before)
-            if there != design.registration(models, items, labels, kept, order_seed=seed):
+            if order_seed is None:
+                proposed = msgspec.structs.replace(proposed, order_seed=before.order_seed)
+            there = registration(before)
+            if there != registration(proposed):
                 raise BoardError(
                     f"{store.name}: a board with another design (registration {there[:16]}) is "
                     "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
@@ -139,7 +149,7 @@ class Board:
     @property
     def registration(self) -> str:
         """The hash of everything that was frozen when the board was made: design, models, items and blocks."""
-        return computed_registration(created(self._events[0]))
+        return registration(created(self._events[0]))
 
     @property
     def state(self) -> BoardState:
@@ -191,9 +201,10 @@ class Board:
         if len(self._state.epochs[number - 1].stages) != 1:
             return
         with self._store.read() as session:
-            state = begin(self._events[0])
+            scores = StoredScores(session)
+            state, _ = create(created(self._events[0]))
             for event in self._events[1:]:
-                apply(state, session, event)
+                admit(state, event.content, scores)
                 if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
                     looks = state.epoch.stages[0].certifier.last_looks
                     if looks and looks[0].replicate == state.epoch.replicates:
@@ -307,18 +318,25 @@ class Board:
         """
         seed = drawn_seed() if order_seed is None and self.design.checkpoints is not None else order_seed
         with self._change() as change:
-            kept = self.design.kept_columns(columns or {})
-            change.add_items(tuple(items), tuple(items if blocks is None else blocks), kept, seed)
+            event = ItemsAdded(
+                epoch=change.state.epoch.number + 1,
+                items=tuple(items),
+                blocks=tuple(items if blocks is None else blocks),
+                columns=self.design.kept_columns(columns or {}),
+                order_seed=seed,
+            )
+            change.append(event)
 
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
         with self._change() as change:
-            change.retire(model)
+            change.append(ModelRetired(epoch=change.state.epoch.number, model=model))
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
         with self._change() as change:
-            change.note(about, text, particulars)
+            epoch = change.state.epoch.number
+            change.append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
 
     def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
         """Record that a run is about to make its first request, before it does.
@@ -328,12 +346,14 @@ class Board:
         ``protocol`` is the SHA-256 of everything that determines what is asked.
         """
         with self._change() as change:
-            change.begin_attempt(replicate, attempt, seed, protocol)
+            epoch = change.state.epoch.number
+            change.append(AttemptBegun(epoch=epoch, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol))
 
     def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome) -> None:
         """Record what became of an attempt: ``abandoned``, or ``finished`` once its scores are on the board."""
         with self._change() as change:
-            change.end_attempt(replicate, attempt, outcome)
+            epoch = change.state.epoch.number
+            change.append(AttemptEnded(epoch=epoch, replicate=replicate, attempt=attempt, outcome=outcome))
 
     @property
     def noted(self) -> tuple[NoteAdded, ...]:
@@ -361,13 +381,14 @@ class Board:
         # By name: boards know nothing of documents.
         return import_module("bbedge.board_certificate").board_certificate(self, epoch)
 
-    def verify(self, head: str | None = None) -> Verified:
+    def verify(self, head: str | None = None) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
         """Compute every look again from the stored scores and compare it with every event of the board.
 
         The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
         published earlier, or at least its first 16 digits: some event must have it.
         """
-        return verify(self._store, head=head)
+        # By name: a board knows nothing of what verifies it.
+        return import_module("bbedge.verify.ledger").verify(self._store, head=head)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
@@ -390,5 +411,5 @@ class Board:
         with self._store.write() as session:
             # Read again: another writer may have been here since the board was opened.
             events, state = load(session)
-            yield Change(session=session, state=state, events=events)
+            yield Change(session=session, state=state, events=events, scores=StoredScores(session))
         self._events, self._state = events, state

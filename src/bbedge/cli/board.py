@@ -229,7 +229,7 @@ def verify(
     design: DesignFile = None,
 ) -> None:
     """Recompute every look from the stored scores and check every event of the board."""
-    from bbedge.board.verify import verify as check
+    from bbedge.verify.ledger import verify as check
     from bbedge.ledger.store import Store
 
     store = Store(place)
@@ -267,7 +267,7 @@ def export(
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
     """Create a board from an archive and verify it."""
-    from bbedge.board.verify import verify_session
+    from bbedge.verify.ledger import verify_session
     from bbedge.ledger.archive import import_file
 
     with spinner() as progress:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify_session
+from bbedge.verify.ledger import verify_session
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.archive import import_lines
 from unit.board import forging

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, Verified
-from bbedge.board.verify import verify_session
+from bbedge.verify.ledger import verify_session
 from bbedge.certificate.certificate import Certificate
 from bbedge.errors import BoardError, DataError
 from bbedge.ledger.archive import export_lines, import_file

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
+from bbedge.verify.ledger import verify, verify_session
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.ledger.location import BoardPlace, publish

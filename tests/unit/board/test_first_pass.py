@@ -10,7 +10,7 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule, part_number, part_place
-from bbedge.board.verify import verify_session
+from bbedge.verify.ledger import verify_session
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify, verify_session
+from bbedge.verify.ledger import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.certificate.document import plain
 from bbedge.core.scores import Scores

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.errors import BoardError
 from bbedge.ledger.vectors import digest

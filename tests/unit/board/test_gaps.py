@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.replay import load, replay
-from bbedge.board.verify import verify_session
+from bbedge.board.change import load, replay
+from bbedge.verify.ledger import verify_session
 from bbedge.board.views import Views
 from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.schema import schema

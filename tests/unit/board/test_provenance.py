@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify, verify_session
+from bbedge.verify.ledger import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from bbedge import certify
 from bbedge.board import Board, BoardDesign
-from bbedge.board.replay import load, replay
-from bbedge.board.verify import verify_session
+from bbedge.board.change import load, replay
+from bbedge.verify.ledger import verify_session
 from bbedge.board.views import Headline, Views
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, category_weights, macro_weights

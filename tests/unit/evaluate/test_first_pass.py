@@ -17,7 +17,7 @@ from rich.console import Console
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.stored_scores import stored_scores
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import run_order

@@ -9,7 +9,7 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.errors import BbedgeError, BoardError, DesignError
 from bbedge.evaluate.events import Dropped, Looked, plain
 from bbedge.evaluate.runner import evaluate

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engines.command import CommandEngine
 from bbedge.evaluate.engines.inspect import _sample

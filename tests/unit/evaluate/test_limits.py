@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import limit_text, line
 from bbedge.errors import EvaluationError, FormatError
 from bbedge.evaluate.completion import batches

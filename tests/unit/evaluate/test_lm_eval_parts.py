@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Done, Job
 from bbedge.evaluate.engines import engine_for

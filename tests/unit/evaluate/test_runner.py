@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Sent

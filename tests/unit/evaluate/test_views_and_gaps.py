@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import line
 from bbedge.errors import BbedgeError, BoardError, DesignError, EvaluationError, FormatError
 from bbedge.evaluate.engine import Done
