@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bbedge.core.evidence import Evidence
-from bbedge.core.kinds import EvidenceKind
+from bbedge.records.values import EvidenceKind
 from benchmarks.panels import Panel, design, panels
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, ratio, told

@@ -17,8 +17,8 @@ from bbedge.core.closure import closure
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import Certifier
+from bbedge.records.values import EvidenceKind
 from bbedge.study.contenders import KINDS as KIND_OPTIONS
 from bbedge.study.experiments.comparison import four
 from bbedge.study.monte_carlo import repeated_on_device

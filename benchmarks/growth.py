@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bbedge.core.design import Design
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import Certifier
+from bbedge.records.values import EvidenceKind
 from benchmarks.look import KINDS, whole_look
 from benchmarks.panels import design, panels
 from benchmarks.rows import Row

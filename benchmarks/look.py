@@ -9,8 +9,8 @@ from itertools import cycle
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.graph import Graph
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import Certifier
+from bbedge.records.values import EvidenceKind
 from benchmarks.panels import Panel, design, panels
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, ratio, seconds_text, told

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.leaderboard import run
+from bbedge.records.values import EvidenceKind
 from benchmarks.panels import design, panels
 from benchmarks.rows import Row
 from benchmarks.timing import ROOT

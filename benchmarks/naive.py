@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
-from bbedge.core.kinds import EvidenceKind
+from bbedge.records.values import EvidenceKind
 from benchmarks.panels import Panel, design, panels
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved, ratio, told

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.design import Design
-from bbedge.core.kinds import EvidenceKind
+from bbedge.records.values import EvidenceKind
 
 Panel = NDArray[np.float64]
 

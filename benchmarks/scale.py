@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from bbedge.core.evidence import Evidence
-from bbedge.core.kinds import EvidenceKind
+from bbedge.records.values import EvidenceKind
 from benchmarks.naive import TOLERANCE, Naive
 from benchmarks.panels import design, panels
 from benchmarks.rows import Row

@@ -13,7 +13,7 @@ import numpy as np
 
 from bbedge.core.certifier import Certifier
 from bbedge.core.design import Design
-from bbedge.core.kinds import EvidenceKind
+from bbedge.records.values import EvidenceKind
 from benchmarks.panels import Panel, panels
 from benchmarks.rows import Row
 from benchmarks.timing import ROOT, interleaved, ratio, told

@@ -21,6 +21,7 @@ import schema
 
 DOCS = Path(__file__).parents[1]
 GENERATED: dict[str, Callable[[], str]] = {
+    "certificate.schema.json": schema.text,
     "gate.md": gate_tables.page,
     "reference/commands.md": commands.page,
     "reference/schema.md": schema.page,
@@ -33,7 +34,7 @@ RUN_PAGES = ("faq.md", "gallery.md", "gate.md", "index.md")
 def every_page() -> list[Path]:
     """The pages that are generated or run, in order."""
     found = [path for folder in RUN for path in sorted((DOCS / folder).glob("*.md"))]
-    return [*found, *(DOCS / name for name in RUN_PAGES)]
+    return [*found, *(DOCS / name for name in (*RUN_PAGES, "certificate.schema.json"))]
 
 
 def fresh(path: Path) -> str:

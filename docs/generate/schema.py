@@ -1,13 +1,14 @@
-"""The JSON Schema of certificates as a page for people."""
+"""The JSON Schema of certificates, and the same as a page for people."""
 
 from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from bbedge.records.certificate import Document
+from bbedge.records.schema import schema_text
+
 HEAD = """\
 # Schema of the certificate
 
@@ -19,9 +20,14 @@ check a certificate with the [JSON Schema](../certificate.schema.json), from whi
 _LIMITS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
 
 
+def text() -> str:
+    """The schema itself."""
+    return schema_text(Document, "bbedge certificate")
+
+
 def page() -> str:
     """The page, as Markdown."""
-    schema = json.loads((ROOT / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(text())
     return "\n\n".join([HEAD.strip(), *(_record(name, each) for name, each in schema["$defs"].items())]) + "\n"
 
 

@@ -32,7 +32,6 @@ from bbedge._version import __version__
 if TYPE_CHECKING:
     from bbedge.board import Board, BoardDesign
     from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.opening import read_certificate
     from bbedge.core.checkpoints import Checkpoints
     from bbedge.core.design import Design
     from bbedge.core.eholm import e_holm
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
         FormatError,
     )
     from bbedge.readers import Choices, Limits, read_items, read_scores
-    from bbedge.verification import Verification, verify_certificate
+    from bbedge.verify import Verification, read_certificate, verify_certificate
 
 # Loaded on first use, so that `import bbedge` and `bbedge --help` do not wait for NumPy.
 _HOMES = {
@@ -74,15 +73,15 @@ _HOMES = {
     "Leaderboard": "bbedge.core.leaderboard",
     "Limits": "bbedge.readers",
     "Scores": "bbedge.core.scores",
-    "Verification": "bbedge.verification",
+    "Verification": "bbedge.verify",
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
     "e_holm": "bbedge.core.eholm",
-    "read_certificate": "bbedge.certificate.opening",
+    "read_certificate": "bbedge.verify",
     "read_items": "bbedge.readers",
     "read_scores": "bbedge.readers",
     "suite_options": "bbedge.core.views",
-    "verify_certificate": "bbedge.verification",
+    "verify_certificate": "bbedge.verify",
 }
 
 __all__ = [

@@ -11,7 +11,12 @@ from typing import Any, cast
 import msgspec
 
 from bbedge.board import Board
-from bbedge.certificate.board_shape import (
+from bbedge.certificate.certificate import Certificate, Shown
+from bbedge.certificate.document import certificate
+from bbedge.core.history import MOST_MODELS, Recorder
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.records.certificate import Document
+from bbedge.records.design import (
     BoardCheckpoints,
     BoardDesignRecord,
     BoardHeadline,
@@ -19,11 +24,6 @@ from bbedge.certificate.board_shape import (
     BoardViews,
     Claim,
 )
-from bbedge.certificate.certificate import Certificate, Shown
-from bbedge.certificate.document import certificate
-from bbedge.certificate.shape import Document
-from bbedge.core.history import MOST_MODELS, Recorder
-from bbedge.core.leaderboard import Leaderboard
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.text import listed, shown
 

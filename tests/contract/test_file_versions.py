@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 import bbedge
-from bbedge.verify.ledger import verify_session
-from bbedge.certificate.opening import read_certificate
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Done
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import add_extra, extra_usage
-from bbedge.evaluate.usage import Usage
 from bbedge.gate import Claim, Policy
 from bbedge.gate.ledger import read_ledger, record
 from bbedge.ledger.archive import export_lines, import_file
+from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
+from bbedge.verify import read_certificate
+from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 
 MODELS, ITEMS = ("a", "b"), ("q1", "q2", "q3")

@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.verify.ledger import verify
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.archive import export_lines
@@ -31,6 +30,7 @@ from bbedge.ledger.store import Store
 from bbedge.ledger.vectors import checksum, pack, unpack
 from bbedge.readers import read_scores
 from bbedge.records.codec import canonical
+from bbedge.verify.ledger import verify
 
 KILLS = Path(__file__).with_name("board_kills.py")
 MODELS = ("weak", "middle", "strong")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.evaluate.engine import Done, Job
+from bbedge.evaluate.engine import Job
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Done
 
 pytest.importorskip("lm_eval", reason="lm_eval and what it needs take 760 MB; make test-lm-eval installs them")
 

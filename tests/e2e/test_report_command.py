@@ -18,7 +18,7 @@ from PIL import Image
 
 import bbedge as package
 from bbedge import read_scores
-from bbedge.certificate.opening import read_certificate
+from bbedge.verify import read_certificate
 from unit.certificate.documents import suite
 
 ROOT = Path(__file__).parents[2]

@@ -13,11 +13,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bbedge.certificate.opening import read_certificate
 from bbedge.certificate.provenance import digest, provenance
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier
+from bbedge.verify import read_certificate
 from log_makers import LOGS
 
 ROOT = Path(__file__).parents[2]

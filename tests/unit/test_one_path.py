@@ -4,12 +4,14 @@ import inspect
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack, get_type_hints
 
 import numpy as np
 import pytest
 
 import bbedge as package
 from bbedge.core.design import Design
+from bbedge.core.scores import DesignOptions
 from e2e.conftest import bbedge  # noqa: F401 - a fixture
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
@@ -110,16 +112,14 @@ def test_the_board_s_certificate_is_what_board_show_writes(bbedge, scores, tmp_p
 # Options ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", [package.certify, package.certify_pilot_top_k])
-def test_options_are_typed_and_have_the_defaults_of_a_design(function):
-    given, design = (inspect.signature(each, eval_str=True).parameters for each in (function, Design.make))
-    assert not [parameter for parameter in given.values() if parameter.kind is parameter.VAR_KEYWORD]
-    shared = {"alpha", "tau", "method", "evidence", "prediction", "stakes", "copies", "margin_share", "planned"}
-    shared |= {"weights", "views", "shares", "mean_share"}
-    assert given.keys() - {"scores", "k", "pilot", "candidate", "blocks", "device"} == shared
-    for name in shared:
-        assert (given[name].default, given[name].annotation) == (design[name].default, design[name].annotation), name
-    assert given["blocks"].annotation == design["blocks"].annotation | None
+def test_options_are_those_of_a_design_with_their_types():
+    design = inspect.signature(Design.make, eval_str=True).parameters
+    options = get_type_hints(DesignOptions)
+    assert options.keys() == design.keys() - {"models", "items", "score_range"}
+    for name, annotation in options.items():
+        assert annotation == design[name].annotation, name
+    for function in (package.certify, package.certify_pilot_top_k, package.Scores.design):
+        assert get_type_hints(function)["options"] == Unpack[DesignOptions]
 
 
 def test_every_option_reaches_the_design(scores):

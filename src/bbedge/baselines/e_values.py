@@ -23,10 +23,10 @@ from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import bernstein_psi
 from bbedge.core.procedure import Procedure
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
+from bbedge.records.values import EvidenceKind
 
 Array = NDArray[np.float64]
 Edges = NDArray[np.bool_]

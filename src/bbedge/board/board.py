@@ -22,7 +22,6 @@ from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
@@ -44,6 +43,7 @@ from bbedge.records.events import (
     ReplicateAdded,
 )
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies
 from bbedge.text import counted
 
 

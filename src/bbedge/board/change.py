@@ -15,7 +15,6 @@ from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.copies import described
-from bbedge.core.kinds import Copies
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, NoBoardError
@@ -35,6 +34,7 @@ from bbedge.records.events import (
     PilotAdded,
     ReplicateAdded,
 )
+from bbedge.records.values import Copies
 
 
 def whole_ledger(session: Session) -> list[LedgerEvent]:

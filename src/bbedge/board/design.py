@@ -14,10 +14,9 @@ from bbedge.board.views import Columns, Compared, Headline, Views, compared, sha
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.family import Spending
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, plain
-from bbedge.records.values import Strict
+from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule, Strict
 
 BoardFamily = Literal["all", "pilot-top-k"]
 Pairing = Literal["all", "first"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,10 @@ from bbedge.board.sequence import check_known
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
-from bbedge.core.kinds import Copies
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError, Part
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.values import Copies
 from bbedge.text import counted, listed, quoted
 
 _MOST_NAMED = 3
@@ -70,19 +71,19 @@ def proposed_replicate(
 ) -> tuple[PilotAdded | ReplicateAdded, dict[str, StoredVector]]:
     """The event of a new replicate, and its scores."""
     vectors = {model: StoredVector.of(row) for model, row in given.panel.items()}
-    kind, number = (PilotAdded, "pilot") if state.in_pilot else (ReplicateAdded, "replicate")
-    event = kind(
-        epoch=state.epoch.number,
-        named=scores.numbered or any(scores.runs),
-        whole_runs=whole_runs,
-        vectors=_checksums(vectors),
-        runs=tuple(sorted(set(given.runs))),
-        copy_rule=rule,
-        files=scores.files,
-        notes=scores.notes,
-        **{number: 1 + (state.epoch.pilots if state.in_pilot else state.epoch.replicates)},
-    )
-    return event, vectors
+    said: dict[str, Any] = {
+        "epoch": state.epoch.number,
+        "named": scores.numbered or any(scores.runs),
+        "whole_runs": whole_runs,
+        "vectors": _checksums(vectors),
+        "runs": tuple(sorted(set(given.runs))),
+        "copy_rule": rule,
+        "files": scores.files,
+        "notes": scores.notes,
+    }
+    if state.in_pilot:
+        return PilotAdded(pilot=state.epoch.pilots + 1, **said), vectors
+    return ReplicateAdded(replicate=state.epoch.replicates + 1, **said), vectors
 
 
 def proposed_model(
@@ -204,7 +205,7 @@ def _check_final(before: Panel, now: Panel, items: Sequence[str], number: int) -
             )
 
 
-def _arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> dict[str, NDArray[np.float64]]:
+def _arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
     """The values by model, in the order of the epoch's items; other items than those are refused.
 
     Where the design counts missing scores, a model without any is not there.

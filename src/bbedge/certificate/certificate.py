@@ -16,18 +16,14 @@ import numpy as np
 from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
-from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.model_checks import check_views
+from bbedge.certificate.document import certificate, read_document, to_json
 from bbedge.certificate.numbers import Units
 from bbedge.certificate.parts import Parts
 from bbedge.certificate.provenance import sealed
-from bbedge.certificate.reading import read_document
-from bbedge.certificate.shape import Document
-from bbedge.certificate.values import Matrix
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.certificate import Document, Matrix
 from bbedge.text import counted, display_names, listed, quoted, shown
 
 Shown = Literal["all", "current"]
@@ -134,10 +130,12 @@ class Certificate:
         source: str = "certificate",
         flaw: str | None = None,
     ) -> Certificate:
-        """Check a document and read it. One that contradicts itself is refused, unless its ``flaw`` is known."""
+        """A document as it is shown. Nothing is checked here: :func:`bbedge.read_certificate` does that.
+
+        ``flaw`` is why it should not be relied upon, if that is known.
+        """
         content = document if isinstance(document, Document) else read_document(document, source=source)
         parts = Parts.of(content, source=source)
-        (check_consistency if flaw is None else check_views)(parts)
         thresholds = parts.highest_log_thresholds()
         pairs = [Pairs.listed(*each, shown) for each in zip((parts, *parts.views), thresholds, strict=True)]
         return replace(cls._of(parts, pairs, shown=shown), flaw=flaw)

@@ -1,4 +1,4 @@
-"""Writes a certificate: a leaderboard as the records of the definition, and these as JSON."""
+"""Writes and reads a certificate: a leaderboard as the records of the definition, these as JSON, and back."""
 
 from __future__ import annotations
 
@@ -13,19 +13,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge._version import __version__
-from bbedge.certificate import passes, shape
-from bbedge.certificate.board_shape import BoardRecord
-from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
-from bbedge.certificate.numbers import MOST_PAIRS, outlook
-from bbedge.certificate.provenance_shape import ProvenanceRecord, SourceRecord
-from bbedge.certificate.shape import Conclusions, Document, ViewRecord
-from bbedge.certificate.values import Matrix, Pair, Record, TopSets
+from bbedge.certificate import passes
+from bbedge.certificate.derive import (
+    counts,
+    edge_records,
+    largest,
+    named_pairs,
+    path_margins,
+    refusal,
+    standing,
+    top_sets,
+)
+from bbedge.certificate.numbers import MOST_PAIRS, Evidence, outlook
 from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
-from bbedge.core.graph import Graph
 from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.records.codec import FILE_VERSION
+from bbedge.errors import FormatError
+from bbedge.records import certificate as records
+from bbedge.records.certificate import (
+    Conclusions,
+    Document,
+    Matrix,
+    ProvenanceRecord,
+    SourceRecord,
+    ViewRecord,
+)
+from bbedge.records.codec import FILE_VERSION, check_file_version, convert
+from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.values import Pair, Record
 
 MOST_MODELS = 500
 """With more models than this, matrices and lists of pairs are left out: 5,041 models have 12 million pairs."""
@@ -105,24 +121,6 @@ def _provenance(leaderboard: Leaderboard, board: BoardRecord | None) -> Provenan
     )
 
 
-def of_view(whole: Document, view: ViewRecord) -> Document:
-    """The document of a view by itself: the design and board of the whole, with what the view has of its own."""
-    return msgspec.structs.replace(
-        whole,
-        design=msgspec.structs.replace(
-            whole.design,
-            share=view.share,
-            weights=view.weights,
-            blocks=view.blocks,
-            stake_values=view.stake_values,
-            stake_weights=view.stake_weights,
-        ),
-        view=view.name,
-        views=msgspec.UNSET,
-        **{key: getattr(view, key) for key in Conclusions.__struct_fields__},
-    )
-
-
 def _view(leaderboard: Leaderboard, conclusions: Mapping[str, Any]) -> ViewRecord:
     design = leaderboard.design
     return ViewRecord(
@@ -147,34 +145,29 @@ def _conclusions(
     """The fields of :class:`Conclusions`, which the document and every view have."""
     design, order = leaderboard.design, _order(leaderboard)
     low, high = design.score_range
-    graph, names = leaderboard.graph, design.models
+    graph, names, margins = leaderboard.graph, design.models, leaderboard.lower_bounds * (high - low)
     record = Conclusions(
         models=_models(leaderboard, order),
-        log_threshold=_largest(leaderboard.log_thresholds),
+        log_threshold=largest(leaderboard.log_thresholds),
         log_e=_ordered(leaderboard.log_e, order) if whole else None,
         log_w=_wealth(leaderboard, order, whole=whole),
-        margins=_ordered(leaderboard.lower_bounds * (high - low), order) if whole else None,
+        margins=_ordered(margins, order) if whole else None,
         edges=_edges(leaderboard, order) if whole else None,
         current_edges=_current(leaderboard, order, whole=whole),
-        unresolved=_named(names, graph.unresolved_pairs) if whole else None,
-        top_k=_top_sets(names, graph) if whole else None,
-        counts=shape.Counts(
-            pairs=graph.ranks.n_pairs,
-            resolved_pairs=graph.n_resolved,
-            edges=graph.n_edges,
-            current_edges=int(np.count_nonzero(leaderboard.current_edges)),
-        ),
+        unresolved=named_pairs(names, graph.unresolved_pairs) if whole else None,
+        top_k=top_sets(names, graph) if whole else None,
+        counts=counts(graph.ranks, graph.n_edges, int(np.count_nonzero(leaderboard.current_edges))),
         certified_k=graph.cuts,
         looks=tuple(
-            shape.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
+            records.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
             for look in leaderboard.looks
         ),
         parts=passes.parts(leaderboard.early),
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
-        outlook=outlook(leaderboard, stopped=stopped, most=most),
+        outlook=outlook(Evidence.from_leaderboard(leaderboard, stopped), most=most),
         contradictions=leaderboard.contradictions,
         crossed_intervals=tuple(
-            shape.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
+            records.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
         )
         or msgspec.UNSET,
         gaps=_gaps(leaderboard),
@@ -200,10 +193,21 @@ def to_json(document: Document | Mapping[str, Any]) -> str:
     return json.dumps(plain(document), ensure_ascii=True, allow_nan=False, separators=(", ", ": ")) + "\n"
 
 
-def history_record(history: History, order: Sequence[int]) -> shape.HistoryRecord:
+def read_document(content: Mapping[str, Any], *, source: str) -> Document:
+    """Plain values as a document; a value of the wrong type is refused with its place and what belongs there."""
+    if "bbedge" not in content:
+        raise refusal("'bbedge' is missing", source=source)
+    check_file_version(content.get("version"), what=f"{source}: the certificate", kind=FormatError)
+    try:
+        return convert(dict(content), Document, source=f"{source}: not a certificate", hook=records.matrix)
+    except FormatError as error:
+        raise FormatError(f"{error}; expected what bbedge certify --json writes") from error
+
+
+def history_record(history: History, order: Sequence[int]) -> records.HistoryRecord:
     """What was kept of the looks, with the models in this order."""
     values = tuple(_ordered(each, order) for each in history.values)
-    return shape.HistoryRecord(
+    return records.HistoryRecord(
         replicates=tuple(history.replicates),
         log_thresholds=tuple(history.log_thresholds),
         log_e=values if history.kind == "log_e" else msgspec.UNSET,
@@ -226,11 +230,11 @@ def _wealth(leaderboard: Leaderboard, order: Sequence[int], *, whole: bool) -> M
     return _ordered(leaderboard.log_w, order) if whole else None
 
 
-def _gaps(leaderboard: Leaderboard) -> shape.GapsRecord | msgspec.UnsetType:
+def _gaps(leaderboard: Leaderboard) -> records.GapsRecord | msgspec.UnsetType:
     gaps = leaderboard.gaps
     if gaps is None or not gaps.cells:
         return msgspec.UNSET
-    return shape.GapsRecord(
+    return records.GapsRecord(
         cells=gaps.cells,
         models={name: n for name, n in zip(leaderboard.design.models, gaps.of_models, strict=True) if n},
         resolved_if_means=gaps.resolved_if_means,
@@ -280,11 +284,9 @@ def _design(design: Design, identity: str) -> DesignRecord:
     )
 
 
-def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model, ...]:
+def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Model, ...]:
     low, high = leaderboard.design.score_range
-    graph = leaderboard.graph
-    tiers = {model: t for t, members in enumerate(graph.tiers, start=1) for model in members}
-    above, below = graph.ranks.n_worse.tolist(), graph.ranks.n_better.tolist()
+    places = standing(leaderboard.graph.ranks)
     # That of a part of the items is not the mean of the benchmark.
     seen = leaderboard.means.tolist() if leaderboard.replicates else [math.nan] * len(leaderboard.means)
     means = [None if mean != mean else low + mean * (high - low) for mean in seen]
@@ -292,15 +294,12 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Model
     all_items = len(leaderboard.design.layout.order)
     over = leaderboard.mean_items or (all_items,) * len(means)
     return tuple(
-        shape.Model(
+        records.Model(
             name=leaderboard.design.models[i],
             mean=means[i],
             mean_items=msgspec.UNSET if means[i] is None or over[i] == all_items else over[i],
             mean_interval=msgspec.UNSET if intervals is None else intervals[i],
-            rank_interval=graph.rank_intervals[i],
-            tier=tiers[i],
-            certified_above=above[i],
-            certified_below=below[i],
+            **places[i],
         )
         for i in order
     )
@@ -316,11 +315,6 @@ def _mean_intervals(leaderboard: Leaderboard) -> list[tuple[float, float]] | Non
     return [(least, most) for least, most in np.clip(ends, low, high).tolist()]
 
 
-def _largest(values: NDArray[np.float64]) -> float | None:
-    largest = float(np.fmax.reduce(values, axis=None))
-    return None if np.isnan(largest) else largest
-
-
 def _ends(edges: NDArray[np.bool_], order: Sequence[int]) -> NDArray[np.intp]:
     """Winner and loser of every edge, models in this order."""
     places = np.array(order)
@@ -332,42 +326,18 @@ def _current(
 ) -> tuple[Pair, ...] | msgspec.UnsetType | None:
     if leaderboard.design.has_memory:
         return msgspec.UNSET
-    return _named(leaderboard.design.models, _ends(leaderboard.current_edges, order)) if whole else None
+    return named_pairs(leaderboard.design.models, _ends(leaderboard.current_edges, order)) if whole else None
 
 
-def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[shape.Edge, ...]:
-    names = leaderboard.design.models
-    low, high = leaderboard.design.score_range
-    ends = _ends(leaderboard.edges, order)
-    a, b = ends[:, 0], ends[:, 1]
-    step = leaderboard.design.tau * (high - low)
-    columns = (
-        leaderboard.log_e[a, b],
-        leaderboard.lower_bounds[a, b] * (high - low),
-        leaderboard.graph.path_lengths[a, b] * step if step else np.zeros(len(ends)),
-        leaderboard.first_certified[a, b],
-        np.zeros(len(ends), dtype=np.int64) if leaderboard.early is None else leaderboard.early.first_certified[a, b],
+def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Edge, ...]:
+    design, early, ends = leaderboard.design, leaderboard.early, _ends(leaderboard.edges, order)
+    low, high = design.score_range
+    return edge_records(
+        design.models,
+        ends,
+        log_e=leaderboard.log_e,
+        margins=leaderboard.lower_bounds * (high - low),
+        path_margins=path_margins(leaderboard.graph, design.tau * (high - low)),
+        first=leaderboard.first_certified,
+        first_part=np.zeros_like(leaderboard.first_certified) if early is None else early.first_certified,
     )
-    return tuple(
-        shape.Edge(
-            winner=names[winner],
-            loser=names[loser],
-            log_e=log_e,
-            margin=margin,
-            path_margin=path_margin,
-            first_certified=first,
-            first_part=part or msgspec.UNSET,
-        )
-        for (winner, loser), log_e, margin, path_margin, first, part in zip(
-            ends.tolist(), *(column.tolist() for column in columns), strict=True
-        )
-    )
-
-
-def _named(names: Sequence[str], pairs: NDArray[np.integer[Any]]) -> tuple[Pair, ...]:
-    return tuple((names[a], names[b]) for a, b in pairs.tolist())
-
-
-def _top_sets(names: Sequence[str], graph: Graph) -> TopSets:
-    sets = ((k, graph.top_k(k)) for k in range(1, len(names)))
-    return {str(k): None if members is None else tuple(names[i] for i in members) for k, members in sets}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from bbedge.certificate.shape import Prospect
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.records.certificate import Prospect
 from bbedge.text import counted
 
 if TYPE_CHECKING:
@@ -136,10 +137,43 @@ _UNSURE = 2.0  # evidence grows by fits and starts: half or twice as many replic
 
 
 Floats = NDArray[np.float64]
-Forecast = tuple[NDArray[np.int32], Floats, Floats, Floats]
+Forecast = tuple[NDArray[np.integer[Any]], Floats, Floats, Floats]
 
 
-def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: int = MOST_PAIRS) -> tuple[Prospect, ...]:
+class Evidence(NamedTuple):
+    """What a forecast of open pairs is made from; all of it has the models in one order."""
+
+    names: Sequence[str]
+    """The models."""
+    graph: Graph
+    """What is certified."""
+    log_e: Floats
+    """Evidence, row against column; NaN where not tested."""
+    log_thresholds: Floats
+    """What it must reach."""
+    margins: Floats
+    """Lower bounds of row minus column, in score units; NaN where not tested."""
+    replicates: int
+    """Replicates in the evidence."""
+    stopped: Collection[str]
+    """Models that get no more replicates."""
+
+    @classmethod
+    def from_leaderboard(cls, leaderboard: Leaderboard, stopped: Collection[str] = ()) -> Evidence:
+        """That of a leaderboard."""
+        low, high = leaderboard.design.score_range
+        return cls(
+            leaderboard.design.models,
+            leaderboard.graph,
+            leaderboard.log_e,
+            leaderboard.log_thresholds,
+            leaderboard.lower_bounds * (high - low),
+            leaderboard.replicates,
+            stopped,
+        )
+
+
+def outlook(evidence: Evidence, *, most: int = MOST_PAIRS) -> tuple[Prospect, ...]:
     """The tested open pairs, those that would be certified soonest first.
 
     ``more_replicates`` carries the average growth of ``log_e`` per replicate on to the threshold of the last look and
@@ -147,62 +181,70 @@ def outlook(leaderboard: Leaderboard, *, stopped: Collection[str] = (), most: in
     grow, or where a model has been stopped and no more is coming. ``within`` is where the difference lies, in score
     units; an end is ``None`` where that direction is not tested.
     """
-    if not leaderboard.replicates:
+    if not evidence.replicates:
         return ()
-    names = leaderboard.design.models
-    low, high = leaderboard.design.score_range
-    still = np.array([name not in stopped for name in names], dtype=np.bool_)
     # The first of every strip, then the first of these: the same as of all, since sorting keeps the order of equals.
-    strips = [_first(*_forecast(leaderboard, pairs, still), most=most) for pairs in _strips(leaderboard)]
+    strips = [_first(*_forecast(evidence, pairs), most=most) for pairs in _strips(evidence.graph)]
     merged = (np.concatenate([strip[part] for strip in strips]) for part in range(4))
-    pairs, best, limit, needed = _first(*merged, most=most)
-    bounds = leaderboard.lower_bounds
+    return _prospects(evidence, *_first(*merged, most=most))
+
+
+def outlook_on(evidence: Evidence, pairs: NDArray[np.integer[Any]]) -> tuple[Prospect, ...]:
+    """The same for these pairs, one a row, as far as they are tested and open."""
+    above = evidence.graph.above
+    a, b = pairs[:, 0], pairs[:, 1]
+    return _prospects(evidence, *_forecast(evidence, pairs[(a != b) & ~(above[a, b] | above[b, a])]))
+
+
+def _prospects(evidence: Evidence, pairs: NDArray[np.integer[Any]], *numbers: Floats) -> tuple[Prospect, ...]:
+    names, margins = evidence.names, evidence.margins
     return tuple(
         Prospect(
             ahead=names[a],
             behind=names[b],
-            log_e=float(best[i]),
-            log_threshold=float(limit[i]),
-            more_replicates=_range(float(needed[i])),
-            within=(_units(bounds[a, b], high - low), _units(-bounds[b, a], high - low)),
+            log_e=best,
+            log_threshold=limit,
+            more_replicates=_range(needed),
+            within=(_end(margins[a, b]), _end(-margins[b, a])),
         )
-        for i, (a, b) in enumerate(pairs.tolist())
+        for (a, b), best, limit, needed in zip(pairs.tolist(), *(each.tolist() for each in numbers), strict=True)
     )
 
 
-def _units(end: float, width: float) -> float | None:
-    return None if end != end else float(end) * width
+def _end(value: float) -> float | None:
+    return None if value != value else float(value)
 
 
-def _strips(leaderboard: Leaderboard) -> Iterator[NDArray[np.int32]]:
+def _strips(graph: Graph) -> Iterator[NDArray[np.int32]]:
     """The open pairs, a bounded number at a time; at least one strip, which may be empty.
 
     Pairs of a cycle are certified both ways: what contradicts itself is not open, and no run will decide it.
     """
-    pairs = leaderboard.graph.unresolved_pairs
-    if leaderboard.graph.cycles:
-        pairs = pairs[~leaderboard.graph.reach[pairs[:, 0], pairs[:, 1]]]
+    pairs = graph.unresolved_pairs
+    if graph.cycles:
+        pairs = pairs[~graph.reach[pairs[:, 0], pairs[:, 1]]]
     for start in range(0, max(1, len(pairs)), _STRIP):
         yield pairs[start : start + _STRIP]
 
 
-def _forecast(leaderboard: Leaderboard, pairs: NDArray[np.int32], still: NDArray[np.bool_]) -> Forecast:
+def _forecast(evidence: Evidence, pairs: NDArray[np.integer[Any]]) -> Forecast:
     """The leading direction of each tested pair, its evidence, its threshold and the replicates still needed."""
+    still = np.array([name not in evidence.stopped for name in evidence.names], dtype=np.bool_)
     forward, backward = (
-        np.nan_to_num(leaderboard.log_e[pairs[:, i], pairs[:, 1 - i]], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        np.nan_to_num(evidence.log_e[pairs[:, i], pairs[:, 1 - i]], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         for i in (0, 1)
     )
     pairs = np.where((backward > forward)[:, None], pairs[:, ::-1], pairs)
     best = np.maximum(forward, backward)
-    limit = leaderboard.log_thresholds[pairs[:, 0], pairs[:, 1]]
+    limit = evidence.log_thresholds[pairs[:, 0], pairs[:, 1]]
     hopeful = (best > 0.0) & still[pairs].all(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        needed = np.where(hopeful, leaderboard.replicates * (limit - best) / best, np.inf)
+        needed = np.where(hopeful, evidence.replicates * (limit - best) / best, np.inf)
     tested = np.isfinite(best)
     return pairs[tested], best[tested], limit[tested], needed[tested]
 
 
-def _first(pairs: NDArray[np.int32], best: Floats, limit: Floats, needed: Floats, *, most: int) -> Forecast:
+def _first(pairs: NDArray[np.integer[Any]], best: Floats, limit: Floats, needed: Floats, *, most: int) -> Forecast:
     """Those that need the fewest replicates, then those with most evidence."""
     if len(pairs) > most:
         # Sorting millions of pairs takes seconds: drop first what cannot be among the chosen.

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
-from bbedge.certificate.board_shape import Claim
-from bbedge.certificate.document import of_view
-from bbedge.certificate.reading import refusal
-from bbedge.certificate.shape import Document, Edge
-from bbedge.certificate.values import Matrix, Pair
+from bbedge.certificate.derive import (
+    counts,
+    edge_records,
+    largest,
+    named_pairs,
+    of_view,
+    path_margins,
+    refusal,
+    standing,
+    top_sets,
+)
+from bbedge.certificate.numbers import Evidence, outlook_on
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
+from bbedge.core.positions import POSITION_ALARM
+from bbedge.records.certificate import Document, Edge, LookRecord, Matrix, Model, PartRecord
+from bbedge.records.design import Claim
+from bbedge.records.values import Pair
 from bbedge.text import quoted
 
 Mask = NDArray[np.bool_]
@@ -36,6 +48,10 @@ class PairParts:
     """Lower bounds of row minus column; NaN where not tested."""
     first: NDArray[np.int64]
     """The replicate at which each listed edge was first certified; 0 where there is none."""
+    first_part: NDArray[np.int64]
+    """The checkpoint of the first replicate at which that was; 0 where it was after a complete replicate."""
+    ends: NDArray[np.intp]
+    """Winner and loser of every listed edge, one edge a row."""
     graph: Graph
     """The graph that the edges make."""
     current: Graph
@@ -74,12 +90,17 @@ class Parts:
                 raise refusal(f"{quoted(key)} is not a matrix of {len(names)} x {len(names)}", source=source)
         pairs = None
         if _lists_pairs(document, source):
-            first = _first(document.edges or (), place, source)
+            ends = _ends(document.edges or (), place, source)
+            first, first_part = (np.zeros((len(names), len(names)), dtype=np.int64) for _ in range(2))
+            for (a, b), edge in zip(ends.tolist(), document.edges or (), strict=True):
+                first[a, b], first_part[a, b] = edge.first_certified, edge.first_part or 0
             graph = Graph(first > 0)
             pairs = PairParts(
                 log_e=_there(document.log_e),
                 margins=_there(document.margins),
                 first=first,
+                first_part=first_part,
+                ends=ends,
                 graph=graph,
                 current=graph if document.current_edges is UNSET else _current(document.current_edges or (), place),
             )
@@ -143,6 +164,121 @@ class Parts:
         """The same; where not all evidence is listed the largest, which is at least as large as each."""
         together = zip((self, *self.views), self.log_thresholds(), strict=True)
         return tuple(found if self.is_complete else _at_most(each.document, found) for each, found in together)
+
+    def again(self, log_thresholds: Matrix, *, exact: bool) -> Document:
+        """The document with everything written again that follows from the rest of it.
+
+        ``log_thresholds`` are those of its directions; without ``exact`` they are lower bounds, and nothing follows
+        from them.
+        """
+        document = self.document
+        ranks = self.ranks if self.pairs is None else self.pairs.graph.ranks
+        last = document.looks[-1].edges if document.looks else document.counts.edges
+        edges = last if self.pairs is None else self.pairs.graph.n_edges
+        current = document.counts.current_edges if self.pairs is None else self.pairs.current.n_edges
+        found = structs.replace(
+            document,
+            models=tuple(map(_with, document.models, standing(ranks))),
+            certified_k=ranks.cuts,
+            counts=counts(ranks, edges, current),
+            looks=tuple(
+                structs.replace(look, edges=edges, resolved_pairs=ranks.n_resolved)
+                if look is document.looks[-1]
+                else look
+                for look in document.looks
+            ),
+            gaps=document.gaps and structs.replace(document.gaps, cells=sum(document.gaps.models.values())),
+            **_of_design(document),
+        )
+        if self.pairs is None:
+            return found
+        return structs.replace(found, **self._of_pairs(self.pairs, log_thresholds, exact=exact))
+
+    def _of_pairs(self, pairs: PairParts, log_thresholds: Matrix, *, exact: bool) -> dict[str, Any]:
+        """What follows from single pairs."""
+        document, names, graph = self.document, self.names, pairs.graph
+        place = {name: i for i, name in enumerate(names)}
+        open_ = np.array([(place[each.ahead], place[each.behind]) for each in document.outlook], dtype=np.intp)
+        if not exact:
+            log_thresholds = np.full_like(pairs.log_e, np.nan)
+            for (a, b), each in zip(open_.tolist(), document.outlook, strict=True):
+                log_thresholds[a, b] = each.log_threshold
+        stopped = document.board.retired if document.board else tuple(document.stopped or ())
+        low, high = document.design.score_range
+        found: dict[str, Any] = {
+            "edges": edge_records(
+                names,
+                pairs.ends,
+                log_e=pairs.log_e,
+                margins=pairs.margins,
+                path_margins=path_margins(graph, document.design.tau * (high - low)),
+                first=pairs.first,
+                first_part=pairs.first_part,
+            ),
+            "unresolved": named_pairs(names, graph.unresolved_pairs),
+            "top_k": top_sets(names, graph),
+            "contradictions": tuple(tuple(names[i] for i in group) for group in graph.cycles),
+            "outlook": outlook_on(
+                Evidence(names, graph, pairs.log_e, log_thresholds, pairs.margins, document.replicates, stopped),
+                open_.reshape(-1, 2),
+            ),
+        }
+        if exact:
+            found["log_threshold"] = largest(log_thresholds)
+        if len(self.claims) <= 1:  # a new model's runs are paired with replicates of looks before it came
+            found["looks"] = _stood(document.looks, pairs.first, [look.replicate for look in document.looks])
+            found["parts"] = document.parts and _stood(
+                document.parts, pairs.first_part, [part.checkpoint for part in document.parts]
+            )
+        return found
+
+
+def _with(model: Model, standing: Mapping[str, Any]) -> Model:
+    return structs.replace(model, **standing)
+
+
+Counted = TypeVar("Counted", LookRecord, PartRecord)
+
+
+def _stood(looks: Sequence[Counted], first: NDArray[np.int64], numbers: Sequence[int]) -> tuple[Counted, ...]:
+    """The looks with the edges that were certified up to each, and the pairs that these decide."""
+    found: list[Counted] = []
+    graph = Graph(np.zeros(first.shape, dtype=np.bool_))
+    for look, number in zip(looks, numbers, strict=True):
+        edges = (first > 0) & (first <= number)
+        # A closure takes seconds with hundreds of models, and most looks add nothing.
+        graph = graph if np.array_equal(edges, graph.edges) else Graph(edges)
+        found.append(structs.replace(look, edges=graph.n_edges, resolved_pairs=graph.n_resolved))
+    return tuple(found)
+
+
+def _of_design(document: Document) -> dict[str, Any]:
+    """What follows from single facts about the design, the first replicate, the board and the provenance."""
+    design, board, provenance, now = document.design, document.board, document.provenance, document.first_pass
+    blocks = structs.replace(design.blocks, count=len(design.blocks.sizes))
+    weights = design.weights and structs.replace(design.weights, items=sum(design.blocks.sizes))
+    found: dict[str, Any] = {
+        "design": structs.replace(design, blocks=blocks, weights=weights),
+        "items": document.items if weights else sum(design.blocks.sizes),
+    }
+    if board:
+        found["board"] = structs.replace(board, alpha_spent=sum(claim.level for claim in board.claims))
+    if provenance:
+        found["provenance"] = structs.replace(
+            provenance, version=document.bbedge, design=design.hash, head=board.head if board else UNSET
+        )
+    if now:
+        parts = document.parts or ()
+        complete = document.replicates > 0
+        so_far = parts[-1].blocks if parts else 0
+        found["first_pass"] = structs.replace(
+            now,
+            complete=complete,
+            checkpoint=len(parts),
+            blocks=now.of_blocks if complete else so_far,
+            position=now.position and structs.replace(now.position, alarm=now.position.p_value <= POSITION_ALARM),
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -218,17 +354,16 @@ def _lists_pairs(document: Document, source: str) -> bool:
     return not absent
 
 
-def _first(edges: Sequence[Edge], place: Mapping[str, int], source: str) -> NDArray[np.int64]:
-    """The replicate at which each listed edge was first certified; 0 where there is none."""
-    first = np.zeros((len(place), len(place)), dtype=np.int64)
+def _ends(edges: Sequence[Edge], place: Mapping[str, int], source: str) -> NDArray[np.intp]:
+    """Winner and loser of every edge, each named once."""
+    seen: set[tuple[str, str]] = set()
     for edge in edges:
-        a, b = place.get(edge.winner), place.get(edge.loser)
-        if a is None or b is None or a == b:
+        if edge.winner not in place or edge.loser not in place or edge.winner == edge.loser:
             raise refusal("'edges' names a model that is not there", source=source)
-        if first[a, b]:
+        if (edge.winner, edge.loser) in seen:
             raise refusal(f"'edges' lists {quoted(edge.winner)} over {quoted(edge.loser)} twice", source=source)
-        first[a, b] = edge.first_certified
-    return first
+        seen.add((edge.winner, edge.loser))
+    return np.array([(place[edge.winner], place[edge.loser]) for edge in edges], dtype=np.intp).reshape(-1, 2)
 
 
 def _current(edges: Sequence[Pair], place: Mapping[str, int]) -> Graph:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from bbedge.certificate import shape
-from bbedge.certificate.design_shape import CheckpointsRecord
 from bbedge.core.checkpoints import ALGORITHM, Checkpoints
 from bbedge.core.progress import EarlyRecord
+from bbedge.records import certificate as records
+from bbedge.records.design import CheckpointsRecord
 
 
 def checkpoints(given: Checkpoints) -> CheckpointsRecord:
@@ -21,13 +21,13 @@ def checkpoints(given: Checkpoints) -> CheckpointsRecord:
     )
 
 
-def first_pass(early: EarlyRecord | None) -> shape.FirstPass | msgspec.UnsetType:
+def first_pass(early: EarlyRecord | None) -> records.FirstPass | msgspec.UnsetType:
     """How far the first pass has come; absent without checkpoints."""
     if early is None:
         return msgspec.UNSET
     of_blocks = early.checkpoints[0].of_blocks
     seen = early.looks[-1].checkpoint if early.looks else None
-    return shape.FirstPass(
+    return records.FirstPass(
         complete=early.is_complete,
         checkpoint=seen.number if seen else 0,
         checkpoints=len(early.checkpoints),
@@ -37,11 +37,11 @@ def first_pass(early: EarlyRecord | None) -> shape.FirstPass | msgspec.UnsetType
     )
 
 
-def _position(early: EarlyRecord) -> shape.PositionRecord | msgspec.UnsetType:
+def _position(early: EarlyRecord) -> records.PositionRecord | msgspec.UnsetType:
     trend = early.position
     if trend is None:
         return msgspec.UNSET
-    return shape.PositionRecord(
+    return records.PositionRecord(
         model=trend.model, correlation=trend.correlation, p_value=trend.adjusted, alarm=trend.is_alarm
     )
 
@@ -52,12 +52,12 @@ def notes(early: EarlyRecord | None) -> tuple[str, ...]:
     return (trend.note.text,) if trend is not None and trend.is_alarm else ()
 
 
-def parts(early: EarlyRecord | None) -> tuple[shape.PartRecord, ...] | msgspec.UnsetType:
+def parts(early: EarlyRecord | None) -> tuple[records.PartRecord, ...] | msgspec.UnsetType:
     """The looks inside the first pass; absent without checkpoints."""
     if early is None:
         return msgspec.UNSET
     return tuple(
-        shape.PartRecord(
+        records.PartRecord(
             checkpoint=look.checkpoint.number,
             blocks=look.checkpoint.blocks,
             models=look.models,

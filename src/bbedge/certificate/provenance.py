@@ -6,19 +6,15 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from bbedge.certificate.differences import Kind
 from bbedge.certificate.document import plain
-from bbedge.certificate.provenance_shape import TIME, SourceRecord
-from bbedge.certificate.shape import Document
-from bbedge.core.scores import SourceFile
 from bbedge.errors import Argument, DomainError
-from bbedge.text import counted, quoted
+from bbedge.records.certificate import TIME, Document, SourceRecord
 
 _NOT_HASHED = ("digest", "time")
 _TIME = re.compile(TIME)
@@ -78,7 +74,6 @@ def _canonical(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 _MOST_NAMED = 3
-_MOST_LISTED = 5
 _CERTIFICATE, _SCORES, _BOARD = "certificate.json", "SCORES...", "BOARD"
 
 
@@ -133,91 +128,3 @@ def verify_command(document: Document) -> str:
     sources = (document.provenance.sources if document.provenance else None) or ()
     names = [each.name for each in sources] if 0 < len(sources) <= _MOST_NAMED else None
     return f"bbedge verify {_CERTIFICATE} {shlex.join(names) if names else _SCORES}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChanges:
-    """Files now against files as a certificate names them. A file is known by its bytes, whatever it is called."""
-
-    same: tuple[SourceRecord, ...]
-    """Those with the same bytes."""
-    changed: tuple[tuple[SourceRecord, SourceFile], ...]
-    """Those with the same name and other bytes."""
-    missing: tuple[SourceRecord, ...]
-    """Those that were not given."""
-    added: tuple[SourceFile, ...]
-    """Those that the certificate does not name."""
-
-    @classmethod
-    def of(cls, stated: Sequence[SourceRecord], found: Sequence[SourceFile]) -> FileChanges:
-        """Compare them: by their bytes first, then by their names, in full or without folders."""
-        same, open_, rest = _matched(stated, found, lambda file: f"{file.sha256} {file.bytes}")
-        changed: list[tuple[SourceRecord, SourceFile]] = []
-        for key in (lambda file: file.name, lambda file: _base(file.name)):
-            pairs, open_, rest = _matched(open_, rest, key)
-            changed += pairs
-        return cls(
-            same=tuple(record for record, _ in same), changed=tuple(changed), missing=tuple(open_), added=tuple(rest)
-        )
-
-    @property
-    def none(self) -> bool:
-        """Whether all files are there with the same bytes, and no others."""
-        return not (self.changed or self.missing or self.added)
-
-    @property
-    def text(self) -> str:
-        """What differs, in words."""
-        if self.none:
-            files = "file" if len(self.same) == 1 else f"{len(self.same):,} files"
-            return f"the same {files}, byte for byte"
-        parts = (
-            ("changed", [record.name for record, _ in self.changed]),
-            ("missing", [record.name for record in self.missing]),
-            ("not named in the certificate", [each.name for each in self.added]),
-        )
-        return ", ".join(f"{counted(len(names), 'file')} {what}: {_listed(names)}" for what, names in parts if names)
-
-    @property
-    def entries(self) -> tuple[tuple[str, Kind, str | None, str | None], ...]:
-        """Name, kind of change, and the hashes before and now."""
-        return tuple(self._entries())
-
-    def _entries(self) -> Iterator[tuple[str, Kind, str | None, str | None]]:
-        for record, file in self.changed:
-            if record.sha256 == file.sha256:  # the certificate states another size for it
-                yield record.name, "changed", f"{record.bytes} bytes", f"{file.bytes} bytes"
-            else:
-                yield record.name, "changed", record.sha256, file.sha256
-        for record in self.missing:
-            yield record.name, "only-stated", record.sha256, None
-        for file in self.added:
-            yield file.name, "only-computed", None, file.sha256
-
-
-def _matched(
-    stated: Sequence[SourceRecord], found: Sequence[SourceFile], key: Callable[[SourceRecord | SourceFile], str]
-) -> tuple[list[tuple[SourceRecord, SourceFile]], list[SourceRecord], list[SourceFile]]:
-    """Pairs with the same key, each file in one of them; and what is left on both sides."""
-    waiting: dict[str, list[SourceFile]] = {}
-    for file in reversed(found):
-        waiting.setdefault(key(file), []).append(file)
-    pairs: list[tuple[SourceRecord, SourceFile]] = []
-    left: list[SourceRecord] = []
-    for record in stated:
-        there = waiting.get(key(record))
-        if there:
-            pairs.append((record, there.pop()))
-        else:
-            left.append(record)
-    return pairs, left, sorted(file for files in waiting.values() for file in files)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """A few names in full, because the files must be found again, and how many more there are."""
-    text = ", ".join(quoted(name, None) for name in names[:_MOST_LISTED])
-    return text if len(names) <= _MOST_LISTED else f"{text} and {len(names) - _MOST_LISTED} more"
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]

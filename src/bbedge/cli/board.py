@@ -229,8 +229,8 @@ def verify(
     design: DesignFile = None,
 ) -> None:
     """Recompute every look from the stored scores and check every event of the board."""
-    from bbedge.verify.ledger import verify as check
     from bbedge.ledger.store import Store
+    from bbedge.verify.ledger import verify as check
 
     store = Store(place)
     with spinner() as progress:
@@ -267,8 +267,8 @@ def export(
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
     """Create a board from an archive and verify it."""
-    from bbedge.verify.ledger import verify_session
     from bbedge.ledger.archive import import_file
+    from bbedge.verify.ledger import verify_session
 
     with spinner() as progress:
         progress(f"importing {shown_path(archive)} and recomputing every look")

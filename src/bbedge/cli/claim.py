@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
+from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 
 if TYPE_CHECKING:
     from bbedge.core.scores import DesignOptions

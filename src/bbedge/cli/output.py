@@ -157,7 +157,7 @@ class View:
 
         A file that fails its checks is refused, unless ``force`` says to show it with a warning.
         """
-        from bbedge.certificate.opening import read_certificate
+        from bbedge.verify import read_certificate
 
         if not is_board(source):
             if self.epoch is not None:

@@ -27,9 +27,10 @@ from bbedge.cli.views import About, Suite
 from bbedge.errors import BbedgeError, DomainError
 
 if TYPE_CHECKING:
-    from bbedge.certificate.shape import Document
     from bbedge.core.scores import Scores, SourceFile
-    from bbedge.verification import Stated, Verification
+    from bbedge.records.certificate import Document
+    from bbedge.verify.reading import Stated
+    from bbedge.verify.verify import Verification
 
 
 DIFFERS = 3
@@ -94,7 +95,8 @@ def verify(
     [bold]Exit codes[/bold]  0 nothing differs, 2 bad input, 3 something differs, 141 standard output was closed
     """
     from bbedge.display.reports import show_verification
-    from bbedge.verification import Stated, verify_certificate
+    from bbedge.verify.reading import Stated
+    from bbedge.verify.verify import verify_certificate
 
     stated = Stated.of(certificate)
     if not scores:
@@ -111,7 +113,7 @@ def verify(
 
 def fitted(reading: Reading, document: Document) -> Reading:
     """The options for reading, filled in with what the certificate states where none was given."""
-    from bbedge.certificate.rebuilding import has_steps
+    from bbedge.verify.recompute import has_steps
 
     if reading.score_range == Reading().score_range:
         reading = replace(reading, score_range=document.design.score_range)
@@ -126,7 +128,7 @@ def fitted(reading: Reading, document: Document) -> Reading:
 
 def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
     from bbedge.board import Board
-    from bbedge.verification import verify_certificate
+    from bbedge.verify.verify import verify_certificate
 
     if len(places) > 1:
         raise DomainError("a board is compared by itself; give one board, or score files")
@@ -136,7 +138,7 @@ def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
 
 
 def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Verification:
-    from bbedge.verification import (
+    from bbedge.verify.verify import (
         Check,
         Verification,
         check_given_scores,
@@ -163,9 +165,9 @@ def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Re
 
 def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Scores:
     """The scores; of a first run that is not complete with a place for all items that are listed."""
-    from bbedge.board_rebuilding import item_columns
-    from bbedge.certificate.rebuilding import with_items
     from bbedge.readers import read_items
+    from bbedge.verify.recompute import with_items
+    from bbedge.verify.recompute_board import item_columns
 
     of_board = item_columns(document) if document.board else ()
     table = about.table(reading, files, (*suite.columns, *of_board), provenance=True)

@@ -22,11 +22,11 @@ from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.bounds import AtDifference, log_e_above, lower_bounds
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.design import BETTING_LIMIT, Design
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.panels import BlockLayout, model_means
 from bbedge.core.penalties import Bound, Pairs, Rows, State, error_sign
 from bbedge.core.stakes import EntryGroup, Stakes, entry_groups
+from bbedge.records.values import EvidenceKind
 
 NOTHING = -1e300
 """The logarithm of what a direction has that was stopped inside the pass, and was never bet on in a complete one."""

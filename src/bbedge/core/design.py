@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints, check_checkpoints
 from bbedge.core.family import Family, Levels, check_level_shares
-from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.panels import BlockLayout, block_members, content_hash
 from bbedge.core.stakes import (
     EntryGroup,
@@ -25,6 +24,7 @@ from bbedge.core.stakes import (
 )
 from bbedge.core.views import HEADLINE, View, allot_shares, check_choice, check_names, check_views, check_weights
 from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.records.values import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
@@ -166,7 +166,7 @@ class Design:
         models: Sequence[str],
         items: Sequence[str],
         *,
-        blocks: Sequence[str] | Literal["item", "one"] = "item",
+        blocks: Sequence[str] | Literal["item", "one"] | None = None,
         alpha: float = 0.05,
         tau: float = 0.0,
         method: Method = "bb-edge-x",
@@ -189,8 +189,8 @@ class Design:
     ) -> Design:
         """Build a design from a method, overriding the parts that are given.
 
-        ``blocks`` holds one label per item, or is ``"item"`` (every item for itself) or ``"one"`` (the complete
-        run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
+        ``blocks`` holds one label per item, or is ``"item"`` (every item for itself, the default) or ``"one"`` (the
+        complete run is one block: the fallback when independence between blocks cannot be justified). ``candidate``
         restricts the tests to the directions from these models to all others, ``newcomer`` to those that touch it.
         ``copies`` says whether replicates that repeat earlier ones score by score count; if not, they are refused.
         ``weights`` holds one weight per item, at least 0 and on any scale: the means that are compared are weighted; if
@@ -206,7 +206,8 @@ class Design:
         """
         check_choice("method", method, get_args(Method))
         models, items = tuple(models), tuple(items)
-        if isinstance(blocks, str):
+        if blocks is None or isinstance(blocks, str):
+            blocks = blocks or "item"
             check_choice("block rule", blocks, ("item", "one"))
             labels = items if blocks == "item" else ("one",) * len(items)
         else:

@@ -14,8 +14,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.kinds import FamilyKind, SpendingRule
 from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.records.values import FamilyKind, SpendingRule
 from bbedge.text import quoted
 
 

@@ -23,10 +23,10 @@ from scipy.special import logsumexp, ndtr
 from bbedge.core.checkpoint_evidence import part_kind, part_stakes
 from bbedge.core.checkpoints import Checkpoint, pass_plan
 from bbedge.core.design import Design
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import bernstein_psi, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX, Stakes, given_stakes
 from bbedge.errors import DomainError
+from bbedge.records.values import EvidenceKind
 
 Array = NDArray[np.float64]
 

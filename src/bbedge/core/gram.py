@@ -17,7 +17,6 @@ import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Places, Space
 from bbedge.core.difference_sums import DifferenceSums
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.penalties import (
     Bound,
     Columns,
@@ -30,6 +29,7 @@ from bbedge.core.penalties import (
     error_sign,
     sharp_tail,
 )
+from bbedge.records.values import EvidenceKind
 
 _SOME = 64  # models whose mean stands for that of all
 _UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a bound

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Literal, Unpack, cast
+from typing import Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from bbedge.core.certifier import Certifier
 from bbedge.core.conclusions import GapCount, Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.history import Look, LookCount
-from bbedge.core.kinds import Copies, EvidenceKind, Method, PredictionRule, StakeRule
 from bbedge.core.scores import DesignOptions, Scores
-from bbedge.core.stakes import Stakes
 from bbedge.core.views import check_weights
 from bbedge.errors import DesignError
 from bbedge.records.notes import Note
@@ -68,26 +66,7 @@ def _feed(certifier: Certifier, design: Design, panel: Matrix, stops: Sequence[i
         certifier.update(panel[rows])
 
 
-def certify(
-    scores: AnyScores,
-    *,
-    alpha: float = 0.05,
-    tau: float = 0.0,
-    method: Method = "bb-edge-x",
-    evidence: EvidenceKind | None = None,
-    prediction: PredictionRule | None = None,
-    stakes: StakeRule | Stakes | Sequence[float] | None = None,
-    blocks: Sequence[str] | Literal["item", "one"] | None = None,
-    candidate: Sequence[str] | None = None,
-    copies: Copies = "refuse",
-    margin_share: float | None = None,
-    mean_share: float = 0.0,
-    planned: int | None = None,
-    weights: Sequence[float] | None = None,
-    views: Mapping[str, Sequence[float]] | None = None,
-    shares: Mapping[str, float] | None = None,
-    device: str | None = None,
-) -> Leaderboard:
+def certify(scores: AnyScores, *, device: str | None = None, **options: Unpack[DesignOptions]) -> Leaderboard:
     """Certify scores in one go, as ``bbedge certify`` does.
 
     ``scores`` are :class:`Scores`, or anything that :func:`bbedge.read_scores` reads without options: the path of a
@@ -112,24 +91,7 @@ def certify(
     0
     """
     table = _table(scores)
-    design = table.design(
-        alpha=alpha,
-        tau=tau,
-        method=method,
-        evidence=evidence,
-        prediction=prediction,
-        stakes=stakes,
-        blocks=table.blocks if blocks is None else blocks,
-        candidate=candidate,
-        copies=copies,
-        margin_share=margin_share,
-        mean_share=mean_share,
-        planned=planned,
-        weights=weights,
-        views=views,
-        shares=shares,
-    )
-    return certify_design(table, design, device=device)
+    return certify_design(table, table.design(**options), device=device)
 
 
 def _table(scores: AnyScores) -> Scores:
@@ -144,21 +106,8 @@ def certify_pilot_top_k(
     *,
     k: int,
     pilot: int,
-    alpha: float = 0.05,
-    tau: float = 0.0,
-    method: Method = "bb-edge-x",
-    evidence: EvidenceKind | None = None,
-    prediction: PredictionRule | None = None,
-    stakes: StakeRule | Stakes | Sequence[float] | None = None,
-    blocks: Sequence[str] | Literal["item", "one"] | None = None,
-    copies: Copies = "refuse",
-    margin_share: float | None = None,
-    mean_share: float = 0.0,
-    planned: int | None = None,
-    weights: Sequence[float] | None = None,
-    views: Mapping[str, Sequence[float]] | None = None,
-    shares: Mapping[str, float] | None = None,
     device: str | None = None,
+    **options: Unpack[DesignOptions],
 ) -> Leaderboard:
     """Pilot-targeted Top-k: the first ``pilot`` replicates pick the candidate, the others test it.
 
@@ -171,25 +120,7 @@ def certify_pilot_top_k(
     **Needs:** ``k`` and ``pilot`` fixed beforehand, besides what :func:`certify` needs.
     """
     table = _table(scores)
-    design = pilot_design(
-        table,
-        k=k,
-        pilot=pilot,
-        alpha=alpha,
-        tau=tau,
-        method=method,
-        evidence=evidence,
-        prediction=prediction,
-        stakes=stakes,
-        blocks=table.blocks if blocks is None else blocks,
-        copies=copies,
-        margin_share=margin_share,
-        mean_share=mean_share,
-        planned=planned,
-        weights=weights,
-        views=views,
-        shares=shares,
-    )
+    design = pilot_design(table, k=k, pilot=pilot, **options)
     return certify_design(table, design, pilot=pilot, device=device)
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy, with_prefix
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
-from bbedge.core.kinds import EvidenceKind
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
 from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import (
@@ -37,6 +36,7 @@ from bbedge.core.penalties import (
     error_sign,
 )
 from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
+from bbedge.records.values import EvidenceKind
 
 _FEW = 1 << 14  # exponents that are sooner computed than sifted
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import Array, Space, numpy_space, to_numpy
-from bbedge.core.kinds import Gaps
 from bbedge.errors import DataError
+from bbedge.records.values import Gaps
 from bbedge.text import quoted
 
 

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.copies import Copy, described, find_copies, fingerprints
 from bbedge.core.design import Design
-from bbedge.core.kinds import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.core.panels import block_members, content_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
 from bbedge.records.notes import Note
+from bbedge.records.values import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.text import counted
 
 _VERSION = 1
@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
 class DesignOptions(TypedDict, total=False):
     """What may be chosen about a design once models, items and the scale of the scores are known."""
 
-    blocks: Sequence[str] | Literal["item", "one"]
+    blocks: Sequence[str] | Literal["item", "one"] | None
     alpha: float
     tau: float
     method: Method
@@ -239,7 +239,8 @@ class Scores:
 
         **Needs:** options chosen before the scores were seen.
         """
-        options.setdefault("blocks", self.blocks)
+        if options.get("blocks") is None:
+            options["blocks"] = self.blocks
         options.setdefault("gaps", self.gaps)
         return Design.make(self.models, self.items, score_range=self.score_range, **options)
 

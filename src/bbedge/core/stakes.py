@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from bbedge.core.kinds import EvidenceKind, StakeRule
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.values import EvidenceKind, StakeRule
 
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""

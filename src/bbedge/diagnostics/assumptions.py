@@ -21,11 +21,11 @@ from bbedge.core.checkpoints import item_order
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
-from bbedge.core.kinds import Method
 from bbedge.core.panels import BlockLayout
 from bbedge.core.positions import PositionTrend, pass_outcomes, position_trends
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
+from bbedge.records.values import Method
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from html import escape
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import over, rank
 from bbedge.display.alarm import alarm
-from bbedge.display.ranking import Column, Row, columns, rows
+from bbedge.display.ranking import ModelRow, TableColumn, columns, rows
 from bbedge.display.scope import has_evidence, is_inside_pass, items, missing, promise, runs, titled, view_lines
 from bbedge.display.verdict import verdict
 from bbedge.errors import DomainError
@@ -53,7 +53,7 @@ def _when(certificate: Certificate) -> str:
     return f"after {runs(certificate)}"
 
 
-def _notebook_row(row: Row, shown_columns: Sequence[Column], texts: Sequence[str], size: int) -> str:
+def _notebook_row(row: ModelRow, shown_columns: Sequence[TableColumn], texts: Sequence[str], size: int) -> str:
     line = ";border-top:2px solid #888" if row.cut_above else ""
     span = _SPAN.format(100 * (row.best - 1) / size, 100 * (row.worst - row.best + 1) / size)
     cells = []
@@ -65,7 +65,7 @@ def _notebook_row(row: Row, shown_columns: Sequence[Column], texts: Sequence[str
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _style(column: Column) -> str:
+def _style(column: TableColumn) -> str:
     return _LEFT if column.is_text else _RIGHT
 
 

@@ -18,7 +18,7 @@ CONTRADICTION = "contradiction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ModelRow:
     """A model on the leaderboard, with numbers as they are printed."""
 
     index: int
@@ -62,7 +62,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class TableColumn:
     """A column of the table of models."""
 
     head: str
@@ -81,7 +81,7 @@ class Group:
 
     best: int
     """That rank."""
-    rows: tuple[Row, ...]
+    rows: tuple[ModelRow, ...]
     """Its models, in the order shown."""
 
     @property
@@ -90,16 +90,16 @@ class Group:
         return f"could be {ordinal(self.best)}"
 
 
-def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
+def rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, ...]:
     """The rows in the order shown, or the first ``most`` of them."""
     ranks = certificate.ranks
     cuts, beats, loses_to = set(ranks.cuts), ranks.n_worse.tolist(), ranks.n_better.tolist()
     intervals = certificate.mean_intervals
-    made: list[Row] = []
+    made: list[ModelRow] = []
     for i, (best, worst) in enumerate(ranks.rank_intervals[:most]):
         behind, interval = to_leader(certificate, i) if i else ("", "")
         made.append(
-            Row(
+            ModelRow(
                 index=i,
                 label=certificate.labels[i],
                 full=shown(certificate.names[i], None),
@@ -119,24 +119,24 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[Row, ...]:
     return tuple(made)
 
 
-def columns(made: Sequence[Row]) -> tuple[Column, ...]:
+def columns(made: Sequence[ModelRow]) -> tuple[TableColumn, ...]:
     """The table of these rows, column by column, without those that have nothing to say."""
     every = (
-        Column(head="could be", cells=tuple(_once(made)), is_text=True, spare=2),
-        Column(head="rank", cells=tuple(row.rank for row in made)),
-        Column(head="model", cells=tuple(row.label for row in made), is_text=True),
-        Column(head="mean", cells=tuple(row.mean for row in made)),
-        Column(head="mean over", cells=tuple(row.mean_over for row in made), is_text=True),
-        Column(head=MEAN_INTERVAL, cells=tuple(row.mean_interval for row in made), spare=3),
-        Column(head="to leader", cells=tuple(row.behind for row in made), spare=4),
-        Column(head="to leader, interval", cells=tuple(row.behind_interval for row in made), spare=1),
-        Column(head="beats", cells=tuple(f"{row.beats:,}" for row in made)),
-        Column(head="loses to", cells=tuple(f"{row.loses_to:,}" for row in made)),
+        TableColumn(head="could be", cells=tuple(_once(made)), is_text=True, spare=2),
+        TableColumn(head="rank", cells=tuple(row.rank for row in made)),
+        TableColumn(head="model", cells=tuple(row.label for row in made), is_text=True),
+        TableColumn(head="mean", cells=tuple(row.mean for row in made)),
+        TableColumn(head="mean over", cells=tuple(row.mean_over for row in made), is_text=True),
+        TableColumn(head=MEAN_INTERVAL, cells=tuple(row.mean_interval for row in made), spare=3),
+        TableColumn(head="to leader", cells=tuple(row.behind for row in made), spare=4),
+        TableColumn(head="to leader, interval", cells=tuple(row.behind_interval for row in made), spare=1),
+        TableColumn(head="beats", cells=tuple(f"{row.beats:,}" for row in made)),
+        TableColumn(head="loses to", cells=tuple(f"{row.loses_to:,}" for row in made)),
     )
     return tuple(column for column in every if any(column.cells))
 
 
-def _once(made: Sequence[Row]) -> Iterator[str]:
+def _once(made: Sequence[ModelRow]) -> Iterator[str]:
     """The best possible rank of each group, in its first row."""
     for row in made:
         yield row.could_be if row.opens_group else ""
@@ -144,7 +144,7 @@ def _once(made: Sequence[Row]) -> Iterator[str]:
 
 def groups(certificate: Certificate, most: int | None = None) -> tuple[Group, ...]:
     """The rows, put together by their best possible rank; the order shown has the models of a group side by side."""
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[ModelRow]] = {}
     for row in rows(certificate, most):
         found.setdefault(row.best, []).append(row)
     return tuple(Group(best=best, rows=tuple(members)) for best, members in found.items())

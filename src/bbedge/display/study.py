@@ -23,7 +23,7 @@ _DIGITS = dict.fromkeys(("cr", "standing cr", "resolved", "standing resolved", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class StudyCell:
     """One number, with what the paper printed."""
 
     ours: str
@@ -34,7 +34,7 @@ class Cell:
     """Whether the two cannot be the same up to Monte Carlo error."""
 
 
-_UNMEASURED = Cell(ours="-", paper="", differs=False)
+_UNMEASURED = StudyCell(ours="-", paper="", differs=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class SettingTable:
     """What the columns are."""
     methods: tuple[str, ...]
     """What the rows are."""
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[StudyCell, ...], ...]
     """The numbers, row by row."""
 
 
@@ -92,12 +92,12 @@ def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
     return tuple(tables)
 
 
-def _cell(row: Row | None, column: Column, published: Published | None, looks: int) -> Cell:
+def _cell(row: Row | None, column: Column, published: Published | None, looks: int) -> StudyCell:
     paper = "" if published is None else f"{published.value:g}"
     if published is not None and published.deviation is not None:
         paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2f}"
     if row is None:
-        return Cell(ours=f"not by {looks}", paper=paper, differs=published is not None)
+        return StudyCell(ours=f"not by {looks}", paper=paper, differs=published is not None)
     if column.reaches is not None:
         ours = f"{row.value:g} [{row.low:g}, {row.high:g}]"
     elif METRICS[column.metric].kind == "share":
@@ -105,7 +105,7 @@ def _cell(row: Row | None, column: Column, published: Published | None, looks: i
     else:
         digits = _DIGITS.get(column.metric, 3)
         ours = f"{row.value:.{digits}f} ± {(row.high - row.low) / 2:.{digits}f}"
-    return Cell(ours=ours, paper=paper, differs=published is not None and not agrees(row, column, published))
+    return StudyCell(ours=ours, paper=paper, differs=published is not None and not agrees(row, column, published))
 
 
 def agrees(row: Row, column: Column, published: Published) -> bool:
@@ -150,7 +150,7 @@ def show_study(console: Console, study: Study, tables: Sequence[SettingTable], *
         )
 
 
-def _shown(cell: Cell) -> Text:
+def _shown(cell: StudyCell) -> Text:
     text = Text(cell.ours)
     if cell.paper:
         text.append(f"\npaper {cell.paper}", style="yellow" if cell.differs else "dim")

@@ -15,7 +15,7 @@ from rich.text import Text
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import difference
 from bbedge.display.alarm import alarm
-from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, Column, Row, between, observed, rows
+from bbedge.display.ranking import CONTRADICTION, MEAN_INTERVAL, ModelRow, TableColumn, between, observed, rows
 from bbedge.display.ranking import columns as made_columns
 from bbedge.display.scope import has_evidence, items, missing, promise, runs, shares, view_lines
 from bbedge.display.verdict import verdict
@@ -187,16 +187,16 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
     return table
 
 
-def _with_bars(columns: list[Column], made: Sequence[Row], size: int) -> list[Column]:
+def _with_bars(columns: list[TableColumn], made: Sequence[ModelRow], size: int) -> list[TableColumn]:
     """The columns, and one that draws the rank intervals; it would be too wide for very many models."""
     if size > _WIDEST_BAR:
         return columns
     bars = ["·" * (row.best - 1) + "█" * (row.worst - row.best + 1) + "·" * (size - row.worst) for row in made]
-    drawn = Column(head="1" + str(size).rjust(size - 1), cells=tuple(bars), is_text=True, spare=5)
+    drawn = TableColumn(head="1" + str(size).rjust(size - 1), cells=tuple(bars), is_text=True, spare=5)
     return [*columns[:2], drawn, *columns[2:]]
 
 
-def _fitting(columns: list[Column], width: int) -> list[Column]:
+def _fitting(columns: list[TableColumn], width: int) -> list[TableColumn]:
     """The columns without those that a narrow terminal has no room for."""
     while True:
         # A model's name may be folded, but not below a third of the screen.
@@ -209,7 +209,7 @@ def _fitting(columns: list[Column], width: int) -> list[Column]:
         columns = [column for column in columns if column is not spare]
 
 
-def _width(column: Column) -> int:
+def _width(column: TableColumn) -> int:
     return max(map(len, (column.head, *column.cells)))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import comparable, has_partial, over
-from bbedge.certificate.shape import Prospect
 from bbedge.display.alarm import alarm
 from bbedge.display.ranking import between, observed
 from bbedge.display.scope import has_evidence, is_inside_pass, progress, risk
+from bbedge.records.certificate import Prospect
 from bbedge.text import counted
 
 MOST_NAMED = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,16 +11,13 @@ from bbedge.credentials import redacted, secret_values
 from bbedge.errors import ReportedError
 from bbedge.evaluate.engine import (
     Benchmark,
-    Done,
     Engine,
     Failed,
     Job,
-    Judged,
     JudgementKey,
     RequestSeeds,
     RequestWaits,
     Sample,
-    Sent,
     Trouble,
 )
 from bbedge.evaluate.events import (
@@ -37,6 +33,7 @@ from bbedge.evaluate.failures import Problem, ProblemCount, Problems, counted_li
 from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Reached
+from bbedge.records.journal import Done, Judged, Sent
 from bbedge.text import quoted, shown_path
 
 _LONGEST_PAUSE = 60.0
@@ -206,7 +203,7 @@ class Completion:
         if gone:
             self._give_up(gone)
         for job in left:
-            missing = dict.fromkeys(job.sample.items, math.nan)
+            missing = dict.fromkeys(job.sample.items)
             self.page.add(Done(model=job.model.name, sample=job.sample.name, scores=missing))
             self.watch(SampleMissing(replicate=self.place, model=job.model.name, sample=job.sample.name))
 

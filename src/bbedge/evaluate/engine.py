@@ -12,12 +12,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from bbedge.errors import DataError
 from bbedge.evaluate.failures import Problem
-from bbedge.evaluate.specification import StudyModel
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Judged, Sent, Usage
+from bbedge.records.study import StudyModel
 from bbedge.text import quoted
 
 _BITS = 31  # what every provider accepts: a positive signed 32-bit integer
@@ -105,24 +105,6 @@ class _OfSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged(_OfSample):
-    """A judgement of an answer that is finished, while the sample may not be."""
-
-    judging: JudgementKey
-    """Which judgement."""
-    answer: str
-    """A hash of what was judged: everything that the model answered."""
-    score: Mapping[str, Any]
-    """The score as the scorer gave it, as plain values."""
-    replies: tuple[str, ...]
-    """What the judge replied, request by request."""
-    usage: Usage
-    """What the judge's requests cost."""
-    unseeded: tuple[str, ...] = ()
-    """Judges that were asked without a seed, although one was given."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One model on one sample in one replicate."""
 
@@ -135,28 +117,6 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done(_OfSample):
-    """A sample that was run and scored."""
-
-    scores: Mapping[str, float]
-    """The score of every item, mapped to [0, 1]; NaN if it is missing for good."""
-    usage: Usage = field(default_factory=Usage)
-    """What it cost, without the judgements that were reported as :class:`Judged`."""
-    trace: str | None = None
-    """A hash of the answers, or ``None`` if the engine does not see them."""
-    length: int = 0
-    """Characters of the answers: only long ones distinguish a copy from a coincidence."""
-    unseeded: tuple[str, ...] = ()
-    """Models that were asked without a seed, although one was given: their provider takes none."""
-    judgements: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Every judgement of each item, where answers are judged several times; their mean is the score."""
-    served: tuple[str, ...] = ()
-    """What the server calls the model, as its answers state."""
-    judged_answers: tuple[str, ...] = ()
-    """The hashes of the answers whose :class:`Judged` judgements have made this score."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed(_OfSample):
     """A sample that has no score."""
 
@@ -166,14 +126,6 @@ class Failed(_OfSample):
     """What the attempt cost all the same, without the judgements that were reported as :class:`Judged`."""
     problem: Problem | None = None
     """The cause, if the engine knows it and has not reported it as :class:`Trouble`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent(_OfSample):
-    """Requests of a sample were sent; if the sample does not end, they count as lost."""
-
-    calls: int = 1
-    """Requests; for a command, items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

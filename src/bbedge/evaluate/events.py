@@ -13,8 +13,9 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.failures import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.usage import PassSaving, Reached, Spent, Usage
+from bbedge.evaluate.usage import PassSaving, Reached, Spent
 from bbedge.records.events import NewEdge
+from bbedge.records.journal import Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
 """Why a study stopped: the question is answered, the budget is spent, the user asked for it, a limit on cost, tokens

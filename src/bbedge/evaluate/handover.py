@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 
 from bbedge.board import Board
-from bbedge.board.replay import stored_parts
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import seen_scores
+from bbedge.board.stored_scores import StoredScores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Sample
@@ -21,7 +20,8 @@ from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
-from bbedge.evaluate.usage import PassSaving, Replicate, Spent, pass_saving, spent
+from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
+from bbedge.records.journal import Replicate
 from bbedge.text import counted, quoted, shown, shown_path
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
@@ -50,11 +50,11 @@ def journal_scores(
     block = dict(zip(epoch.items, epoch.blocks, strict=True))
     values = np.empty((1, len(state.active), len(items)))
     for row, model in enumerate(state.active):
-        scores = dict(seen.get(model, {}))
+        scores: dict[str, float | None] = dict(seen.get(model, {}))
         for sample in samples:
             done = page.done.get((model, sample.name))
             scores |= {} if done is None else done.scores
-        values[0, row] = [scores[item] for item in items]
+        values[0, row] = np.array([scores[item] for item in items], dtype=float)  # None, which is missing, becomes NaN
     return Scores(
         models=tuple(state.active),
         items=tuple(items),
@@ -72,7 +72,7 @@ def stored_first_run(board: Board) -> dict[str, dict[str, float]]:
     if not epoch.is_inside_pass:
         return {}
     with board.store.read() as session:
-        seen = seen_scores(stored_parts(session, epoch))
+        seen = StoredScores(session).seen(epoch)
     items = [epoch.items[place] for place in epoch.seen_places]
     return {
         model: dict(zip(items, row.tolist(), strict=False)) for model, row in seen.items()
@@ -166,7 +166,7 @@ def spent_so_far(
     unfinished = {}
     for place in journal.pages():
         page = journal.page(place)
-        unfinished[place] = _in_progress(page, benchmark)
+        unfinished[place] = page.record(len(benchmark.items))
         samples += len(page.done)
         page.close()
     more = max(0, len(first_samples) - per_model)  # a sample that was run in parts is one for each part
@@ -192,20 +192,11 @@ def first_pass_saving(
     found: Replicate | None = next((each for each in journal.finished() if each.replicate == first), None)
     if found is None and first in journal.pages():
         page = journal.page(first)
-        found = _in_progress(page, benchmark)
+        found = page.record(len(benchmark.items))
         page.close()
     if found is None:
         return None
     return pass_saving(found, models=study.names, items=len(benchmark.items), prices=study.prices)
-
-
-def _in_progress(page: ReplicateFile, benchmark: Benchmark) -> Replicate:
-    return Replicate(
-        usage=page.usage(),
-        wasted=page.wasted,
-        lost=sum(page.lost.values()),
-        shares=page.shares(len(benchmark.items)),
-    )
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:

@@ -7,39 +7,35 @@ When the board has taken the replicate, what it cost goes into ``usage.jsonl`` a
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from msgspec import convert
+from msgspec.structs import replace
 
 from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Judged, Sent
+from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal_file import (
-    Finished,
     append_line,
-    done_from,
     each_line,
-    finished_from,
-    finished_line,
     is_line_of_study,
-    judged_from,
-    judgement_line,
+    line_of,
     opened_at,
+    record_from,
     write_judgements,
 )
-from bbedge.evaluate.usage import Usage
 from bbedge.files import LockedError, lock
+from bbedge.records.codec import convert
+from bbedge.records.journal import Done, FailedAttempt, Judged, Line, Lost, Replicate, Sent, Usage
 from bbedge.text import shown_path
 
 _USAGE = "usage.jsonl"
 _LOCK = "lock"
+_STUDY = ("root", "protocol", "order")
 _PAGE = re.compile(r"replicate-(\d{5,9})\.jsonl")
 _RUN_AGAIN = "remove the file to run its replicate again"
 _RESTORE = "restore the file from a copy"
@@ -67,7 +63,7 @@ class Journal:
         self._blocks = blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
-        self._finished: list[Finished] | None = None
+        self._finished: list[Replicate] | None = None
 
     def __enter__(self) -> Journal:
         try:
@@ -105,7 +101,7 @@ class Journal:
         path = self.folder / f"replicate-{replicate:05d}.jsonl"
         return ReplicateFile(path, study=self._study, replicate=replicate)
 
-    def finished(self) -> list[Finished]:
+    def finished(self) -> list[Replicate]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
             path = self.folder / _USAGE
@@ -114,8 +110,10 @@ class Journal:
             self._finished = [each for each in found if each is not None]
         return self._finished
 
-    def _finished_from(self, line: Mapping[str, Any]) -> Finished | None:
-        return finished_from(line) if is_line_of_study(line, self._study) else None
+    def _finished_from(self, line: Mapping[str, Any], source: str) -> Replicate | None:
+        if not is_line_of_study(line, self._study):
+            return None
+        return convert({key: value for key, value in line.items() if key not in _STUDY}, Replicate, source=source)
 
     def of_other_orders(self) -> set[int]:
         """Replicates that the same study has run for another board, which drew another order of the first pass."""
@@ -124,7 +122,7 @@ class Journal:
         others = (
             line for line in lines if is_line_of_study(line, any_order) and not is_line_of_study(line, self._study)
         )
-        return {convert(line["replicate"], int) for line in others}
+        return {convert(line["replicate"], int, source=_USAGE) for line in others}
 
     def finish(self, page: ReplicateFile, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
@@ -134,16 +132,8 @@ class Journal:
         write_judgements(self.folder, page.replicate, page.done.values(), self._blocks)
         done = self.finished()
         if all(each.replicate != page.replicate for each in done):
-            record = Finished(
-                replicate=page.replicate,
-                usage=page.usage(),
-                wasted=page.wasted,
-                samples=len(page.done),
-                lost=sum(page.lost.values()),
-                shares=page.shares(len(self._blocks)),
-                traces=traces,
-            )
-            append_line(self.folder / _USAGE, self._study | finished_line(record), remedy=_RESTORE)
+            record = page.record(len(self._blocks), traces)
+            append_line(self.folder / _USAGE, self._study | line_of(record), remedy=_RESTORE)
             done.append(record)
         page.remove()
 
@@ -168,36 +158,21 @@ class ReplicateFile:
             raise EvaluationError(
                 f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
             )
-        each_line(chain, path, self._take, remedy=_RUN_AGAIN, first=2)
+        for line in each_line(chain, path, record_from, remedy=_RUN_AGAIN, first=2):
+            self._take(line)
         self._file = opened_at(path, chain.end)
         if not chain.lines:
             self._write(ours)
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
-        line: dict[str, Any] = {"model": what.model, "sample": what.sample}
-        if isinstance(what, Sent):
-            line |= {"sent": what.calls}
-        elif isinstance(what, Failed):
-            line |= {"error": what.error[:2000], "usage": what.usage.content}
-        elif isinstance(what, Judged):
-            line |= judgement_line(what)
-        else:
-            line |= {
-                "scores": {item: None if math.isnan(score) else score for item, score in what.scores.items()},
-                "trace": what.trace,
-                "length": what.length,
-                "unseeded": list(what.unseeded),
-                "usage": what.usage.content,
-            }
-            rare = {
-                "judgements": {item: list(given) for item, given in what.judgements.items()},
-                "judged": list(what.judged_answers),
-                "served": list(what.served),
-            }
-            line |= {key: value for key, value in rare.items() if value}
+        line: Line = (
+            FailedAttempt(model=what.model, sample=what.sample, error=what.error[:2000], usage=what.usage)
+            if isinstance(what, Failed)
+            else what
+        )
         self._take(line)
-        self._write(line, durable=not isinstance(what, Sent))
+        self._write(line_of(line), durable=not isinstance(line, Sent))
 
     def settle(self) -> int:
         """Count requests of samples that did not end as lost: those samples are about to be run again. How many."""
@@ -205,7 +180,7 @@ class ReplicateFile:
         for (model, _), calls in self._sent.items():
             lost[model] += calls
         if lost:
-            self._take({"lost": lost})
+            self._take(Lost(lost=lost))
             self._write({"lost": lost})
         return lost.total()
 
@@ -238,6 +213,18 @@ class ReplicateFile:
             run[model] += len(done.scores)
         return {model: count / items for model, count in run.items() if count < items}
 
+    def record(self, items: int, traces: Mapping[str, str] | None = None) -> Replicate:
+        """What the replicate has used so far, of a benchmark with so many items."""
+        return Replicate(
+            replicate=self.replicate,
+            usage=self.usage(),
+            wasted=self.wasted,
+            samples=len(self.done),
+            lost=self.lost.total(),
+            traces=traces or {},
+            shares=self.shares(items),
+        )
+
     def remove(self) -> None:
         """Close and delete the file."""
         self._file.close()
@@ -247,26 +234,25 @@ class ReplicateFile:
         """Close the file."""
         self._file.close()
 
-    def _take(self, line: Mapping[str, Any]) -> None:
+    def _take(self, what: Line) -> None:
         """Change the state as a line says."""
-        if "lost" in line:
-            for model, calls in convert(line["lost"], dict[str, int]).items():
+        if isinstance(what, Lost):
+            for model, calls in what.lost.items():
                 self.lost[model] += calls
                 self._waste(model, Usage(calls=calls))
             self._sent.clear()
             return
-        key = convert(line["model"], str), convert(line["sample"], str)
-        if "sent" in line:
-            self._sent[key] += convert(line["sent"], int)
-            return
-        if "judgement" in line:
-            self._take_judged(key, judged_from(line))
-            return
-        if "error" in line:
-            self._waste(key[0], Usage.from_content(line["usage"]))
+        key = what.model, what.sample
+        if isinstance(what, Sent):
+            self._sent[key] += what.calls
+        elif isinstance(what, Judged):
+            self._take_judged(key, what)
         else:
-            self._take_done(key, done_from(line))
-        self._sent.pop(key, None)
+            self._sent.pop(key, None)
+            if isinstance(what, FailedAttempt):
+                self._waste(key[0], what.usage)
+            else:
+                self._take_done(key, what)
 
     def _take_judged(self, key: tuple[str, str], judged: Judged) -> None:
         """Keep a judgement; its requests have ended with it, whatever becomes of the sample."""
@@ -279,7 +265,7 @@ class ReplicateFile:
         """Keep a finished sample; judgements of another answer than the one that is scored were in vain."""
         usage = done.usage
         for judged in self.judged.pop(key, ()):
-            if judged.answer in done.judged_answers:
+            if judged.answer in done.judged:
                 usage += judged.usage
             else:
                 self._waste(key[0], judged.usage)

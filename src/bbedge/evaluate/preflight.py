@@ -25,8 +25,10 @@ from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, LimitReach
 from bbedge.evaluate.failures import Problem, Problems, advice, described
 from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
-from bbedge.evaluate.specification import EvaluationSpec, StudyModel
-from bbedge.evaluate.usage import Price, Reached, Usage
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.evaluate.usage import Reached, cost_of, reached_limit
+from bbedge.records.journal import Usage
+from bbedge.records.study import Price, StudyModel
 from bbedge.text import counted, shown_path
 
 _MOST = 5
@@ -224,7 +226,7 @@ def _reached(study: EvaluationSpec, used: Usage) -> Reached | None:
     if not study.limits.exist:
         return None
     used += extra_usage(study.folder, "check", "pilot")
-    return study.limits.reached(used, hours=0.0, prices=study.prices)
+    return reached_limit(study.limits, used, hours=0.0, prices=study.prices)
 
 
 def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sample]:
@@ -281,7 +283,7 @@ def _estimate(usage: Usage, error: float | None, prices: Mapping[str, Price]) ->
         requests=usage.calls,
         tokens=usage.total_tokens if known else None,
         tokens_error=round(error) if known and error is not None else None,
-        cost=usage.cost(prices),
+        cost=cost_of(usage, prices),
     )
 
 

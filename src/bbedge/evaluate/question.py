@@ -23,10 +23,10 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import applied, candidates_of
 from bbedge.gate.policy import Policy
 from bbedge.gate.report import GateReport, Verdict, awaited
+from bbedge.records.study import Drop
 from bbedge.text import counted, listed, quoted, shown
 
 Kind = Literal["all-pairs", "top-k", "pair", "ranks", "gate"]
-Drop = Literal["settled", "unneeded", "never"]
 """Which models stop: those with no open pair, those that the question no longer needs, or none."""
 
 MOST_PAIRS = 1000

@@ -37,7 +37,7 @@ from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.preflight import Checked, preflight
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.servers import Names, addresses_of, check_served, checked_reason, served_on
+from bbedge.evaluate.servers import addresses_of, check_served, checked_reason, served_on
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import (
     FirstRunSchedule,
@@ -48,7 +48,9 @@ from bbedge.evaluate.study_board import (
     open_board,
     seeds_of,
 )
-from bbedge.evaluate.usage import Reached, Spent, Usage
+from bbedge.evaluate.usage import Reached, Spent, reached_limit
+from bbedge.records.journal import Usage
+from bbedge.records.study import Names
 
 
 def evaluate(
@@ -315,7 +317,7 @@ class _Runner:
         used = sum((each.total for each in self.journal.finished()), Usage())
         used += Usage() if page is None else page.total()
         used += extra_usage(self.journal.folder, "check", "pilot")
-        return limits.reached(used, hours=self.hours(), prices=self.study.prices)
+        return reached_limit(limits, used, hours=self.hours(), prices=self.study.prices)
 
     def _check_models(self) -> None:
         """Ask the models that are run the short question, once in a call."""

@@ -10,38 +10,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from bbedge.board.board import Board
 from bbedge.credentials import public_address, redacted, secret_values
-from bbedge.errors import Argument, Blank, DesignError, DomainError
+from bbedge.errors import Argument, Blank, BoardError, DesignError, DomainError
 from bbedge.evaluate.engine import Engine, Located
 from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.codec import convert, plain
+from bbedge.records.study import Names, Servers
 from bbedge.text import quoted, shown, shown_path
 
 _ABOUT = "server"
 _LONGEST_REASON = 500  # characters
 # What client libraries read the address of their server from.
 _VARIABLE = re.compile(r"[A-Z0-9_]+_(?:BASE_URL|API_BASE|API_BASE_URL|API_HOST|OPENAI_ENDPOINT)|OLLAMA_HOST")
-
-Names = Mapping[str, tuple[str, ...]]
-"""What servers call their models, by the model's name on the board."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Servers:
-    """What is recorded of the servers of a study."""
-
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    """By what asks there: a model, the role of a judge, or an environment variable that programs read."""
-    served: Names = field(default_factory=dict)
-    """All names that the server of each model has given its model, of those whose answers state one."""
-
-    @property
-    def content(self) -> dict[str, object]:
-        """As plain values."""
-        return {"addresses": dict(self.addresses), "served": {name: list(names) for name, names in self.served.items()}}
 
 
 def variables() -> dict[str, str]:
@@ -72,8 +55,7 @@ def recorded_servers(board: Board) -> Servers | None:
     for note in board.noted:
         content = note.particulars.get("servers")
         if note.epoch == number and note.about in ("protocol", _ABOUT) and isinstance(content, Mapping):
-            served = {name: tuple(names) for name, names in content["served"].items()}
-            found = Servers(addresses=content["addresses"], served=served)
+            found = convert(content, Servers, source=f"{board.name}: a note on servers", error=BoardError)
     return found
 
 
@@ -151,7 +133,7 @@ def _published(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _noted(board: Board, text: str, servers: Servers, *, reason: str | None = None) -> str:
-    board.note(_ABOUT, text, servers=servers.content, **({} if reason is None else {"reason": reason}))
+    board.note(_ABOUT, text, servers=plain(servers), **({} if reason is None else {"reason": reason}))
     return text
 
 

@@ -4,53 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
 from msgspec import structs
 
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
-from bbedge.evaluate.engines.lm_eval_files import LmEvalSettings
+from bbedge.evaluate.engines.lm_eval_files import refuse_own_settings
 from bbedge.evaluate.engines.process import hashes, program_files
-from bbedge.evaluate.question import Drop, Question, gate_question, parse_question
-from bbedge.evaluate.study_file import Execution, StudyTable, read_limits, read_running
-from bbedge.evaluate.usage import Price, SpendingLimits
+from bbedge.evaluate.question import Question, gate_question, parse_question
 from bbedge.gate.policy import Policy
+from bbedge.records.codec import convert, parse_toml, plain
+from bbedge.records.study import (
+    BENCHMARKS,
+    CommandBenchmark,
+    Drop,
+    EngineName,
+    Execution,
+    InspectBenchmark,
+    LmEvalBenchmark,
+    OnError,
+    Price,
+    SpendingLimits,
+    StudyFile,
+    StudyModel,
+)
 from bbedge.text import listed, quoted, shown, shown_path
-
-EngineName = Literal["inspect", "command", "lm_eval"]
-OnError = Literal["wait", "zero", "worst-case"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudyModel:
-    """A model of the study."""
-
-    name: str
-    """Its name on the board."""
-    model: str
-    """What the engine gets: an Inspect model string, the ``{model}`` of a command, or a model type of lm_eval."""
-    base_url: str | None = None
-    """Where its server is, if that is not the provider's default."""
-    config: Mapping[str, Any] = field(default_factory=dict)
-    """Generation options: temperature, max_tokens and so on."""
-    args: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the provider."""
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """What is measured, as plain values; :mod:`bbedge.evaluate.servers` has the address of its server."""
-        return {
-            "name": self.name,
-            "model": self.model,
-            "config": dict(self.config),
-            "args": dict(self.args),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +57,8 @@ class EvaluationSpec:
     """The models."""
     engine: EngineName
     """Who runs them."""
-    task: str = ""
-    """The Inspect task, as written: an installed name, or FILE.py@TASK with a path from the study's folder."""
-    task_args: Mapping[str, Any] = field(default_factory=dict)
-    """Its arguments."""
-    scorer: str | None = None
-    """Which of the task's scores counts, where it has several."""
-    limit: int | None = None
-    """Only the first so many samples."""
-    roles: Mapping[str, str] = field(default_factory=dict)
-    """Other models that the task uses by role: a grader, a simulated user."""
-    judge_repeats: int = 1
-    """How often each answer is judged; the mean is the score."""
+    inspect: InspectBenchmark | None = None
+    """The benchmark of Inspect."""
     items: Path | None = None
     """The list of items of a command."""
     command: tuple[str, ...] = ()
@@ -94,7 +67,7 @@ class EvaluationSpec:
     """SHA-256 of the files among the words of the command, by word."""
     out: str = "scores.csv"
     """The name of the file, or folder, that the command writes."""
-    lm_eval: LmEvalSettings | None = None
+    lm_eval: LmEvalBenchmark | None = None
     """The benchmark of lm-evaluation-harness."""
     seed: int = 0
     """Makes this study another than one with the same design."""
@@ -118,61 +91,59 @@ class EvaluationSpec:
         """Read a study file; ``engine`` and ``drop`` replace what the file says."""
         name = shown_path(path)
         try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
         except UnicodeDecodeError as error:
             raise FormatError(f"{name}: not a text file in UTF-8 ({error})") from error
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"{name}: not a TOML file ({error})") from error
-        chosen = {"engine": engine, "drop": drop}
-        return cls.from_values(values | {key: value for key, value in chosen.items() if value is not None}, path=path)
+        chosen = {key: value for key, value in (("engine", engine), ("drop", drop)) if value is not None}
+        return cls.from_values(parse_toml(text, source=name) | chosen, path=path)
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], *, path: Path) -> EvaluationSpec:
         """A study from plain values; relative paths start at the folder of ``path``."""
-        _refuse_credentials(values, source=shown_path(path))
-        top, home = StudyTable(values, shown_path(path)), path.resolve().parent
-        models = _models(top)
+        source, home = shown_path(path), path.resolve().parent
+        _refuse_credentials(values, source=source)
+        file = convert(values, StudyFile, source=source)
+        models = _models(file, source=source)
         question = parse_question(
-            top.text("question", "all-pairs"),
-            [model.name for model in models],
-            view=top.text("view", "") or None,
-            source=top.at("question"),
+            file.question, [model.name for model in models], view=file.view, source=f"{source}: question"
         )
-        on_error = cast("OnError", top.choice("on_error", get_args(OnError), "wait"))
-        budget, board = top.whole("budget", least=1), top.text("board", path.stem + ".bbedge")
-        engine = cast("EngineName", top.choice("engine", get_args(EngineName), "inspect"))
+        board = file.board or path.stem + ".bbedge"
         spec = cls(
             path=path,
             board=board if "://" in board else str(home / board),
             question=question,
-            budget=budget,
+            budget=file.budget,
             models=models,
-            engine=engine,
-            drop=cast("Drop", top.choice("drop", get_args(Drop), "settled")),
-            on_error=on_error,
-            seed=top.whole("seed", 0, least=0),
-            folder=home / top.text("folder", path.stem + ".run"),
-            **_design(_design_values(top, on_error), question, budget, source=top.at("[design]")),
-            **_benchmark(top.table("benchmark"), home, engine),
-            **_command(top, home, engine),
-            **_prices(top.table("prices")),
-            running=read_running(top.table("run")),
-            limits=read_limits(top),
+            engine=file.engine,
+            drop=file.drop,
+            on_error=file.on_error,
+            seed=file.seed,
+            folder=home / (file.folder or path.stem + ".run"),
+            **_design(_design_values(file, source=source), question, file.budget, source=f"{source}: [design]"),
+            **_benchmark(file, home, source=source),
+            **_command(file, home, source=source),
+            prices={
+                model: convert(price, Price, source=f"{source}: [prices] {quoted(model)}")
+                for model, price in file.prices.items()
+                if model != "currency"
+            },
+            currency=convert(file.prices.get("currency", "$"), str, source=f"{source}: [prices] currency"),
+            running=file.run,
+            limits=SpendingLimits(max_cost=file.max_cost, max_tokens=file.max_tokens, max_hours=file.max_hours),
         )
-        top.finish()
-        _check_limits(spec, source=top.at("max_cost"))
+        _check_limits(spec, source=f"{source}: max_cost")
         design = spec.design
-        if engine == "inspect" and design.score_range != (0.0, 1.0):
-            raise DesignError(f"{top.at('[design]')}: scores of an Inspect task are from 0 to 1; leave score_range out")
+        if file.engine == "inspect" and design.score_range != (0.0, 1.0):
+            raise DesignError(f"{source}: [design]: scores of an Inspect task are from 0 to 1; leave score_range out")
         if design.family == "pilot-top-k" and (question.kind != "top-k" or question.k != design.k):
             raise DesignError(
-                f"{top.at('question')}: a design with family pilot-top-k and k = {design.k} can only answer "
+                f"{source}: question: a design with family pilot-top-k and k = {design.k} can only answer "
                 f"top-{design.k}; it tests nothing else"
             )
         if design.family == "pilot-top-k" and question.view is not None:
-            raise DesignError(f"{top.at('view')}: a pilot chooses by the headline; leave out view, or the pilot")
+            raise DesignError(f"{source}: view: a pilot chooses by the headline; leave out view, or the pilot")
         return spec
 
     def gated(self, policy: Policy) -> EvaluationSpec:
@@ -198,24 +169,29 @@ class EvaluationSpec:
     @property
     def protocol(self) -> dict[str, Any]:
         """What is measured, and so must not change once the first replicate has begun."""
+        asked = self.inspect or InspectBenchmark(task="")
+        models = [
+            {"name": model.name, "model": model.model, "config": model.config, "args": model.args}
+            for model in self.models  # where its server is, is no part of it: see bbedge.evaluate.servers
+        ]
         content = {
             "engine": self.engine,
-            "models": [model.content for model in self.models],
-            "task": self.task,
-            "task_args": dict(self.task_args),
-            "scorer": self.scorer,
-            "limit": self.limit,
-            "roles": dict(self.roles),
-            "command": list(self.command),
+            "models": models,
+            "task": asked.task,
+            "task_args": asked.args,
+            "scorer": asked.scorer,
+            "limit": asked.limit,
+            "roles": asked.roles,
+            "command": self.command,
             "out": self.out if self.command else None,
             "seed": self.seed,
             "on_error": self.on_error,
-            **({"programs": dict(self.programs)} if self.command else {}),
-            **({"judge_repeats": self.judge_repeats} if self.judge_repeats > 1 else {}),
-            **({} if self.lm_eval is None else {"lm_eval": self.lm_eval.content}),
+            **({"programs": self.programs} if self.command else {}),
+            **({"judge_repeats": asked.judge_repeats} if asked.judge_repeats > 1 else {}),
+            **({} if self.lm_eval is None else {"lm_eval": _measured(self.lm_eval)}),
         }
-        plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
-        return plain
+        protocol: dict[str, Any] = json.loads(json.dumps(content, default=str))
+        return protocol
 
     @property
     def protocol_hash(self) -> str:
@@ -250,47 +226,43 @@ def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:
         )
 
 
-def _models(top: StudyTable) -> tuple[StudyModel, ...]:
-    models = []
-    for table in top.tables("models", shorthand="model"):
-        model = table.text("model")
-        models.append(
-            StudyModel(
-                name=table.text("name", model),
-                model=model,
-                base_url=table.text("base_url", "") or None,
-                config=table.mapping("config"),
-                args=table.mapping("args"),
-            )
-        )
-        table.finish()
+def _measured(benchmark: LmEvalBenchmark) -> dict[str, Any]:
+    """What is measured; where the tool is installed is not part of it."""
+    return {key: value for key, value in plain(benchmark).items() if key not in ("task", "python")} | {
+        "tasks": benchmark.tasks
+    }
+
+
+def _models(file: StudyFile, *, source: str) -> tuple[StudyModel, ...]:
+    models = tuple(StudyModel(model=each) if isinstance(each, str) else each for each in file.models)
     names = [model.name for model in models]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise FormatError(f"{top.at('models')}: two models are called {quoted(twice)}; give each its own name")
+        raise FormatError(f"{source}: models: two models are called {quoted(twice)}; give each its own name")
     if len(models) < 2:
-        raise FormatError(f"{top.at('models')}: {len(models)} model given; a comparison needs at least 2")
-    return tuple(models)
+        raise FormatError(f"{source}: models: {len(models)} model given; a comparison needs at least 2")
+    return models
 
 
-def _design_values(top: StudyTable, on_error: OnError) -> dict[str, Any]:
+def _design_values(file: StudyFile, *, source: str) -> dict[str, Any]:
     """What ``[design]`` says, with the tables about views, which may also stand beside it."""
-    given = top.mapping("design")
+    given, on_error = dict(file.design), file.on_error
     for name in ("headline", "views", "checkpoints"):
-        if top.has(name):
+        beside = getattr(file, name)
+        if beside is not None:
             if name in given:
-                raise FormatError(f"{top.at(f'[{name}]')}: it is also under [design]; keep one of them")
-            given[name] = top.take(name) if name == "checkpoints" else top.mapping(name)
+                raise FormatError(f"{source}: [{name}]: it is also under [design]; keep one of them")
+            given[name] = beside
     if on_error == "worst-case":
         given.setdefault("incomplete", on_error)
     elif given.get("incomplete", "refuse") != "refuse":
         raise DesignError(
-            f"{top.at('[design]')}: incomplete = {given['incomplete']!r} has no meaning with on_error = {on_error!r}; "
+            f"{source}: [design]: incomplete = {given['incomplete']!r} has no meaning with on_error = {on_error!r}; "
             'set on_error = "worst-case", or leave it out'
         )
     if on_error == "worst-case" and given["incomplete"] != on_error:
         raise DesignError(
-            f"{top.at('on_error')}: worst-case, but incomplete = {given['incomplete']!r} in the design; make them equal"
+            f"{source}: on_error: worst-case, but incomplete = {given['incomplete']!r} in the design; make them equal"
         )
     return given
 
@@ -319,53 +291,35 @@ def _checkpoints(value: object) -> dict[str, object]:
     """What a study says of looks inside the first pass: none, the default ones, their fractions, or a table."""
     if value is False:
         return {}
-    table = {} if value is True else {"fractions": value} if isinstance(value, list) else value
+    table = {} if value is True else {"fractions": value} if isinstance(value, list | tuple) else value
     return {"checkpoints": table}
 
 
-def _benchmark(table: StudyTable, home: Path, engine: str) -> dict[str, Any]:
-    if engine == "command":
-        values: dict[str, Any] = {"items": home / table.text("items")}
-    elif engine == "lm_eval":
-        values = {"lm_eval": LmEvalSettings.of(table)}
-    else:
-        values = {
-            "task": table.text("task"),
-            "task_args": table.mapping("args"),
-            "scorer": table.text("scorer", "") or None,
-            "limit": table.whole("limit", least=1) if table.has("limit") else None,
-            "roles": {role: str(model) for role, model in table.mapping("roles").items()},
-            "judge_repeats": table.whole("judge_repeats", 1, least=1),
-        }
-    table.finish()
-    return values
+def _benchmark(file: StudyFile, home: Path, *, source: str) -> dict[str, Any]:
+    source = f"{source}: [benchmark]"
+    if file.engine == "lm_eval":
+        refuse_own_settings(file.benchmark, source=source)
+    found = convert(file.benchmark, BENCHMARKS[file.engine], source=source)
+    return {file.engine: found} if not isinstance(found, CommandBenchmark) else {"items": home / found.items}
 
 
-def _command(top: StudyTable, home: Path, engine: str) -> dict[str, Any]:
-    if engine != "command":
+def _command(file: StudyFile, home: Path, *, source: str) -> dict[str, Any]:
+    words, out = file.command, file.out or "scores.csv"
+    if file.engine != "command":
+        if words is not None or file.out is not None:
+            raise FormatError(f"{source}: command and out are for engine = 'command'; leave them out, or set engine")
         return {}
-    words = top.words("command")
-    out = top.text("out", "scores.csv")
+    if words is None:
+        raise FormatError(f"{source}: 'command' is missing; give a list of texts, as in docs/evaluate.md")
     if not any("{out}" in word for word in words):
-        raise FormatError(f"{top.at('command')}: no argument contains {{out}}, so no scores would be found")
+        raise FormatError(f"{source}: command: no argument contains {{out}}, so no scores would be found")
     if not any("{seed}" in word for word in words):
         raise FormatError(
-            f"{top.at('command')}: no argument contains {{seed}}; without its own seed a replicate is not independent"
+            f"{source}: command: no argument contains {{seed}}; without its own seed a replicate is not independent"
         )
     if Path(out).name != out:
-        raise FormatError(f"{top.at('out')}: {quoted(out)} is a path; give a name without folders")
+        raise FormatError(f"{source}: out: {quoted(out)} is a path; give a name without folders")
     return {"command": words, "out": out, "programs": hashes(program_files(words, home))}
-
-
-def _prices(table: StudyTable) -> dict[str, Any]:
-    currency = table.text("currency", "$")
-    prices = {}
-    for model in table.left():
-        row = table.table(model)
-        prices[model] = Price(input=row.number("input", least=0.0), output=row.number("output", least=0.0))
-        row.finish()
-    table.finish()
-    return {"prices": prices, "currency": currency}
 
 
 def _check_limits(spec: EvaluationSpec, *, source: str) -> None:
@@ -374,7 +328,8 @@ def _check_limits(spec: EvaluationSpec, *, source: str) -> None:
     if spec.engine == "command" and (limits.max_cost is not None or limits.max_tokens is not None):
         raise FormatError(f"{source}, max_tokens: a command reports no tokens; leave them out, or use max_hours")
     if limits.max_cost is not None and spec.engine == "inspect":  # others name models in ways of their own
-        asked = dict.fromkeys((*(model.model for model in spec.models), *spec.roles.values()))
+        roles = spec.inspect.roles.values() if spec.inspect else ()
+        asked = dict.fromkeys((*(model.model for model in spec.models), *roles))
         unknown = [model for model in asked if model not in spec.prices]
         if unknown:
             raise FormatError(f"{source}: there is no price for {listed(unknown)}; add it under [prices]")

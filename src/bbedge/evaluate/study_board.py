@@ -17,20 +17,22 @@ from msgspec import structs
 from bbedge.board import Board, BoardDesign
 from bbedge.board.epoch import Epoch
 from bbedge.board.passes import CheckpointRule
-from bbedge.board.replay import stored_parts
+from bbedge.board.stored_scores import StoredScores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Job, RequestSeeds, Sample
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.preflight import Checked
-from bbedge.evaluate.servers import Names, Servers, check_addresses, frozen_servers
+from bbedge.evaluate.servers import check_addresses, frozen_servers
 from bbedge.evaluate.specification import EvaluationSpec, hash_of
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.policy import Policy
 from bbedge.gate.report import GateReport
 from bbedge.gate.use import policy_content, policy_hash
+from bbedge.records.codec import plain
+from bbedge.records.study import Names, Servers
 from bbedge.text import counted, listed, quoted, shown_path
 
 _REMEDIES = {
@@ -174,7 +176,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
                 " The scores of a sample that goes on failing are missing and count against whichever model they could "
                 "help, as decided before the first run."
             )
-        board.note("protocol", text, content=study.protocol, servers=servers.content, **frozen)
+        board.note("protocol", text, content=study.protocol, servers=plain(servers), **frozen)
         return
     was = known[0]["content"]
     now = _comparable(study.protocol, was)
@@ -335,7 +337,7 @@ def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:
     if checkpoints is None:
         return None
     with board.store.read() as session:
-        parts = stored_parts(session, board.state.epoch)
+        parts = StoredScores(session).parts(board.state.epoch)
     return FirstRun(
         checkpoints=checkpoints,
         parts=tuple(np.stack([part[model] for model in models]) for part in parts),

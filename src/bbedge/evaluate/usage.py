@@ -8,114 +8,25 @@ had not been stopped. Limits are no part of the design.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from bbedge.errors import EvaluationError
+from bbedge.records.journal import Replicate, Usage
+from bbedge.records.study import Price, SpendingLimits
 from bbedge.text import listed
 
 LimitName = Literal["max_cost", "max_tokens", "max_hours"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What a model costs, in the study's currency for a million tokens."""
-
-    input: float
-    """A million tokens of prompt."""
-    output: float
-    """A million tokens of answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Calls, tokens and seconds; they add up.
-
-    >>> (Usage(calls=1, tokens={"m": (10, 2)}) + Usage(calls=2, tokens={"m": (5, 1)})).tokens
-    {'m': (15, 3)}
-    """
-
-    calls: int = 0
-    """Requests to models that were answered; for a command, items."""
-    tokens: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Tokens in and out, by engine model string: a judge's are counted where they were spent."""
-    seconds: float = 0.0
-    """Time that samples took, added up although they ran side by side."""
-
-    def __add__(self, other: Usage) -> Usage:
-        tokens = dict(self.tokens)
-        for model, (read, written) in other.tokens.items():
-            before = tokens.get(model, (0, 0))
-            tokens[model] = (before[0] + read, before[1] + written)
-        return Usage(calls=self.calls + other.calls, tokens=tokens, seconds=self.seconds + other.seconds)
-
-    def __sub__(self, other: Usage) -> Usage:
-        return self + other.scaled(-1)
-
-    @property
-    def total_tokens(self) -> int:
-        """All tokens, in and out."""
-        return sum(read + written for read, written in self.tokens.values())
-
-    def cost(self, prices: Mapping[str, Price]) -> float | None:
-        """The price of it all, or ``None`` if the price of a model is not known."""
-        if not self.tokens or any(model not in prices for model in self.tokens):
-            return None
-        return sum(
-            (read * prices[model].input + written * prices[model].output) / 1e6
-            for model, (read, written) in self.tokens.items()
-        )
-
-    def scaled(self, factor: float) -> Usage:
-        """So many times as much."""
-        tokens = {model: (round(read * factor), round(out * factor)) for model, (read, out) in self.tokens.items()}
-        return Usage(calls=round(self.calls * factor), tokens=tokens, seconds=self.seconds * factor)
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "calls": self.calls,
-            "tokens": {model: list(pair) for model, pair in self.tokens.items()},
-            "seconds": round(self.seconds, 3),
-        }
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Usage:
-        """The reverse of :attr:`content`."""
-        tokens = {str(model): (int(read), int(written)) for model, (read, written) in content["tokens"].items()}
-        return cls(calls=int(content["calls"]), tokens=tokens, seconds=float(content["seconds"]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replicate:
-    """What one replicate has used, finished or not."""
-
-    usage: Mapping[str, Usage]
-    """By model, failed and repeated attempts included."""
-    wasted: Mapping[str, Usage]
-    """The part of it that was failed and repeated attempts."""
-    lost: int = 0
-    """Requests that were sent again because an interruption came before their sample was in the journal; they are part
-    of both."""
-    shares: Mapping[str, float] = field(default_factory=dict)
-    """The part of the items that a model has run, by model, where it has not run all: its directions were decided
-    inside the first pass, or the replicate is not complete."""
-
-    @property
-    def useful(self) -> dict[str, Usage]:
-        """What the samples that were scored have used, by model."""
-        return {model: usage - self.wasted.get(model, Usage()) for model, usage in self.usage.items()}
-
-    @property
-    def total(self) -> Usage:
-        """What all models have used."""
-        return sum(self.usage.values(), Usage())
-
-    @property
-    def wasted_calls(self) -> int:
-        """Calls of failed and repeated attempts."""
-        return sum(used.calls for used in self.wasted.values())
+def cost_of(used: Usage, prices: Mapping[str, Price]) -> float | None:
+    """The price of it all, or ``None`` if the price of a model is not known."""
+    if not used.tokens or any(model not in prices for model in used.tokens):
+        return None
+    return sum(
+        (read * prices[model].input + written * prices[model].output) / 1e6
+        for model, (read, written) in used.tokens.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,8 +124,8 @@ def spent(
         checks=checks.calls,
         pilot=pilot.calls,
         full=full,
-        cost=used.cost(prices),
-        full_cost=full.cost(prices),
+        cost=cost_of(used, prices),
+        full_cost=cost_of(full, prices),
         unknown=replicates - len(on_board),
     )
 
@@ -253,8 +164,8 @@ def pass_saving(
         full_items=items * len(shares),
         used=used,
         full=full,
-        cost=used.cost(prices),
-        full_cost=full.cost(prices),
+        cost=cost_of(used, prices),
+        full_cost=cost_of(full, prices),
     )
 
 
@@ -270,36 +181,20 @@ class Reached:
     """What was used when it was noticed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingLimits:
-    """The most that may be spent; ``None`` is no limit."""
-
-    max_cost: float | None = None
-    """Money, in the currency of the prices, by all calls of the command together."""
-    max_tokens: int | None = None
-    """Tokens, in and out, by all calls of the command together."""
-    max_hours: float | None = None
-    """Hours that one call of the command may take."""
-
-    @property
-    def exist(self) -> bool:
-        """Whether there is any limit."""
-        return any(limit is not None for limit in (self.max_cost, self.max_tokens, self.max_hours))
-
-    def reached(self, used: Usage, *, hours: float, prices: Mapping[str, Price]) -> Reached | None:
-        """The first limit that is reached, if there is one."""
-        if self.max_cost is not None:
-            unknown = sorted(set(used.tokens) - set(prices))
-            if unknown:
-                raise EvaluationError(
-                    f"max_cost cannot be checked, because {listed(unknown)} answered and has no price; add it under "
-                    "[prices], or leave out max_cost. Finished samples are kept: run the same command again to continue"
-                )
-            cost = used.cost(prices) or 0.0
-            if cost >= self.max_cost:
-                return Reached(limit="max_cost", allowed=self.max_cost, used=cost)
-        if self.max_tokens is not None and used.total_tokens >= self.max_tokens:
-            return Reached(limit="max_tokens", allowed=self.max_tokens, used=used.total_tokens)
-        if self.max_hours is not None and hours >= self.max_hours:
-            return Reached(limit="max_hours", allowed=self.max_hours, used=hours)
-        return None
+def reached_limit(limits: SpendingLimits, used: Usage, *, hours: float, prices: Mapping[str, Price]) -> Reached | None:
+    """The first limit that is reached, if there is one."""
+    if limits.max_cost is not None:
+        unknown = sorted(set(used.tokens) - set(prices))
+        if unknown:
+            raise EvaluationError(
+                f"max_cost cannot be checked, because {listed(unknown)} answered and has no price; add it under "
+                "[prices], or leave out max_cost. Finished samples are kept: run the same command again to continue"
+            )
+        cost = cost_of(used, prices) or 0.0
+        if cost >= limits.max_cost:
+            return Reached(limit="max_cost", allowed=limits.max_cost, used=cost)
+    if limits.max_tokens is not None and used.total_tokens >= limits.max_tokens:
+        return Reached(limit="max_tokens", allowed=limits.max_tokens, used=used.total_tokens)
+    if limits.max_hours is not None and hours >= limits.max_hours:
+        return Reached(limit="max_hours", allowed=limits.max_hours, used=hours)
+    return None

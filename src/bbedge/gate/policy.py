@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from bbedge.core.family import Spending
-from bbedge.core.kinds import Copies, EvidenceKind
 from bbedge.core.views import HEADLINE, METRIC, check_choice
 from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.records.values import Copies, EvidenceKind
 from bbedge.text import did_you_mean, listed, quoted
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]

@@ -17,8 +17,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
+from bbedge.credentials import redacted
 from bbedge.errors import BbedgeError, FormatError
-from bbedge.records.values import LARGEST_STORED
+from bbedge.records.values import LARGEST_STORED, NOT_BLANK
 from bbedge.text import did_you_mean, listed, quoted, shown
 
 T = TypeVar("T")
@@ -186,7 +187,7 @@ def _problem(message: str, values: object, kind: type) -> str:
         return f"{quoted(missing[1])} is missing{_in(path)}"
     steps = re.findall(r"\.(\w+)|(\[[^]]*\])", path)
     if unknown := _UNKNOWN.fullmatch(what):
-        known = _keys(_kind(kind, steps))
+        known = _keys(_bare(_kind(kind, steps)))
         near = did_you_mean(unknown[1], known) or f"; known are {', '.join(known)}"
         return f"unknown key {quoted(unknown[1])}{_in(path)}{near}"
     holder, _, key = re.sub(r"(\[[^]]*\])+$", "", path).rpartition(".")
@@ -203,7 +204,7 @@ def _in(path: str) -> str:
 
 
 def _given(values: object, steps: Iterable[tuple[str, str]]) -> str:
-    """What is at a place, if it is short; nothing where the place is any entry of a record."""
+    """What is at a place, if it is short, without credentials; nothing where the place is any entry of a record."""
     for key, index in steps:
         if key and isinstance(values, Mapping) and key in values:
             values = values[key]
@@ -211,7 +212,7 @@ def _given(values: object, steps: Iterable[tuple[str, str]]) -> str:
             values = values[int(index[1:-1])]
         else:
             return ""
-    return "" if isinstance(values, Mapping | list | tuple) else f" = {shown(repr(values), 60)}"
+    return "" if isinstance(values, Mapping | list | tuple) else f" = {shown(redacted(repr(values)))}"
 
 
 @cache
@@ -229,22 +230,25 @@ def _kind(kind: type, steps: Iterable[tuple[str, str]]) -> inspect.Type | None:
         else:
             fields = at.fields if isinstance(at, inspect.StructType | inspect.DataclassType) else ()
             at = next((field.type for field in fields if field.encode_name == key), None)
-    return _bare(at)
+    return at
 
 
 def _bare(kind: inspect.Type | None) -> inspect.Type | None:
-    """The type without what surrounds it: metadata, and the choice to leave it out."""
+    """The type without what surrounds it: metadata, and other choices; the last choice is the one that has parts."""
     while isinstance(kind, inspect.Metadata | inspect.UnionType):
-        if isinstance(kind, inspect.Metadata):
-            kind = kind.type
-        else:
-            kind = next(each for each in kind.types if not isinstance(each, inspect.NoneType))
+        kind = kind.type if isinstance(kind, inspect.Metadata) else _choices(kind)[-1]
     return kind
+
+
+def _choices(kind: inspect.Type) -> list[inspect.Type]:
+    if not isinstance(kind, inspect.UnionType):
+        return [kind]
+    return [each for each in kind.types if not isinstance(each, inspect.NoneType)]
 
 
 def _entry(kind: inspect.Type | None) -> inspect.Type | None:
     if isinstance(kind, inspect.VarTupleType | inspect.ListType):
-        return _bare(kind.item_type)
+        return kind.item_type
     if isinstance(kind, inspect.TupleType):
         return kind.item_types[0]
     return kind.value_type if isinstance(kind, inspect.DictType) else None
@@ -257,14 +261,20 @@ def _keys(kind: inspect.Type | None) -> list[str]:
 
 
 def _noun(kind: inspect.Type | None) -> str:
+    if isinstance(kind, inspect.Metadata):
+        return _noun(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return " or ".join(map(_noun, _choices(kind)))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(str(value) for value in kind.values)
     if isinstance(kind, inspect.VarTupleType | inspect.ListType):
-        return f"a list of {_NOUNS.get(type(_entry(kind)), ('', 'values'))[1]}"
+        nouns = (_NOUNS.get(type(_bare(each)), ("", "values"))[1] for each in _choices(kind.item_type))
+        noun = f"a list of {' or '.join(nouns)}"
+        return f"{noun} with at least one entry" if kind.min_length else noun
     noun = _NOUNS.get(type(kind), ("what belongs there", ""))[0] if kind else "what belongs there"
-    if isinstance(kind, inspect.StrType) and kind.pattern:
+    if isinstance(kind, inspect.StrType) and kind.pattern not in (None, NOT_BLANK):
         return f"{noun} of the form {kind.pattern}"
-    if isinstance(kind, inspect.StrType) and kind.min_length:
+    if isinstance(kind, inspect.StrType) and (kind.min_length or kind.pattern):
         return f"{noun} with a character"
     if isinstance(kind, inspect.IntType | inspect.FloatType):
         limits = (("above", kind.gt), ("of at least", kind.ge), ("below", kind.lt), ("of at most", kind.le))

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType, field
 from bbedge.errors import BoardError
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.notes import Note
-from bbedge.records.values import Digest, Name, Number, Ordinal, Seed, Stored, Strict
+from bbedge.records.values import Copies, Digest, Name, Number, Ordinal, Seed, Stored, Strict
 
 
 class Opened(Strict, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ class _Scored(_InEpoch, frozen=True, kw_only=True):
 
     files: tuple[Digest, ...] = ()
     """The SHA-256 of each file."""
-    copy_rule: Literal["refuse", "allow"]
+    copy_rule: Copies
     """What was decided about scores that repeat earlier ones: whether they stop the work, or count."""
     copies: tuple[CountedCopy, ...] = ()
     """What was counted although it repeats earlier scores."""

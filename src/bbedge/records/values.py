@@ -1,9 +1,9 @@
-"""Types of single values in records: bounded numbers, names, digests."""
+"""Types of single values in records: bounded numbers, names, digests, and the choices that make up a method."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -13,14 +13,59 @@ LARGEST_COUNT = 2**53
 LARGEST_STORED = 2**31 - 1
 """The largest whole number of an event: what an integer column of PostgreSQL holds."""
 
+NOT_BLANK = r"\S"
+"""The pattern of a text that is more than spaces."""
+
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
+Level = Annotated[float, Meta(gt=0, lt=1)]
+Part = Annotated[float, Meta(ge=0, lt=1)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+Count = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
+Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Stored = Annotated[int, Meta(ge=0, le=LARGEST_STORED)]
 Ordinal = Annotated[int, Meta(ge=1, le=LARGEST_STORED)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Meta(min_length=1)]
+Text = Annotated[str, Meta(pattern=NOT_BLANK)]
 # Bounded as well, because the end of a pattern also matches before a line break.
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
+Size = Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
+Names = tuple[str, ...]
+Pair = tuple[str, str]
+Group = Annotated[tuple[str, ...], Meta(min_length=2)]
+
+Method = Literal["bb-edge", "bb-edge-x"]
+"""The published method, and the one that certifies sooner with the same guarantee."""
+
+EvidenceKind = Literal["bernstein", "hoeffding", "sharp", "betting"]
+"""How a block's outcome is turned into evidence."""
+
+PredictionRule = Literal["running-mean", "two-way"]
+"""How the next block score is guessed from earlier replicates."""
+
+StakeRule = Literal["paper", "design"]
+"""Where the stake grid comes from."""
+
+Holm = Literal["direct", "staggered"]
+"""How evidence becomes edges: every look by itself, or with stakes that enter one after the other and with memory."""
+
+SpendingRule = Literal["open-ended", "equal"]
+"""How an error budget is shared out over the claims of a growing leaderboard."""
+
+FamilyKind = Literal["all", "cross-set"]
+"""Which directions are tested."""
+
+Copies = Literal["refuse", "allow"]
+"""Whether replicates that repeat earlier ones score by score stop the work, or count."""
+
+Gaps = Literal["refuse", "worst-case"]
+"""What a missing score does: it stops the work, or counts against whichever model it could help."""
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object or a TOML table in which every key is known."""
+
+
+class Record(Struct, frozen=True, eq=False):
+    """A JSON object; unknown keys are ignored, so that later versions may add some."""

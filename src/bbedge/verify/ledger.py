@@ -85,6 +85,7 @@ def _verify_board(session: Session, events: Sequence[LedgerEvent]) -> Verified:
     stored: dict[tuple[int, int, str], int] = {}
     state: BoardState | None = None
     for event in events:
+        again: BoardEvent
         try:
             if state is None:
                 state, again = create(created(event))
@@ -177,14 +178,12 @@ def _is_rounding(place: tuple[str, ...], stated: Any, computed: Any, state: Boar
 
 def _check_vectors(session: Session, expected: Mapping[tuple[int, int, str], int]) -> None:
     """There are no scores but those of the events, each with the event that brought it."""
-    for *place, seq in session.vector_places():
-        which = called(*place)
-        if tuple(place) not in expected:
+    for epoch, replicate, model, seq in session.vector_places():
+        which, brought_by = called(epoch, replicate, model), expected.get((epoch, replicate, model))
+        if brought_by is None:
             raise BoardError(f"the scores of {which} belong to no event: an event was removed or scores slipped in")
-        if expected[tuple(place)] != seq:
-            raise BoardError(
-                f"the scores of {which} were given to event {seq}; event {expected[tuple(place)]} has them"
-            )
+        if brought_by != seq:
+            raise BoardError(f"the scores of {which} were given to event {seq}; event {brought_by} brought them")
     bad = session.bad_checksum()
     if bad is not None:
         raise BoardError(f"the checksum kept with the scores of {called(*bad)} was changed")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, Verified
-from bbedge.verify.ledger import verify_session
 from bbedge.certificate.certificate import Certificate
 from bbedge.errors import BoardError, DataError
 from bbedge.ledger.archive import export_lines, import_file
+from bbedge.verify.ledger import verify_session
 from unit.board.boards import ITEMS, make, runs
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from bbedge.board import BoardDesign
-from bbedge.board.replay import frozen_design
+from bbedge.board.admit import create
 from bbedge.errors import BoardError, DesignError
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import KINDS, LedgerEvent, checked, from_payload
@@ -93,9 +93,9 @@ def test_a_look_is_stated_whole_or_not_at_all(events):
 def test_a_design_that_cannot_be_is_refused_with_its_reason(events):
     kind, payload = events[0]
     made = from_payload(kind, payload)
-    assert frozen_design(made) == BoardDesign(alpha=0.3, method="bb-edge-x")
+    assert create(made)[0].design == BoardDesign(alpha=0.3, method="bb-edge-x")
     with pytest.raises(DesignError, match="the board's design: alpha"):
-        frozen_design(replace(made, design=made.design | {"alpha": 2.0}))
+        create(replace(made, design=made.design | {"alpha": 2.0}))
 
 
 def forged(event, at):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.verify.ledger import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.certificate.document import plain
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.ledger.archive import import_lines
 from bbedge.ledger.store import Store
+from bbedge.verify.ledger import verify, verify_session
 from unit.board import forging
 from unit.board.boards import runs
 

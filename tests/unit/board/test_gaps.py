@@ -9,7 +9,6 @@ from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.change import load, replay
-from bbedge.verify.ledger import verify_session
 from bbedge.board.views import Views
 from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design
@@ -17,6 +16,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
 from bbedge.ledger.archive import import_file, import_lines
 from bbedge.ledger.vectors import checksum, pack
+from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 
 ITEMS = tuple(f"q{i}" for i in range(20))

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bbedge.verify.ledger import verify_session
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.ledger import archive as archives
 from bbedge.ledger.archive import export_lines, import_file, import_lines
 from bbedge.ledger.store import Store
 from bbedge.ledger.vectors import digest
+from bbedge.verify.ledger import verify_session
 from unit.board import forging
 from unit.board.boards import make, runs
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.verify.ledger import verify
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.schema import schema
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
+from bbedge.verify.ledger import verify
 from unit.board.boards import ITEMS, make, scores, values
+from unit.certificate.documents import schema
 
 ABC = ("a", "b", "c")
 

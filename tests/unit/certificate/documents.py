@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
-from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.document import certificate, read_document, to_json
+from bbedge.certificate.parts import Parts
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard, LookCount, run
 from bbedge.core.scores import Scores
 from bbedge.core.views import category_weights
+from bbedge.records.certificate import Document
+from bbedge.records.schema import schema as record_schema
+from bbedge.verify.consistency import check_consistency
+
+
+def schema() -> Any:
+    """The JSON Schema of certificates."""
+    return record_schema(Document, "bbedge certificate")
+
+
+def checked(content: dict[str, Any], **options: Any) -> Certificate:
+    """A certificate that agrees with itself; another one is refused."""
+    source = options.get("source", "certificate")
+    check_consistency(Parts.of(read_document(content, source=source), source=source))
+    return Certificate.of(content, **options)
+
 
 LOOK_BY_LOOK = {"method": "bb-edge", "evidence": "betting", "stakes": "design"}
 """The evidence and stakes of bb-edge-x, shown look by look."""

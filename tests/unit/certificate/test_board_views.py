@@ -12,8 +12,8 @@ import pytest
 from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.schema import schema
 from bbedge.core.scores import Scores
+from unit.certificate.documents import checked, schema
 
 ITEMS = tuple(f"q{i}" for i in range(60))
 CHANCES = {"m0": 0.9, "m1": 0.7, "m2": 0.5, "m3": 0.2, "m4": 0.6}
@@ -65,7 +65,7 @@ def agrees(board: Board) -> Certificate:
     made = board.certificate()
     assert [view.name for view in made.views] == ["a", "b"]
     jsonschema.validate(made.document, schema())
-    read = Certificate.of(json.loads(made.to_json()))
+    read = checked(json.loads(made.to_json()))
     assert read.to_json() == made.to_json()
     for ours, theirs in zip(made.views, read.views, strict=True):
         assert plain(ours.content)["looks"] == plain(theirs.content)["looks"]

@@ -8,18 +8,17 @@ import json
 import numpy as np
 import pytest
 
-from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.opening import read_certificate
 from bbedge.core.graph import Graph
 from bbedge.errors import FormatError
-from unit.certificate.documents import certified, document, parted
+from bbedge.verify import read_certificate
+from unit.certificate.documents import certified, checked, document, parted
 
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 
 
 def test_what_is_derived_again_is_what_the_json_says():
-    certificate = Certificate.of(DOCUMENT)
+    certificate = checked(DOCUMENT)
     models = DOCUMENT["models"]
     assert certificate.names == tuple(model["name"] for model in models)
     assert [list(ends) for ends in certificate.graph.rank_intervals] == [model["rank_interval"] for model in models]
@@ -35,7 +34,7 @@ def test_what_is_derived_again_is_what_the_json_says():
 def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
     leaderboard = certified(parted(), tau=0.01)
     content = json.loads(to_json(certificate(leaderboard)))
-    everything, current = Certificate.of(content), Certificate.of(content, shown="current")
+    everything, current = checked(content), checked(content, shown="current")
     assert (everything.shown, everything.graph.n_edges) == ("all", len(content["edges"]))
     assert (current.shown, current.graph.n_edges) == ("current", len(content["current_edges"]))
     assert everything.graph.n_edges > current.graph.n_edges
@@ -50,7 +49,7 @@ def test_either_graph_can_be_shown_in_the_order_of_its_tiers():
 
 
 def test_a_lead_is_the_margin_or_what_the_edges_prove():
-    shown = Certificate.of(DOCUMENT)
+    shown = checked(DOCUMENT)
     margin = DOCUMENT["margins"][0][4]
     assert shown.lead(0, 4) == f"≥ {np.floor(margin * 1e4) / 1e4:.4f}"
     content = copy.deepcopy(DOCUMENT)
@@ -59,7 +58,7 @@ def test_a_lead_is_the_margin_or_what_the_edges_prove():
         if (edge["winner"], edge["loser"]) == (content["models"][0]["name"], content["models"][4]["name"]):
             edge["margin"] = -0.2
     known = shown.graph.path_lengths[0, 4] * 0.01
-    assert Certificate.of(content).lead(0, 4) == f"> {np.floor(known * 1e4) / 1e4:.4f}"
+    assert checked(content).lead(0, 4) == f"> {np.floor(known * 1e4) / 1e4:.4f}"
 
 
 def changed(*path, to):
@@ -79,17 +78,17 @@ def changed(*path, to):
     [
         (changed("models", to=KeyError), "'models' is missing"),
         (changed("models", to=[]), "two models"),
-        (changed("models", 0, to="m"), "'models' is not"),
+        (changed("models", 0, to="m"), "'models' = 'm' is not"),
         (changed("models", 1, "name", to="m00"), "each named once"),
-        (changed("models", 1, "mean", to="high"), "'mean' is not a number"),
-        (changed("models", 1, "mean", to=float("inf")), "'mean' is not a number"),
+        (changed("models", 1, "mean", to="high"), "'mean' = 'high' is not a number"),
+        (changed("models", 1, "mean", to=float("inf")), "'mean' = inf is not a number"),
         (changed("log_e", to=[[1.0]]), "5 x 5"),
         (changed("log_e", 0, 1, to="x"), "'log_e' is not a matrix"),
         (changed("log_e", 0, 1, to=float("inf")), "not finite"),
         (changed("log_e", 0, to={}), "'log_e' is not a matrix"),
         (changed("margins", to={}), "'margins' is not a list"),
         (changed("edges", 0, "winner", to="nobody"), "not there"),
-        (changed("edges", 0, "first_certified", to=-1), "not a count"),
+        (changed("edges", 0, "first_certified", to=-1), "not a whole number"),
         (changed("edges", 0, to=3), "'edges'"),
         (changed("design", to=None), "'design'"),
         (changed("design", "alpha", to="0.05"), "'alpha'"),
@@ -97,7 +96,7 @@ def changed(*path, to):
         (changed("design", "score_range", to=["a", "b"]), "'score_range'"),
         (changed("design", "blocks", "sizes", to=["1"]), "'sizes'"),
         (changed("looks", 0, to={}), "'replicate' is missing"),
-        (changed("replicates", to=True), "'replicates' is not a count"),
+        (changed("replicates", to=True), "'replicates' = True is not a whole number"),
         (changed("notes", to=[1]), "'notes'"),
         (changed("top_k", to={"x": None}), "'top_k'"),
         (changed("contradictions", to=[["nobody"]]), "'contradictions'"),
@@ -112,7 +111,7 @@ def changed(*path, to):
 )
 def test_a_damaged_certificate_is_refused_with_a_reason(content, reason):
     with pytest.raises(FormatError, match=reason):
-        Certificate.of(content, source="x.json")
+        checked(content, source="x.json")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{", "\x00", "[" * 100_000])

@@ -15,22 +15,23 @@ from rich.console import Console
 from bbedge.board_certificate import document as board_document
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.schema import schema, schema_text
 from bbedge.core.leaderboard import certify_pilot_top_k
 from bbedge.display.ledger import show_looks
 from bbedge.display.ranking import between
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
-from unit.certificate.documents import certified, circular, document, drawn, many, parted
-from unit.certificate.test_consistency import life
+from bbedge.records.certificate import Document
+from bbedge.records.schema import schema_text
+from unit.certificate.documents import certified, checked, circular, document, drawn, many, parted, schema
+from unit.verify.test_consistency import life
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "certificate.schema.json"
 DOCUMENT = document([0.9, 0.7, 0.5, 0.48, 0.1], tau=0.01)
 
 
 def test_the_published_schema_is_that_of_the_definition():
-    # If this fails: python -m bbedge.certificate.schema > docs/certificate.schema.json
-    assert PUBLISHED.read_text(encoding="ascii") == schema_text()
+    # If this fails: make docs-outputs
+    assert PUBLISHED.read_text(encoding="ascii") == schema_text(Document, "bbedge certificate")
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
@@ -47,31 +48,35 @@ def test_what_is_written_of_a_board_is_read_as_it_was_and_follows_the_schema(tmp
     board = life(tmp_path / "b.bbedge", seed)
     for epoch in range(1, len(board.state.epochs) + 1):
         text = to_json(board_document(board, board.leaderboard(epoch), epoch))
-        assert to_json(Certificate.of(json.loads(text)).content) == text
+        assert to_json(checked(json.loads(text)).content) == text
         jsonschema.validate(json.loads(text), schema())
     board.close()
 
 
 def test_keys_of_later_versions_are_ignored():
     content = DOCUMENT | {"later": {"x": 1}}
-    assert Certificate.of(content).document == DOCUMENT
+    assert checked(content).document == DOCUMENT
 
 
 @pytest.mark.parametrize(
     ("path", "value", "what"),
     [
-        (("models", 1, "mean"), "high", "'mean' is not a number in 'models[1]'"),
-        (("models", 1, "tier"), 0, "'tier' is not a count of at least 1 in 'models[1]'"),
-        (("models", 1), None, "'models' is not a list of records"),
-        (("design", "evidence"), "vibes", "'evidence' is not one of bernstein, betting, hoeffding, sharp in 'design'"),
-        (("design", "alpha"), 1, "'alpha' is not a number above 0 below 1 in 'design'"),
+        (("models", 1, "mean"), "high", "'mean' = 'high' is not a number in 'models[1]'"),
+        (("models", 1, "tier"), 0, "'tier' = 0 is not a whole number of at least 1 in 'models[1]'"),
+        (("models", 1), None, "'models' = None is not a record"),
+        (
+            ("design", "evidence"),
+            "vibes",
+            "'evidence' = 'vibes' is not one of bernstein, betting, hoeffding, sharp in 'design'",
+        ),
+        (("design", "alpha"), 1, "'alpha' = 1 is not a number above 0 and below 1 in 'design'"),
         (("design", "blocks"), [], "'blocks' is not a record in 'design'"),
-        (("design", "hash"), "\x1b[31m", "'hash' is not a text of the form ^[0-9a-f]{64}$ in 'design'"),
+        (("design", "hash"), "\x1b[31m", r"'hash' = '\x1b[31m' is not a text of the form ^[0-9a-f]{64}$ in 'design'"),
         (("design", "score_range"), [1, 0], "'score_range' is not two numbers, lower first in 'design'"),
         (("history", "log_e", 0, 1), "x", "'log_e' is not a matrix of numbers in 'history'"),
-        (("first_pass",), {"complete": 1}, "'complete' is not true or false in 'first_pass'"),
+        (("first_pass",), {"complete": 1}, "'complete' = 1 is not true or false in 'first_pass'"),
         (("edges", 0), {}, "'winner' is missing in 'edges[0]'"),
-        (("top_k", "1"), [3], "'top_k' is not a record"),
+        (("top_k", "1"), [3], "'top_k' is not a text"),
         (("notes",), {}, "'notes' is not a list of texts"),
     ],
 )
@@ -82,13 +87,13 @@ def test_a_message_names_the_file_the_place_and_what_belongs_there(path, value, 
         holder = holder[key]
     holder[path[-1]] = value
     with pytest.raises(FormatError, match=re.escape(f"x.json: not a certificate: {what}; expected")):
-        Certificate.of(content, source="x.json")
+        checked(content, source="x.json")
 
 
 @pytest.mark.parametrize("change", [{"\ud800": 1}, {"design": DOCUMENT["design"] | {"method": "\ud800"}}])
 def test_unpaired_surrogates_are_refused(change):
     with pytest.raises(FormatError, match=r"x\.json: not a certificate: .* unpaired surrogate"):
-        Certificate.of(DOCUMENT | change, source="x.json")
+        checked(DOCUMENT | change, source="x.json")
 
 
 def printed(shown: Certificate, **options) -> str:
@@ -111,7 +116,7 @@ LEADERBOARDS = {
 @pytest.mark.parametrize("name", LEADERBOARDS)
 def test_a_terminal_shows_of_the_file_what_it_shows_of_the_leaderboard(name, graph):
     made = Certificate.made(LEADERBOARDS[name], shown=graph)
-    read = Certificate.of(json.loads(made.to_json()), shown=graph)
+    read = checked(json.loads(made.to_json()), shown=graph)
     for options in ({}, {"verbose": True}, {"top_k": 1}):
         assert printed(read, **options) == printed(made, **options)
 
@@ -121,7 +126,7 @@ def test_a_terminal_shows_of_the_file_what_it_shows_of_the_board(tmp_path, seed)
     board = life(tmp_path / "b.bbedge", seed)
     for epoch in range(1, len(board.state.epochs) + 1):
         made = board.certificate(epoch)
-        assert printed(Certificate.of(made.document)) == printed(made)
+        assert printed(checked(made.document)) == printed(made)
     board.close()
 
 
@@ -135,7 +140,7 @@ def test_a_terminal_prints_the_bounds_of_the_certificate():
 
 def test_counts_alone_can_be_printed():
     leaderboard = many(60)
-    brief = Certificate.of(json.loads(to_json(certificate(leaderboard, most_models=2))))
+    brief = checked(json.loads(to_json(certificate(leaderboard, most_models=2))))
     text, whole = printed(brief), printed(Certificate.made(leaderboard))
     assert "open pairs" not in text
     assert text.splitlines()[1] == whole.splitlines()[1]

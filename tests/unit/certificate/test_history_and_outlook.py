@@ -8,11 +8,16 @@ import pytest
 from bbedge.certificate import numbers as module
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import history_record
-from bbedge.certificate.numbers import MOST_PAIRS, outlook
+from bbedge.certificate.numbers import MOST_PAIRS, Evidence
+from bbedge.certificate.numbers import outlook as outlook_of_evidence
 from bbedge.core.eholm import log_threshold
 from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from bbedge.core.leaderboard import run
-from unit.certificate.documents import certified, drawn, many
+from unit.certificate.documents import certified, checked, drawn, many
+
+
+def outlook(leaderboard, stopped=(), **options):
+    return outlook_of_evidence(Evidence.from_leaderboard(leaderboard, stopped), **options)
 
 
 def look(replicate: int, size: int = 2) -> Look:
@@ -137,5 +142,5 @@ def test_a_pilot_that_chose_the_wrong_models_has_an_outlook():
     assert np.nanmin(leaderboard.log_thresholds) < 0.0
     made = Certificate.made(leaderboard)
     assert min(each.log_threshold for each in made.content.outlook) < 0.0
-    assert Certificate.of(made.document).document == made.document
+    assert checked(made.document).document == made.document
     assert ' aria-hidden="true"><rect class="rail" width="56"' in made.to_html()

@@ -7,11 +7,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.schema import schema
 from bbedge.core.leaderboard import certify, certify_design
 from bbedge.errors import FormatError
-from unit.certificate.documents import parted
+from unit.certificate.documents import checked, parted, schema
 
 ENDS = (-5.0, 15.0)
 
@@ -42,7 +40,7 @@ def test_what_is_written_is_read_as_it_was(leaderboard):
     document = json.loads(certificate.to_json())
     jsonschema.validate(document, schema())
     assert document["design"]["mean_share"] == 0.1
-    read = Certificate.of(document)
+    read = checked(document)
     assert read.mean_intervals == certificate.mean_intervals
     assert read.view("half").mean_intervals == certificate.view("half").mean_intervals
     assert read.to_json() == certificate.to_json()
@@ -81,4 +79,4 @@ def changed(leaderboard, change):
 )
 def test_an_interval_that_cannot_be_is_refused(leaderboard, change, words):
     with pytest.raises(FormatError, match=words):
-        Certificate.of(changed(leaderboard, change))
+        checked(changed(leaderboard, change))

@@ -13,14 +13,13 @@ import pytest
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.exports import model_frame, pairs_frame
-from bbedge.certificate.schema import schema
-from bbedge.certificate.shape import Conclusions
 from bbedge.core.conclusions import GapCount
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import certify, run
 from bbedge.core.views import category_weights
 from bbedge.errors import DesignError, FormatError
-from unit.certificate.documents import certified, drawn, suite
+from bbedge.records.certificate import Conclusions
+from unit.certificate.documents import certified, checked, drawn, schema, suite
 
 SUITE = suite()
 DOCUMENT = json.loads(to_json(certificate(SUITE)))
@@ -59,13 +58,13 @@ def test_a_view_says_what_its_leaderboard_says():
 
 def test_what_is_written_follows_the_schema_and_is_read_as_it_was():
     jsonschema.validate(DOCUMENT, schema())
-    assert to_json(Certificate.of(DOCUMENT).content) == to_json(certificate(SUITE))
+    assert to_json(checked(DOCUMENT).content) == to_json(certificate(SUITE))
 
 
 @pytest.mark.parametrize("shown", ["current", "all"])
 def test_a_view_is_a_certificate_of_its_own(shown):
     made = Certificate.made(SUITE, shown=shown)
-    read = Certificate.of(DOCUMENT, shown=shown)
+    read = checked(DOCUMENT, shown=shown)
     for whole in (made, read):
         assert whole.name is None
         assert [view.name for view in whole.views] == ["code", "math"]
@@ -100,7 +99,7 @@ METHODS = {
 def test_every_method_agrees_with_itself_in_every_view(method, seed):
     leaderboard = suite(("a", "b", "c"), items=60, seed=seed, shares={"a": 0.1, "b": 0.3}, tau=0.01, **METHODS[method])
     made = Certificate.made(leaderboard)
-    read = Certificate.of(json.loads(made.to_json()))
+    read = checked(json.loads(made.to_json()))
     for ours, theirs in zip((made, *made.views), (read, *read.views), strict=True):
         assert np.allclose(ours.pairs.log_thresholds, theirs.pairs.log_thresholds, equal_nan=True, rtol=1e-9)
         assert np.array_equal(ours.graph.edges, theirs.graph.edges)
@@ -114,21 +113,21 @@ def test_the_evidence_of_one_view_moves_the_threshold_of_the_others(method):
     _, a, b = min((value, i, j) for i, row in enumerate(log_e) for j, value in enumerate(row) if value is not None)
     log_e[a][b] = 2.9
     # The headline is checked first: no number of its own has changed.
-    with pytest.raises(FormatError, match=r"^certificate: the certificate contradicts itself: 'log_threshold'"):
-        Certificate.of(content)
+    with pytest.raises(FormatError, match=r"^certificate: the certificate contradicts itself: log_threshold is"):
+        checked(content)
 
 
 @pytest.mark.parametrize("method", ["published", "direct"])
 def test_edges_are_checked_as_far_as_possible_where_a_view_lists_no_pairs(method):
     leaderboard = suite(items=60, **METHODS[method])
     content = json.loads(to_json(certificate(leaderboard, most_cells=0)))
-    read = Certificate.of(content)
+    read = checked(content)
     assert np.nanmax(read.pairs.log_thresholds) == content["log_threshold"]
     for worse in ({"log_threshold": 1.0}, {"log_threshold": None}):
-        with pytest.raises(FormatError, match="'log_threshold' is not what follows"):
-            Certificate.of(content | worse)
+        with pytest.raises(FormatError, match="'log_threshold' is below what follows"):
+            checked(content | worse)
     alone = json.loads(to_json(certificate(leaderboard.view("math"))))
-    assert Certificate.of(alone).name == "math"
+    assert checked(alone).name == "math"
 
 
 def test_missing_scores_of_a_real_run_agree_with_the_evidence():
@@ -141,7 +140,7 @@ def test_missing_scores_of_a_real_run_agree_with_the_evidence():
     made = certify(scores, views=category_weights(labels)).certificate()
     assert made.content.design.gaps == "worst-case"
     assert made.content.gaps.cells == int(np.isnan(values).sum())
-    assert Certificate.of(made.document).document == made.document
+    assert checked(made.document).document == made.document
 
 
 def test_a_model_is_called_the_same_in_all_views():
@@ -149,14 +148,14 @@ def test_a_model_is_called_the_same_in_all_views():
     text = to_json(certificate(SUITE))
     for i, name in enumerate(names):
         text = text.replace(f'"m{i:02}"', f'"{name}"')
-    whole = Certificate.of(json.loads(text))
+    whole = checked(json.loads(text))
     assert len({view.names for view in (whole, *whole.views)}) > 1
     assert len({tuple(sorted(zip(view.names, view.labels, strict=True))) for view in (whole, *whole.views)}) == 1
 
 
 def test_an_unknown_view_is_refused_with_the_names_of_those_that_exist():
     with pytest.raises(DesignError, match="'maths' is not a view of this certificate; its views are 'code', 'math'"):
-        Certificate.of(DOCUMENT).view("maths")
+        checked(DOCUMENT).view("maths")
     with pytest.raises(DesignError, match="it has no views besides the headline"):
         Certificate.made(certified(drawn([0.9, 0.5]))).view("math")
 
@@ -169,23 +168,26 @@ def test_an_unknown_view_is_refused_with_the_names_of_those_that_exist():
         (changed("views", 1, "share", to=0.5), "more than all of alpha"),
         (changed("views", to=DOCUMENT["views"][:1]), "a view is missing"),
         ({key: value for key, value in DOCUMENT.items() if key != "views"}, "a view is missing"),
-        (changed("views", 0, "blocks", "sizes", 0, to=2), "view 'code': .* 'weights.items' is not what follows"),
+        (changed("views", 0, "blocks", "sizes", 0, to=2), "view 'code': .* design.weights.items is 40, and 41 follows"),
         (changed("views", 0, "weights", "largest", to=0.01), "view 'code': .* 'weights' and 'items' do not agree"),
         (changed("views", 0, "stake_weights", to=[1.0]), "view 'code': .* not of one length"),
-        (changed("views", 1, "models", 0, "tier", to=2), "view 'math': .* 'tier of m00' is not what follows"),
+        (
+            changed("views", 1, "models", 0, "tier", to=2),
+            "view 'math': .* 'models' are not in the order of their tiers",
+        ),
         (changed("views", 1, "log_w", 4, 0, to=9.0), "view 'math': .* no edge, and its evidence reaches"),
-        (changed("views", 1, "counts", "edges", to=1), "view 'math': .* 'counts.edges' is not what follows"),
+        (changed("views", 1, "counts", "edges", to=1), "view 'math': .* the last look certifies more than stands"),
     ],
 )
 def test_a_view_that_contradicts_itself_or_the_headline_is_refused(content, what):
     with pytest.raises(FormatError, match=f"x.json.*{what}"):
-        Certificate.of(content, source="x.json")
+        checked(content, source="x.json")
 
 
 def test_a_view_of_other_models_is_refused():
     text = json.dumps(DOCUMENT["views"][1]).replace('"m00"', '"other"')
     with pytest.raises(FormatError, match="the models of view 'math' are not those of the headline"):
-        Certificate.of(changed("views", 1, to=json.loads(text)))
+        checked(changed("views", 1, to=json.loads(text)))
 
 
 def test_many_views_of_many_models_list_no_pairs():
@@ -197,9 +199,9 @@ def test_many_views_of_many_models_list_no_pairs():
     for view, whole in zip(counts["views"], DOCUMENT["views"], strict=True):
         assert view["log_e"] is view["edges"] is view["top_k"] is None
         assert view["models"] == whole["models"]
-    read = Certificate.of(counts)
+    read = checked(counts)
     assert read.view("math").pairs is None
-    assert read.view("math").ranks.rank_intervals == Certificate.of(DOCUMENT).view("math").ranks.rank_intervals
+    assert read.view("math").ranks.rank_intervals == checked(DOCUMENT).view("math").ranks.rank_intervals
 
 
 def test_weights_of_the_headline_are_summed_up():
@@ -211,7 +213,7 @@ def test_weights_of_the_headline_are_summed_up():
     assert sum(content["design"]["blocks"]["sizes"]) == 60
     jsonschema.validate(content, schema())
     mean = float(np.average(scores.values.mean(axis=0)[0], weights=weights))
-    assert Certificate.of(content).means[0] == pytest.approx(mean, abs=1e-12)
+    assert checked(content).means[0] == pytest.approx(mean, abs=1e-12)
 
 
 def test_missing_scores_are_counted():
@@ -219,14 +221,14 @@ def test_missing_scores_are_counted():
     content = json.loads(to_json(certificate(replace(SUITE, gaps=gaps))))
     assert content["gaps"] == {"cells": 4, "models": {"m01": 3, "m03": 1}, "resolved_if_means": 8}
     jsonschema.validate(content, schema())
-    assert Certificate.of(content).document == content
+    assert checked(content).document == content
     for change, what in (
-        ({"cells": 5}, "'gaps.cells' is not what follows"),
+        ({"cells": 5}, "gaps.cells is 5, and 4 follows"),
         ({"resolved_if_means": 11}, "more than there are pairs"),
         ({"models": {"m01": 3, "m09": 1}}, "'gaps' names a model that is not there"),
     ):
         with pytest.raises(FormatError, match=what):
-            Certificate.of(content | {"gaps": content["gaps"] | change})
+            checked(content | {"gaps": content["gaps"] | change})
 
 
 def test_a_stopped_model_has_other_replicates_than_the_others():
@@ -238,7 +240,7 @@ def test_a_stopped_model_has_other_replicates_than_the_others():
     content = json.loads(to_json(certificate(stopped)))
     assert content["stopped"] == {"m01": 2}
     jsonschema.validate(content, schema())
-    assert Certificate.of(content).document == content
+    assert checked(content).document == content
     assert all(
         each["more_replicates"] is None for each in content["outlook"] if "m01" in (each["ahead"], each["behind"])
     )
@@ -247,10 +249,10 @@ def test_a_stopped_model_has_other_replicates_than_the_others():
         ({"stopped": {"m01": 4}}, "has all replicates"),
     ):
         with pytest.raises(FormatError, match=what):
-            Certificate.of(content | change)
+            checked(content | change)
     del content["stopped"]
     with pytest.raises(FormatError, match="is above the difference of their means"):
-        Certificate.of(content)
+        checked(content)
 
 
 def test_what_is_not_used_is_not_written():

@@ -26,7 +26,7 @@ from bbedge.display.page.table import MOST_ROWS
 from bbedge.display.terminal import MOST_ROWS as TERMINAL_ROWS
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import DomainError, FormatError
-from unit.certificate.documents import many
+from unit.certificate.documents import checked, many
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 SIZE = 60
@@ -170,11 +170,11 @@ def changed(*path, to) -> dict:
         (changed("edges", to=[]), "'log_e' is null and others are not"),
         (changed("top_k", to=KeyError), "'top_k' is missing"),
         (changed("counts", to=KeyError), "'counts' is missing"),
-        (changed("counts", "edges", to=-1), "'edges' is not a count"),
-        (changed("models", 0, "rank_interval", to=[0, 3]), "'rank_interval' is not a range"),
+        (changed("counts", "edges", to=-1), "'edges' = -1 is not a whole number"),
+        (changed("models", 0, "rank_interval", to=[0, 3]), "'rank_interval' = 0 is not a whole number"),
         (changed("models", 0, "rank_interval", to=[3, 2]), "'rank_interval' is not a range"),
         (changed("models", 0, "rank_interval", to=[1, SIZE + 1]), "'rank_interval' is not a range"),
-        (changed("models", 0, "rank_interval", to=[1.0, 2]), "'rank_interval' is not a range"),
+        (changed("models", 0, "rank_interval", to=[1.0, 2]), "'rank_interval' = 1.0 is not a whole number"),
         (changed("models", 0, "rank_interval", to=KeyError), "'rank_interval' is missing"),
         (changed("models", 0, "rank_interval", to=[SIZE, SIZE]), "do not fit together"),
         (changed("outlook", 0, "within", to="no"), "'within'"),
@@ -184,7 +184,7 @@ def changed(*path, to) -> dict:
 )
 def test_a_damaged_certificate_is_refused_with_a_reason(content, reason):
     with pytest.raises(FormatError, match=reason):
-        Certificate.of(content)
+        checked(content)
 
 
 def test_arrays_hold_the_pairs_in_the_order_of_the_json(tmp_path):

@@ -15,16 +15,17 @@ from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.exports import to_graphml
 from bbedge.certificate.numbers import comparable, difference, mean_items, over
-from bbedge.certificate.shape import Document
 from bbedge.core.leaderboard import scored_items
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import cost_plots
-from bbedge.display.page.table import ModelInfo, Table
+from bbedge.display.page.table import ModelInfo, PageTable
 from bbedge.display.scope import view_lines
 from bbedge.display.terminal import show_leaderboard
 from bbedge.display.verdict import verdict
 from bbedge.errors import FormatError
+from bbedge.records.certificate import Document
+from unit.certificate.documents import checked
 
 ITEMS, EASY = 60, 10
 WORDS = f"{EASY} of {ITEMS} items"
@@ -74,7 +75,7 @@ def test_the_document_says_what_each_mean_is_over():
     assert difference(read, 0, 1) == pytest.approx(read.means[0] - read.means[1])
     del document["design"]["gaps"]
     with pytest.raises(FormatError, match="over some items, and no score may be missing"):
-        Certificate.of(document)
+        checked(document)
 
 
 def test_items_that_were_scored_once_count():
@@ -90,7 +91,7 @@ def test_every_display_says_what_the_mean_is_over():
     shown = made()
     for text in (printed(shown), shown.to_markdown(), shown._repr_html_(), shown.to_latex(), render_page(shown)):
         assert WORDS in text
-    assert Table.of(shown, ModelInfo()).for_script()["mean_over"] == ["", "", WORDS]
+    assert PageTable.of(shown, ModelInfo()).for_script()["mean_over"] == ["", "", WORDS]
     assert ">10</data>" in to_graphml(shown)
     frame = shown.leaderboard.to_frame()
     assert frame["mean_items"].to_list() == [ITEMS, ITEMS, EASY]

@@ -6,9 +6,10 @@ import sys
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Job
+from bbedge.evaluate.engine import Failed, Job
 from bbedge.evaluate.engines.command import CommandEngine, last_lines
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Done
 
 COPY = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2]); print(open(sys.argv[1]).read())"
 ITEMS = "item,block,category\nq1,b1,easy\nq2,b1,hard\nq3,b2,easy\n"

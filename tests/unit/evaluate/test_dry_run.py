@@ -8,14 +8,14 @@ import pytest
 
 from bbedge.cli.evaluate import forecast_lines
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Answered, Done
+from bbedge.evaluate.engine import Answered
 from bbedge.evaluate.engines.command import CommandEngine
 from bbedge.evaluate.events import CheckBegun, PilotBegun, SampleDone
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.preflight import dry_run
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

@@ -17,18 +17,19 @@ from rich.console import Console
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.stored_scores import stored_scores
-from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import run_order
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Benchmark, Done, Sample
+from bbedge.evaluate.engine import Benchmark, Sample
 from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import first_run_of, frozen_design
 from bbedge.gate import Claim, Policy, gate
+from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 WIDE = SyntheticBenchmark(means=(0.97, 0.5, 0.3, 0.05), n_items=240, offset=0.0)
@@ -319,7 +320,7 @@ class Greedy(FakeEngine):
 
     def run(self, replicate, jobs, seeds, report):
         def same(what):
-            report(replace(what, trace=what.sample, length=100) if isinstance(what, Done) else what)
+            report(structs.replace(what, trace=what.sample, length=100) if isinstance(what, Done) else what)
 
         super().run(1, jobs, seeds, same)
 
@@ -329,7 +330,7 @@ class GreedyInOneCall(Greedy, Divisible):
 
     def run(self, replicate, jobs, seeds, report):
         def blind_in_parts(what):
-            report(replace(what, trace=None) if "part" in what.sample else what)
+            report(structs.replace(what, trace=None) if "part" in what.sample else what)
 
         super().run(replicate, jobs, seeds, blind_in_parts)
 

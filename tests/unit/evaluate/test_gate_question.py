@@ -2,19 +2,19 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
-from bbedge.verify.ledger import verify
 from bbedge.errors import BbedgeError, BoardError, DesignError
 from bbedge.evaluate.events import Dropped, Looked, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.gate import Claim, Policy, gate
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 APART = SyntheticBenchmark(means=(0.8, 0.45, 0.8), n_items=40, block_sizes=2, offset=0.0)
@@ -118,7 +118,7 @@ class SwappingEngine(FakeEngine):
     def run(self, replicate, jobs, seeds, report) -> None:
         def swapped(what):
             other = {NEW: OLD, OLD: NEW}.get(what.model, what.model) if replicate > 3 else what.model
-            return report(replace(what, model=other))
+            return report(structs.replace(what, model=other))
 
         super().run(replicate, jobs, seeds, swapped)
 

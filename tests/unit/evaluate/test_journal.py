@@ -1,12 +1,11 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Judged, JudgementKey, Sent
+from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal import Journal
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Judged, Sent, Usage
 
 
 def done(model="a", sample="s1", **usage):
@@ -90,7 +89,8 @@ def judged(number=1, answer="x", **usage):
     return Judged(
         model="a",
         sample="s1",
-        judging=JudgementKey(scorer="judge", number=number),
+        judgement=number,
+        scorer="judge",
         answer=answer,
         score={"value": {"s1": 0.1 + 0.2}, "answer": None, "metadata": {"deep": [1, True, None]}},
         replies=("because",),
@@ -126,7 +126,7 @@ def test_judgements_of_the_answer_that_is_scored_are_part_of_its_usage_and_other
         if place == 0:
             page.add(judged(1, "old", calls=5))
             page.add(judged(1, "new", calls=2, tokens={"j": (7, 3)}))
-            page.add(replace(done(calls=1, tokens={"m": (10, 5)}), judged_answers=("new",)))
+            page.add(replace(done(calls=1, tokens={"m": (10, 5)}), judged=("new",)))
         assert page.done["a", "s1"].usage == Usage(calls=3, tokens={"m": (10, 5), "j": (7, 3)})
         assert (page.wasted, page.judged) == ({"a": Usage(calls=5)}, {})
         assert page.usage()["a"].calls == 8
@@ -143,13 +143,14 @@ def test_requests_of_a_finished_judgement_are_not_lost(tmp_path):
     page.add(Sent(model="a", sample="s1"))
     page.add(judged(2, calls=1))
     assert page.settle() == 0
-    page.add(replace(done(calls=1), judged_answers=("x",)))
+    page.add(replace(done(calls=1), judged=("x",)))
     assert (page.wasted, page.usage()) == ({"a": Usage(calls=1)}, {"a": Usage(calls=5)})
     pages.close()
 
 
 @pytest.mark.parametrize(
-    "change", [{"answer": 3}, {"score": 0.5}, {"judgement": "1"}, {"replies": [1]}, {"usage": {}}, {"scorer": None}]
+    "change",
+    [{"answer": 3}, {"score": 0.5}, {"judgement": "1"}, {"replies": [1]}, {"usage": {"calls": None}}, {"scorer": None}],
 )
 def test_a_judgement_of_another_shape_is_damage(tmp_path, change):
     with Journal(tmp_path, root="r") as journal:

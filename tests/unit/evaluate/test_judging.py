@@ -10,11 +10,12 @@ from inspect_ai.model import ChatMessageAssistant
 from inspect_ai.scorer import Score, mean, scorer
 
 from bbedge.errors import DataError, FormatError
-from bbedge.evaluate.engine import Done, Sample
+from bbedge.evaluate.engine import Sample
 from bbedge.evaluate.engines.inspect_judging import _recordable, combined, judging_scorers
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Done
 
 
 def scores_of(*values):

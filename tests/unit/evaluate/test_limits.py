@@ -5,7 +5,6 @@ import json
 import pytest
 
 from bbedge.board import Board
-from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import limit_text, line
 from bbedge.errors import EvaluationError, FormatError
 from bbedge.evaluate.completion import batches
@@ -13,9 +12,12 @@ from bbedge.evaluate.engine import Job, Sample
 from bbedge.evaluate.events import LimitReached, SampleDone, plain
 from bbedge.evaluate.journal_file import add_extra
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.specification import EvaluationSpec, StudyModel
-from bbedge.evaluate.usage import Price, Reached, SpendingLimits, Usage
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.evaluate.usage import Reached, reached_limit
+from bbedge.records.journal import Usage
+from bbedge.records.study import Price, SpendingLimits, StudyModel
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 TIED = SyntheticBenchmark(means=(0.5, 0.5, 0.5), n_items=120, block_sizes=2, offset=0.0)
@@ -118,20 +120,20 @@ def test_questions_before_the_start_and_pilots_count_against_a_limit(tmp_path):
 def test_a_price_that_is_not_known_is_not_a_price_of_nothing():
     limits = SpendingLimits(max_cost=1.0)
     with pytest.raises(EvaluationError, match="'judge' answered and has no price"):
-        limits.reached(Usage(tokens={"judge": (1, 1)}), hours=0.0, prices={"m": Price(input=1, output=1)})
-    assert limits.reached(Usage(), hours=0.0, prices={}) is None
+        reached_limit(limits, Usage(tokens={"judge": (1, 1)}), hours=0.0, prices={"m": Price(input=1, output=1)})
+    assert reached_limit(limits, Usage(), hours=0.0, prices={}) is None
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"max_cost": 5}, "there is no price for 'model-1'"),
-        ({"max_cost": 0, "prices": PRICES}, "max_cost = 0; give a number above 0"),
-        ({"max_cost": float("inf"), "prices": PRICES}, "give a number above 0"),
+        ({"max_cost": 0, "prices": PRICES}, "'max_cost' = 0 is not a number above 0"),
+        ({"max_cost": float("inf"), "prices": PRICES}, "'max_cost' = inf is not a number above 0"),
         ({"max_tokens": 0}, "whole number of at least 1"),
         ({"max_tokens": 1.5}, "whole number"),
-        ({"max_hours": "2"}, "give a number"),
-        ({"run": {"preflight": "no"}}, "preflight = 'no'; write true or false"),
+        ({"max_hours": "2"}, "'max_hours' = '2' is not a number above 0"),
+        ({"run": {"preflight": "no"}}, "'preflight' = 'no' is not true or false"),
         (
             {"max_cost": 5, "prices": PRICES, "benchmark": {"task": "t", "roles": {"grader": "judge"}}},
             "there is no price for 'judge'",

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Done, Failed, Job
+from bbedge.evaluate.engine import Failed, Job
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import ErrorSeen
 from bbedge.evaluate.preflight import dry_run
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Done
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
 API = {"model": "local-chat-completions"}
@@ -241,10 +242,10 @@ def test_a_finished_run_is_not_repeated(tmp_path):
         ({"args": {"seed": 1}}, "seed may not be set"),
         ({"args": {"gen_kwargs": {"seed": 1}}}, "seed may not be set"),
         ({"args": {"num_fewshots": 1}}, "unknown key 'num_fewshots'"),
-        ({"args": {"apply_chat_template": 3}}, "give true, false or the name of a template"),
-        ({"args": {"batch_size": 1.5}}, "give a whole number"),
-        ({"args": {"trust_remote_code": "yes"}}, "give true or false"),
-        ({"task": []}, "give a string or a list of strings"),
+        ({"args": {"apply_chat_template": 3}}, "'apply_chat_template' = 3 is not true or false or a text"),
+        ({"args": {"batch_size": 1.5}}, "'batch_size' = 1.5 is not a whole number or a text"),
+        ({"args": {"trust_remote_code": "yes"}}, "'trust_remote_code' = 'yes' is not true or false"),
+        ({"task": []}, "'task' is not a text with a character or a list of texts"),
         ({"scorer": "match"}, "unknown key 'scorer'"),
     ],
 )

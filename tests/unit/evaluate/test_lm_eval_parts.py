@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.verify.ledger import verify
 from bbedge.errors import BbedgeError
-from bbedge.evaluate.engine import Done, Job
+from bbedge.evaluate.engine import Job
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import PartLooked
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Done
+from bbedge.verify.ledger import verify
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
 API = {"model": "local-chat-completions"}

@@ -11,7 +11,7 @@ from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.preflight import preflight_unwatched
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

@@ -5,16 +5,17 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
-from bbedge.verify.ledger import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Sent
 from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import Sent
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 FAR = SyntheticBenchmark(means=(0.85, 0.6, 0.35, 0.12), n_items=24, block_sizes=2, offset=0.0)
@@ -276,9 +277,9 @@ def test_an_error_is_a_zero_if_the_design_says_so(tmp_path):
     board = Board.open(study.board)
     assert "scores zero, as decided before the first run" in board.noted[0].text
     with board.store.read() as session:
-        from bbedge.board.replay import stored_panel
+        from bbedge.board.stored_scores import StoredScores
 
-        panel = stored_panel(session, board.state, 1)
+        panel = StoredScores(session).panel(board.state.epoch, 1)
     places = [place for place, each in enumerate(FAR.blocks) if each == block]
     assert all(panel[model][places].sum() == 0.0 for model in FAR.models)
 
@@ -304,7 +305,7 @@ def test_equal_scores_are_a_coincidence_if_the_answers_differ(tmp_path):
     study = fake_study(tmp_path / "blind", easy, budget=30)
     with pytest.raises(EvaluationError, match="repeats an earlier one"):
         run(study, blind)
-    allowed, _ = run(replace(study, running=replace(study.running, copies="allow")), blind)
+    allowed, _ = run(replace(study, running=structs.replace(study.running, copies="allow")), blind)
     assert allowed.spent.replicates == 30
 
 
@@ -313,7 +314,7 @@ def test_copies_are_refused_and_a_model_that_repeats_itself_is_noted(tmp_path):
         def run(self, replicate, jobs, seeds, report):
             def same(what):
                 first = what.model == TIED.models[0] or self.all
-                report(replace(what, trace="same" if first else what.trace, length=self.length))
+                report(structs.replace(what, trace="same" if first else what.trace, length=self.length))
 
             super().run(1 if self.all else replicate, jobs, seeds, same)
 

@@ -7,12 +7,12 @@ from rich.console import Console
 
 from bbedge.cli.evaluate_screen import Screen, line, saving_lines
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import RequestWaits, Sent, StillSilent
+from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, PilotBegun, RequestsRepeated, SampleDone, plain
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Sent, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

@@ -2,20 +2,20 @@
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from bbedge.board import Board
 from bbedge.errors import DesignError, DomainError
-from bbedge.evaluate.engine import Answered, Done
+from bbedge.evaluate.engine import Answered
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import Noted
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.servers import recorded_servers
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -47,7 +47,7 @@ class Served(FakeEngine):
 
     def run(self, replicate, jobs, seeds, report):
         def tell(what):
-            report(replace(what, served=(self.answers,)) if isinstance(what, Done) else what)
+            report(structs.replace(what, served=(self.answers,)) if isinstance(what, Done) else what)
 
         super().run(replicate, jobs, seeds, tell)
 

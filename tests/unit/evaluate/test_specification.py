@@ -70,7 +70,7 @@ def test_everything_is_read(tmp_path):
     assert study.design.alpha == 0.1
     assert study.design.method == "bb-edge-x"
     assert study.board == str(tmp_path / "boards" / "mine.bbedge")
-    assert study.task == "tasks/quiz.py@quiz"  # as written: the folder may move
+    assert study.inspect.task == "tasks/quiz.py@quiz"  # as written: the folder may move
     assert study.folder == tmp_path / "study.run"
     assert study.prices["openai/gpt-large"].output == 10.0
     assert study.running.connections == 8
@@ -142,22 +142,22 @@ def test_only_what_is_measured_is_part_of_the_protocol(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("budget = 30", "", "budget is missing"),
-        ("budget = 30", "budget = 0", "budget = 0; give a whole number of at least 1"),
+        ("budget = 30", "", "'budget' is missing"),
+        ("budget = 30", "budget = 0", "'budget' = 0 is not a whole number of at least 1"),
         ("budget = 30", "budget = true", "whole number"),
         ("budget = 30", "budget = 30\nbudgett = 3", r"unknown key 'budgett'; did you mean 'budget'\?"),
         ('"top-2"', '"top-3"', "choose K from 1 to 2"),
-        ('"top-2"', "3", "is not a string"),
+        ('"top-2"', "3", "'question' = 3 is not a text"),
         ("alpha = 0.1", "alpha = 2", "alpha"),
         ("alpha = 0.1", "alhpa = 0.1", r"unknown key 'alhpa'; did you mean 'alpha'\?"),
-        ("budget = 30", "bugdet = 30", r"budget is missing; did you write it as 'bugdet'\?"),
-        ("budget = 30", "budget = 30\ncolour = 3", "unknown key 'colour'; allowed are"),
-        ('"unneeded"', '"all"', "choose one of settled, unneeded, never"),
+        ("budget = 30", "bugdet = 30", r"unknown key 'bugdet'; did you mean 'budget'\?"),
+        ("budget = 30", "budget = 30\ncolour = 3", "unknown key 'colour'; known are"),
+        ('"unneeded"', '"all"', "'drop' = 'all' is not one of never, settled, unneeded"),
         ('name = "big"', 'name = "anthropic/one"', "two models are called 'anthropic/one'"),
-        ('name = "big"', 'nam = "big"', "models 1: unknown key 'nam'"),
-        ('model = "openai/gpt-large"', "", "models 1: model is missing"),
-        ('task = "tasks/quiz.py@quiz"', "", r"\[benchmark\]: task is missing"),
-        (", output = 10 }", "}", "output is missing"),
+        ('name = "big"', 'nam = "big"', r"unknown key 'nam' in 'models\[0\]'; did you mean 'name'"),
+        ('model = "openai/gpt-large"', "", r"'model' is missing in 'models\[0\]'"),
+        ('task = "tasks/quiz.py@quiz"', "", r"\[benchmark\]: 'task' is missing"),
+        (", output = 10 }", "}", r"\[prices\] 'openai/gpt-large': 'output' is missing"),
         ("output = 10 }", "output = -1 }", "at least 0"),
         ("retries = 1", "retries = -1", "at least 0"),
         ("[design]", "[design]\nfamily = 'pilot-top-k'\nk = 1\npilot = 2", "can only answer top-1"),
@@ -177,10 +177,10 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
     [
         (', "--out={out}"', "", "no argument contains {out}"),
         ('"{seed}"', '"7"', "no argument contains {seed}"),
-        ("command = [", 'command = "x"\nother = [', "give a list of strings"),
-        ('items = "items.csv"', "", "items is missing"),
+        ("command = [", 'command = "x"\nother = [', "'command' = 'x' is not a list of texts"),
+        ('items = "items.csv"', "", "'items' is missing"),
         ('["a", "b"]', '["a"]', "a comparison needs at least 2"),
-        ('["a", "b"]', '"a"', "give a list of strings"),
+        ('["a", "b"]', '"a"', "'models' = 'a' is not a list of texts or records"),
         ("budget", 'out = "../x.csv"\nbudget', "is a path"),
     ],
 )
@@ -217,7 +217,7 @@ SECRET = "hunter2Correct"
         ("emulate_tools = true", f'openai_key = "{SECRET}"', "models.2.args.openai_key"),
         ("n = 10", f'user_pass = "{SECRET}"', "benchmark.args.user_pass"),
         ("n = 10", 'workspace = "dapi0123456789abcdef0123456789abcdef"', "benchmark.args.workspace"),
-        ('"boards/mine.bbedge"', f'["postgresql://ann:{SECRET}@host/db"]', r"ann:\*\*\*@host"),
+        ('"boards/mine.bbedge"', f'["postgresql://ann:{SECRET}@host/db"]', "'board' is not a text"),
     ],
 )
 def test_credentials_are_refused_and_not_repeated(tmp_path, old, new, place):

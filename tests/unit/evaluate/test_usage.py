@@ -1,12 +1,19 @@
 import pytest
 
-from bbedge.evaluate.usage import Price, Replicate, Usage, spent
+from bbedge.evaluate.usage import cost_of, spent
+from bbedge.records.codec import convert, plain
+from bbedge.records.journal import Replicate, Usage
+from bbedge.records.study import Price
 
 PRICES = {"m": Price(input=2.0, output=10.0)}
 
 
+def used(**values):
+    return Replicate(**{"replicate": 1, "samples": 0, "lost": 0, "traces": {}} | values)
+
+
 def total(replicates_, **options):
-    finished = [each if isinstance(each, Replicate) else Replicate(usage=each, wasted={}) for each in replicates_]
+    finished = [each if isinstance(each, Replicate) else used(usage=each, wasted={}) for each in replicates_]
     given = {"replicates": len(finished), "samples": 0, "full_samples": 0, "budget": 5, "prices": PRICES}
     return spent(finished, models=("a", "b"), **given | options)
 
@@ -15,15 +22,15 @@ def test_usage_adds_up_and_has_a_price():
     usage = Usage(calls=1, tokens={"m": (500_000, 100_000)}) + Usage(calls=2, tokens={"m": (500_000, 0)}, seconds=2.0)
     assert usage.calls == 3
     assert usage.total_tokens == 1_100_000
-    assert usage.cost(PRICES) == pytest.approx(3.0)
-    assert usage.cost({}) is None
-    assert (usage + Usage(tokens={"judge": (1, 1)})).cost(PRICES) is None
-    assert Usage.from_content(usage.content) == usage
+    assert cost_of(usage, PRICES) == pytest.approx(3.0)
+    assert cost_of(usage, {}) is None
+    assert cost_of(usage + Usage(tokens={"judge": (1, 1)}), PRICES) is None
+    assert convert(plain(usage), Usage, source="") == usage
 
 
 def test_the_saving_is_against_every_model_to_the_end():
     one = Usage(calls=10, tokens={"m": (100, 20)})
-    result = total([{"a": one, "b": one}, {"a": one}], unfinished=[Replicate(usage={"a": Usage(calls=3)}, wasted={})])
+    result = total([{"a": one, "b": one}, {"a": one}], unfinished=[used(usage={"a": Usage(calls=3)}, wasted={})])
     assert result.used.calls == 33
     assert result.full.calls == 100
     assert result.full.total_tokens == 5 * 2 * 120
@@ -34,9 +41,9 @@ def test_the_saving_is_against_every_model_to_the_end():
 
 def test_what_failed_or_was_lost_is_used_and_not_projected():
     one, bad = Usage(calls=10, tokens={"m": (100, 20)}), Usage(calls=70, tokens={"m": (9, 9)})
-    usual = Replicate(usage={"a": one, "b": one}, wasted={})
-    crashed = Replicate(usage={"a": one + bad, "b": one}, wasted={"a": bad}, lost=60)
-    result = total([usual, crashed], unfinished=[Replicate(usage={"a": bad}, wasted={"a": bad}, lost=4)])
+    usual = used(usage={"a": one, "b": one}, wasted={})
+    crashed = used(usage={"a": one + bad, "b": one}, wasted={"a": bad}, lost=60)
+    result = total([usual, crashed], unfinished=[used(usage={"a": bad}, wasted={"a": bad}, lost=4)])
     assert (result.used.calls, result.lost) == (180, 64)
     assert result.full.calls == 5 * 2 * 10
     assert result.full.total_tokens == 5 * 2 * 120

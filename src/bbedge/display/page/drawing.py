@@ -46,7 +46,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class DrawnEdge:
     """An edge of the reduced graph."""
 
     winner: int
@@ -67,7 +67,7 @@ class Drawing:
     """In pixels."""
     nodes: tuple[Node, ...]
     """The models that have an edge."""
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnEdge, ...]
     """The edges that the others follow from."""
     alone: tuple[int, ...]
     """Models without any edge."""
@@ -128,7 +128,7 @@ def draw_graph(certificate: Certificate) -> Drawing | None:
         width=round(width, 1),
         height=round(max(0, layout.layers - 1) * _LAYER + NODE_HEIGHT + 2 * _EDGE_OF_PAGE, 1),
         nodes=nodes,
-        lines=tuple(Line(winner=a, loser=b, path=path) for (a, b), path in _paths(layout).items()),
+        lines=tuple(DrawnEdge(winner=a, loser=b, path=path) for (a, b), path in _paths(layout).items()),
         alone=layout.alone,
     )
 
@@ -241,7 +241,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class ViewCell:
     """A model in a view."""
 
     text: str
@@ -258,7 +258,7 @@ class HeatRow:
 
     head: Head
     """What it is about."""
-    cells: tuple[Cell, ...]
+    cells: tuple[ViewCell, ...]
     """One for each column."""
 
 
@@ -325,8 +325,8 @@ def address(name: str | None) -> str:
     return "#headline" if name is None else f"#view={quote(name, safe='', errors='surrogatepass')}"
 
 
-def _cell(interval: tuple[int, int], size: int) -> Cell:
+def _cell(interval: tuple[int, int], size: int) -> ViewCell:
     best, worst = interval
     place = ((best + worst) / 2 - 1) / (size - 1)
     shade = None if interval == (1, size) else round((SHADES - 1) * (1.0 - place))
-    return Cell(text=rank(interval), shade=shade, sure=best == worst)
+    return ViewCell(text=rank(interval), shade=shade, sure=best == worst)

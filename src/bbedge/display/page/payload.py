@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.shape import Conclusions, Document, Edge
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
-from bbedge.display.page.table import InfoColumn, ModelInfo, Table
+from bbedge.display.page.table import InfoColumn, ModelInfo, PageTable
+from bbedge.records.certificate import Conclusions, Document, Edge
 from bbedge.text import counted, shown
 
 MOST_MODELS = 60
@@ -130,7 +130,7 @@ def embedded(
     certificate: Certificate,
     shown: Sequence[Certificate] = (),
     *,
-    tables: Sequence[Table] = (),
+    tables: Sequence[PageTable] = (),
     opened: int = 0,
     items: ItemScores | None = None,
     most_plain: int = MOST_PLAIN,
@@ -141,7 +141,7 @@ def embedded(
     ``opened`` is what it opens with.
     """
     every = shown or (certificate,)
-    made = tables or [Table.of(each, ModelInfo()) for each in every]
+    made = tables or [PageTable.of(each, ModelInfo()) for each in every]
     content: dict[str, object] = {
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
@@ -170,7 +170,7 @@ def _info(certificate: Certificate, column: InfoColumn) -> dict[str, object]:
     }
 
 
-def _panel(whole: Certificate, view: Certificate, table: Table) -> dict[str, object]:
+def _panel(whole: Certificate, view: Certificate, table: PageTable) -> dict[str, object]:
     """What the script needs besides the certificate to show a view; ``view`` is its place among the views."""
     places = [each.name for each in whole.views]
     return {

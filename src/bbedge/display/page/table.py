@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.ranking import Row, rows
+from bbedge.display.ranking import ModelRow, rows
 from bbedge.text import shown
 
 Kind = Literal["text", "number", "link"]
@@ -131,10 +131,10 @@ _LONG = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PageRow:
     """A model in the table."""
 
-    row: Row
+    row: ModelRow
     """What every display says of it."""
     left: str
     """Where its bar starts, in percent."""
@@ -157,10 +157,10 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PageTable:
     """The leaderboard."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PageRow, ...]
     """All models, in the order shown."""
     open_lines: int
     """How many of them the page opens with; the script makes the others page by page."""
@@ -174,7 +174,7 @@ class Table:
     """Whether the certificate has intervals of the means."""
 
     @classmethod
-    def of(cls, certificate: Certificate, info: ModelInfo) -> Table:
+    def of(cls, certificate: Certificate, info: ModelInfo) -> PageTable:
         """The table of a certificate: what it says, and not what the run that made it knows besides."""
         by_pair = certificate.pairs is not None
         written = certificate if by_pair else replace(certificate, leaderboard=None)
@@ -224,10 +224,10 @@ class Table:
         }
 
 
-def _lines(certificate: Certificate, info: ModelInfo) -> Iterator[Line]:
+def _lines(certificate: Certificate, info: ModelInfo) -> Iterator[PageRow]:
     size = len(certificate.names)
     for row, name in zip(rows(certificate), certificate.names, strict=True):
-        yield Line(
+        yield PageRow(
             row=row,
             left=f"{100 * (row.best - 1) / size:.4g}",
             width=f"{100 * (row.worst - row.best + 1) / size:.4g}",

@@ -12,14 +12,14 @@ from bbedge.display.page.charts import Chart, CostPlot, cost_plots, evidence_cha
 from bbedge.display.page.drawing import Drawing, Heat, MatrixDrawing, draw_graph, draw_matrix, view_names
 from bbedge.display.page.facts import MOST_SETS, OpenPair, TopSet, Words, claims, design_facts, open_pairs, top_sets
 from bbedge.display.page.payload import ItemScores
-from bbedge.display.page.table import ModelInfo, Table
+from bbedge.display.page.table import ModelInfo, PageTable
 from bbedge.display.scope import has_evidence
 from bbedge.display.verdict import Verdict, verdict
 from bbedge.text import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class PageView:
     """Everything on the page about one view."""
 
     title: str
@@ -28,7 +28,7 @@ class View:
     """The answer."""
     words: Words
     """What is said in other sentences."""
-    table: Table
+    table: PageTable
     """The leaderboard."""
     graph: Drawing | None
     """The certified graph, unless there are too many models for one."""
@@ -70,7 +70,7 @@ class View:
     """Of the program."""
 
     @classmethod
-    def of(cls, certificate: Certificate, *, title: str, info: ModelInfo) -> View:
+    def of(cls, certificate: Certificate, *, title: str, info: ModelInfo) -> PageView:
         """Everything that the page shows of a certificate."""
         content = certificate.content
         sets = [] if certificate.is_contradicted else list(top_sets(certificate))
@@ -78,7 +78,7 @@ class View:
             title=shown(title, 120),
             verdict=verdict(certificate),
             words=Words.of(certificate),
-            table=Table.of(certificate, info),
+            table=PageTable.of(certificate, info),
             graph=draw_graph(certificate) if certificate.pairs else None,
             matrix=draw_matrix(certificate) if certificate.pairs else None,
             costs=cost_plots(certificate, info),
@@ -110,7 +110,7 @@ class Content:
 
     shown: tuple[Certificate, ...]
     """What can be shown in full: the headline and the other views, or the one that was asked for."""
-    views: tuple[View, ...]
+    views: tuple[PageView, ...]
     """The same as plain values."""
     opened: int
     """Which of them the page opens with."""
@@ -132,7 +132,7 @@ class Content:
         choice = len(shown) > 1
         return cls(
             shown=shown,
-            views=tuple(View.of(each, title=title, info=info or ModelInfo()) for each in shown),
+            views=tuple(PageView.of(each, title=title, info=info or ModelInfo()) for each in shown),
             opened=[each.name for each in shown].index(certificate.name),
             switch=tuple(view_names(whole)) if choice else (),
             heat=Heat.of(whole, linked=choice),

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Done, Failed, Job, Report, RequestSeeds, Sample, Sent, Trouble
+from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, RequestSeeds, Sample, Trouble
 from bbedge.evaluate.engines.process import (
     Stopped,
     TimeUp,
@@ -38,8 +38,8 @@ from bbedge.evaluate.engines.process import (
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.evaluate.usage import Usage
 from bbedge.readers import read_items, read_scores
+from bbedge.records.journal import Done, Sent, Usage
 from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
@@ -214,7 +214,7 @@ class CommandEngine:
             return f"the command was ended by {signal.Signals(-code).name}"
         return f"the command ended with exit code {code}" if code else None
 
-    def _scores(self, out: Path, sample: Sample) -> dict[str, float]:
+    def _scores(self, out: Path, sample: Sample) -> dict[str, float | None]:
         if not out.exists():
             raise EvaluationError(f"the command did not write {shown_path(out)}")
         rule = "worst-case" if self._study.on_error == "worst-case" else "refuse"
@@ -334,17 +334,18 @@ class Calls:
 
 def checked_scores(
     scores: Mapping[str, float], sample: Sample, place: Path, *, may_be_missing: bool
-) -> dict[str, float]:
-    """The scores that a call wrote for exactly the items of its sample; those that may be missing are NaN."""
+) -> dict[str, float | None]:
+    """The scores that a call wrote for exactly the items of its sample; those that may be missing are ``None``."""
     missing = [item for item in sample.items if item not in scores]
     if missing and not may_be_missing:
         raise EvaluationError(f"{shown_path(place)} lacks {len(missing)} items: {listed(missing)}")
     extra = sorted(set(scores) - set(sample.items))
     if extra:
         raise EvaluationError(f"{shown_path(place)} has {len(extra)} items that are not listed: {listed(extra)}")
-    if all(map(math.isnan, scores.values())):
+    there = {item: score for item, score in scores.items() if not math.isnan(score)}
+    if not there:
         raise EvaluationError(f"{shown_path(place)} has no score at all")
-    return {item: scores.get(item, math.nan) for item in sample.items}
+    return {item: there.get(item) for item in sample.items}
 
 
 def last_lines(log: Path) -> tuple[str, ...]:

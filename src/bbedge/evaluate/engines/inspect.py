@@ -43,7 +43,8 @@ from bbedge.evaluate.engines.inspect_models import (
     made_model,
 )
 from bbedge.evaluate.engines.process import redact_files
-from bbedge.evaluate.specification import EvaluationSpec, StudyModel
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.study import StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
 _CHECK_TIMEOUT = 60.0  # seconds for the short question, where the study sets no limit
@@ -54,13 +55,15 @@ class InspectEngine:
     """Runs an Inspect task."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        self._study = study
+        if study.inspect is None:
+            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] task is missing")
+        self._study, self._settings = study, study.inspect
 
     def benchmark(self) -> Benchmark:
         """The samples of the task. The models are made once, to find out now what would stop them later."""
         for model in self._study.models:
             self._model(model)
-        for role, name in self._study.roles.items():
+        for role, name in self._settings.roles.items():
             self._role(role, name)
         samples = self._samples()
         return Benchmark(
@@ -73,11 +76,11 @@ class InspectEngine:
     def addresses(self) -> Mapping[str, str]:
         """Those of models and roles, as their providers know them, and of models that arguments of the task name."""
         asked = {model.name: (model.model, self._model(model)) for model in self._study.models}
-        asked |= {f"role {role}": (name, self._role(role, name)) for role, name in self._study.roles.items()}
+        asked |= {f"role {role}": (name, self._role(role, name)) for role, name in self._settings.roles.items()}
         found = {
             name: endpoint_of(made) or os.environ.get(address_variable(model)) for name, (model, made) in asked.items()
         }
-        named = [value for value in self._study.task_args.values() if isinstance(value, str) and "/" in value]
+        named = [value for value in self._settings.args.values() if isinstance(value, str) and "/" in value]
         found |= {variable: os.environ.get(variable) for variable in map(address_variable, named)}
         return {name: address for name, address in found.items() if address}
 
@@ -87,7 +90,7 @@ class InspectEngine:
 
     def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
         """Ask every model, and every judge, one short question with the settings that it has in the study."""
-        judges = {name: self._role(role, name) for role, name in self._study.roles.items()}
+        judges = {name: self._role(role, name) for role, name in self._settings.roles.items()}
         asked = {model.name: self._model(model) for model in models} | judges
         with contextlib.redirect_stdout(io.StringIO()):
             ask_all(asked, seeds, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
@@ -107,8 +110,8 @@ class InspectEngine:
                 metadata = {**(task.metadata or {}), "bbedge_model": name}
                 model = listen(self._model(its_jobs[0].model), name, trouble)
                 tasks.append(task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
-            roles = {role: listen(self._role(role, name), name, trouble) for role, name in self._study.roles.items()}
-            with hear_jobs(jobs, seeds, report, scorer=self._study.scorer) as heard:
+            roles = {role: listen(self._role(role, name), name, trouble) for role, name in self._settings.roles.items()}
+            with hear_jobs(jobs, seeds, report, scorer=self._settings.scorer) as heard:
                 try:
                     logs = inspect_eval(
                         tasks,
@@ -169,16 +172,16 @@ class InspectEngine:
     @cached_property
     def _task(self) -> Task:
         """The task, made once: a benchmark may come from the network."""
-        spec = self._study.task
+        spec = self._settings.task
         where = f"{shown_path(self._study.path)}: [benchmark] task {quoted(spec, None)}"
         file, _, name = spec.rpartition("@")
         try:
             if file.endswith(".py"):
-                task = _from_file(self._study.path.resolve().parent / file, name, where, self._study.task_args)
+                task = _from_file(self._study.path.resolve().parent / file, name, where, self._settings.args)
             else:
-                task = _registered(spec, self._study.task_args)
+                task = _registered(spec, self._settings.args)
                 if callable(task):  # what Inspect gives back where the function does not say that it returns a task
-                    task = task(**self._study.task_args)
+                    task = task(**self._settings.args)
         except (LookupError, TypeError, ValueError) as error:
             raise EvaluationError(
                 f"{where}: cannot be made ({_one_line(error)}); give the name of an installed task or FILE.py@TASK, "
@@ -187,13 +190,13 @@ class InspectEngine:
         if not isinstance(task, Task):
             raise EvaluationError(f"{where}: is not an Inspect task")
         if task.scorer:
-            task.scorer = judging_scorers(task.scorer, self._study.judge_repeats)
+            task.scorer = judging_scorers(task.scorer, self._settings.judge_repeats)
         return task
 
     def _samples(self) -> dict[str, InspectSample]:
         """The first samples of the task, or all, by name."""
         samples: dict[str, InspectSample] = {}
-        for place, sample in enumerate(islice(self._task.dataset, self._study.limit), start=1):
+        for place, sample in enumerate(islice(self._task.dataset, self._settings.limit), start=1):
             if sample.id is None:
                 sample.id = place
             name = str(sample.id)

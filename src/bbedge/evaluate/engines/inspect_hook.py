@@ -9,31 +9,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from inspect_ai.event import Event, ModelEvent
 from inspect_ai.hooks import BeforeModelGenerate, Hooks, ModelRetry, SampleAttemptStart, SampleEnd, TaskStart, hooks
 from inspect_ai.log import EvalSample
 from inspect_ai.model import GenerateConfig
+from msgspec import structs
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import (
-    CallSeeds,
-    Done,
-    Failed,
-    Job,
-    Judged,
-    JudgementKey,
-    Report,
-    RequestWaits,
-    Sent,
-    Trouble,
-)
+from bbedge.evaluate.engine import CallSeeds, Failed, Job, JudgementKey, Report, RequestWaits, Trouble
 from bbedge.evaluate.engines.empty_answer import EmptyAnswer, refuse_empty
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.failures import Problem
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Done, Judged, Sent, Usage
 
 _GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
 
@@ -74,7 +64,8 @@ class Attempt:
 
     def known_judgement(self, judging: JudgementKey, answer: str) -> Judged | None:
         """What an earlier attempt has recorded of this judgement, if its answer was the same."""
-        return next((each for each in self.known if (each.judging, each.answer) == (judging, answer)), None)
+        wanted = (judging.scorer, judging.number, answer)
+        return next((each for each in self.known if (each.scorer, each.judgement, each.answer) == wanted), None)
 
     @contextmanager
     def asking(self, judging: JudgementKey) -> Iterator[SeededRequests]:
@@ -256,7 +247,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
             judgements=judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
             served=tuple(dict.fromkeys(call.output.model for call in calls if call.model == job.model.model)),
-            judged_answers=tuple(dict.fromkeys(each.answer for each in judged)),
+            judged=tuple(dict.fromkeys(each.answer for each in judged)),
         )
     )
 
@@ -281,7 +272,7 @@ def _usage(sample: EvalSample, calls: int, attempt: Attempt) -> Usage:
     tokens = {key: (read_tokens(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
     whole = Usage(tokens=tokens, seconds=sample.total_time or 0.0)
     if not attempt.made:
-        return replace(whole, calls=calls)
+        return structs.replace(whole, calls=calls)
     left = whole - sum((judged.usage for judged in attempt.made), Usage())
     rest = {model: spent for model, spent in left.tokens.items() if spent != (0, 0)}
     return Usage(calls=calls, tokens=rest, seconds=max(0.0, left.seconds))

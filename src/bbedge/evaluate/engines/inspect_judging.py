@@ -25,11 +25,11 @@ from inspect_ai.solver import TaskState
 
 from bbedge.credentials import redacted_record, secret_values
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import Judged, Sample
+from bbedge.evaluate.engine import Sample
 from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, refuse_empty_events, unseeded
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Judged, Usage
 from bbedge.text import quoted
 
 
@@ -91,7 +91,8 @@ async def _judgement(
             Judged(
                 model=attempt.job.model.name,
                 sample=attempt.job.sample.name,
-                judging=judging,
+                judgement=judging.number,
+                scorer=judging.scorer,
                 answer=answer,
                 score=_without_credentials(content),
                 replies=tuple(_without_credentials([event.output.completion for event in events])),

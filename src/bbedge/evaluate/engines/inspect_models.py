@@ -23,7 +23,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get
 from bbedge.evaluate.engine import Answered, CheckReport, StillSilent
 from bbedge.evaluate.engines.empty_answer import refuse_empty
 from bbedge.evaluate.failures import Problem, ProblemKind, kind_of_status
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Usage
 
 NO_KEY = "no-key"
 """What is sent in place of a key to a server of one's own."""

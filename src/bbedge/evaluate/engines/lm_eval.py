@@ -8,30 +8,33 @@ anything is frozen.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Done, Failed, Job, Report, Sample, Trouble
+from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Failed, Job, Report, Sample, Trouble
 from bbedge.evaluate.engines.command import Calls, checked_scores, last_lines
 from bbedge.evaluate.engines.lm_eval_files import (
-    LmEvalSettings,
     ToolDocument,
     answers,
     chosen,
     documents_of,
     fingerprint,
+    prompt_words,
     renamed,
     sample_files,
+    words,
 )
 from bbedge.evaluate.engines.lm_eval_process import (
     REQUESTS,
@@ -47,9 +50,10 @@ from bbedge.evaluate.engines.lm_eval_process import (
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
-from bbedge.evaluate.specification import EvaluationSpec, StudyModel
-from bbedge.evaluate.usage import Usage
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.readers import Choices, read_scores
+from bbedge.records.journal import Done, Usage
+from bbedge.records.study import LmEvalBenchmark, StudyModel
 from bbedge.text import quoted, shown, shown_path
 
 _WHOLE = "all items"
@@ -57,7 +61,7 @@ _PATIENCE = 60.0  # seconds for the answer to the short question, where the stud
 _NAMES = ("model", "pretrained", "path", "engine")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ModelType:
     """What the tool can do about the seeds of one of its types of models."""
 
@@ -92,8 +96,8 @@ class LmEvalEngine:
         """The documents of the tasks, as one sample: a run scores them all, or those that it is asked for."""
         folder = self._temporary("list")
         types = sorted({model.model for model in self._study.models})
-        words = [*self._settings.words(home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
-        problem = self._tool.run(folder, {"words": words, "types": types})
+        called = [*words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
+        problem = self._tool.run(folder, {"words": called, "types": types})
         if problem is not None:
             redact_files(folder)
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
@@ -143,7 +147,7 @@ class LmEvalEngine:
                     "items of different blocks do not share random numbers rests on how this type of model uses the "
                     "seed."
                 )
-            elif str(model.args.get("batch_size", self._settings.args.get("batch_size", 1))) != "1":
+            elif str(model.args.get("batch_size", self._settings.args.batch_size or 1)) != "1":
                 notes.append(
                     f"lm_eval sends several items to {shown(model.name)} in one request with one seed: that they do "
                     "not share random numbers rests on the server."
@@ -172,7 +176,7 @@ class LmEvalEngine:
                     "name": model.name,
                     "model": model.model,
                     "model_args": {**of_model["requests"], **of_model["model_args"]},
-                    "generation": self._settings.generation(model.config),
+                    "generation": self._generation(model),
                     "seed": seeds(model.name),
                     "timeout": self._study.running.timeout or _PATIENCE,
                 }
@@ -197,7 +201,7 @@ class LmEvalEngine:
         tell(QuestionBegun(model=model.name, endpoint=model.base_url))
         whole = self._whole
         items = whole.items[:1] if whole is not None and whole.is_divisible else ()
-        settings = self._settings if items else replace(self._settings, limit=1)
+        settings = self._settings if items else structs.replace(self._settings, limit=1)
         why = self._tool.run(folder, self._order(model, seed, folder / "out", items, settings))
         if why is not None:
             tell(self._problem(model, why, folder))
@@ -233,7 +237,7 @@ class LmEvalEngine:
         """
         if self._whole is None or not self._seeds_requests(job.model):
             return job
-        return replace(job, sample=self._whole)
+        return dataclasses.replace(job, sample=self._whole)
 
     def _call(self, folder: Path, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
         model, sample = job.model, job.sample
@@ -273,15 +277,19 @@ class LmEvalEngine:
         )
 
     def _order(
-        self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalSettings
+        self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalBenchmark
     ) -> dict[str, Any]:
         """What the driver is asked to run: the documents of some items, or all."""
-        generation = settings.generation(model.config)
-        words = [*settings.words(home=self._home, out=out, seed=seed), *settings.prompt_words(model.model)]
+        generation = self._generation(model)
+        called = [*words(settings, home=self._home, out=out, seed=seed), *prompt_words(settings.args, model.model)]
         if generation:
-            words += ["--gen_kwargs", json.dumps(generation)]
-        order = {"words": words, "seed": seed, **self._of_model(model)}
+            called += ["--gen_kwargs", json.dumps(generation)]
+        order = {"words": called, "seed": seed, **self._of_model(model)}
         return {**order, "documents": chosen(items, self._documents)} if items else order
+
+    def _generation(self, model: StudyModel) -> dict[str, Any]:
+        """The generation arguments of a model: those of the benchmark, replaced by its own."""
+        return {**(self._settings.args.gen_kwargs or {}), **model.config}
 
     def _of_model(self, model: StudyModel) -> dict[str, Any]:
         """What the tool makes a model from."""
@@ -298,7 +306,7 @@ class LmEvalEngine:
             | {key: value for key, value in requests.items() if value is not None},
         }
 
-    def _scores(self, out: Path, sample: Sample) -> dict[str, float]:
+    def _scores(self, out: Path, sample: Sample) -> dict[str, float | None]:
         read = self._read(out, blocks="item")
         scores = {item: float(score) for item, score in zip(read.items, read.values[0, 0], strict=True)}
         scores = renamed(scores, documents_of(out), self._documents)

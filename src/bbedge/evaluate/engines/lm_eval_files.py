@@ -6,17 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.evaluate.study_file import StudyTable
 from bbedge.readers.tools.lm_eval import LmEval, results_of
-from bbedge.text import quoted
+from bbedge.records.study import LmEvalArguments, LmEvalBenchmark
 
-FEWSHOT_SEED = 1234
-"""The tool's own default. Few-shot examples belong to the benchmark, so replicates share this seed."""
 # Of Python's and NumPy's random numbers, the tool's own defaults. Tasks make documents and order choices with them, so
 # they belong to the benchmark like the examples; models in the same process draw with torch, which has the run's seed.
 _TASK_SEEDS = "0,1234"
@@ -38,113 +35,46 @@ _OF_TASK = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LmEvalSettings:
-    """The benchmark of a study that lm-evaluation-harness runs."""
-
-    tasks: tuple[str, ...]
-    """Tasks and groups, by the names that the tool knows."""
-    include_path: str | None = None
-    """A folder with more tasks, as written: a path from the study's folder."""
-    python: str | None = None
-    """The Python that has the tool installed; ``None`` is the one that runs this."""
-    metric: str | None = None
-    """The metric that is the score, where tasks have several."""
-    filter: str | None = None
-    """The filter that counts, where tasks have several."""
-    block: str | None = None
-    """The field of the samples that names the block of a document; without it every document is a block."""
-    num_fewshot: int | None = None
-    """Examples before every question; ``None`` leaves it to the task."""
-    fewshot_seed: int = FEWSHOT_SEED
-    """What draws the examples, in every replicate."""
-    limit: int | None = None
-    """Only the first so many documents of each task."""
-    args: Mapping[str, Any] = field(default_factory=dict)
-    """Other settings of the tool, by the name of its option."""
-
-    @classmethod
-    def of(cls, table: StudyTable) -> LmEvalSettings:
-        """Take the settings out of ``[benchmark]``."""
-        given = table.mapping("args")
-        for key, why in _OURS.items():
-            if key in given:
-                raise FormatError(f"{table.at('args')}: {key} may not be set; {why}")
-        _check_args(StudyTable(given, f"{table.at('args')}"))
-        return cls(
-            tasks=table.texts("task"),
-            include_path=table.text("include_path", "") or None,
-            python=table.text("python", "") or None,
-            metric=table.text("metric", "") or None,
-            filter=table.text("filter", "") or None,
-            block=table.text("block", "") or None,
-            num_fewshot=table.whole("num_fewshot", least=0) if table.has("num_fewshot") else None,
-            fewshot_seed=table.whole("fewshot_seed", FEWSHOT_SEED, least=0),
-            limit=table.whole("limit", least=1) if table.has("limit") else None,
-            args=given,
-        )
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """What is measured, as plain values; where the tool is installed is not part of it."""
-        return {
-            "tasks": list(self.tasks),
-            "include_path": self.include_path,
-            "metric": self.metric,
-            "filter": self.filter,
-            "block": self.block,
-            "num_fewshot": self.num_fewshot,
-            "fewshot_seed": self.fewshot_seed,
-            "limit": self.limit,
-            "args": dict(self.args),
-        }
-
-    def words(self, *, home: Path, out: Path, seed: int) -> list[str]:
-        """The words of the command line that list and run have in common."""
-        words = ["--tasks", ",".join(self.tasks), "--output_path", str(out), "--log_samples"]
-        words += ["--seed", f"{_TASK_SEEDS},{seed},{self.fewshot_seed}"]
-        folder = None if self.include_path is None else home / self.include_path
-        options = {"include_path": folder, "num_fewshot": self.num_fewshot, "limit": self.limit}
-        for name, value in options.items():
-            words += [] if value is None else [f"--{name}", str(value)]
-        words += [f"--{flag}" for flag in _FLAGS if self.args.get(flag)]
-        if "metadata" in self.args:
-            words += ["--metadata", json.dumps(self.args["metadata"])]
-        return words
-
-    def prompt_words(self, model: str) -> list[str]:
-        """The words about prompts and batches, which depend on the type of the model."""
-        words = [word for name in _VALUES if name in self.args for word in (f"--{name}", str(self.args[name]))]
-        template = self.args.get("apply_chat_template", model.endswith("chat-completions"))
-        if template:
-            words += ["--apply_chat_template", *([template] if isinstance(template, str) else [])]
-        if "fewshot_as_multiturn" in self.args:
-            words += ["--fewshot_as_multiturn", *([] if self.args["fewshot_as_multiturn"] else ["false"])]
-        return words
-
-    def generation(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The generation arguments of a model: those of the benchmark, replaced by its own."""
-        return {**self.args.get("gen_kwargs", {}), **config}
-
-
-def _check_args(args: StudyTable) -> None:
-    """Refuse settings of the tool that are not known, or of another type."""
-    for flag in (*_FLAGS, "fewshot_as_multiturn"):
-        args.boolean(flag)
-    template = args.take("apply_chat_template")
-    if not isinstance(template, bool | str | None):
-        raise FormatError(f"{args.at('apply_chat_template')}: give true, false or the name of a template")
-    for name in ("system_instruction", "device"):
-        if args.has(name):
-            args.text(name)
-    for name in ("batch_size", "max_batch_size"):
-        size = args.take(name)
-        if not isinstance(size, int | str | None) or isinstance(size, bool):
-            raise FormatError(f"{args.at(name)} = {quoted(str(size))}; give a whole number, or a string such as auto")
+def refuse_own_settings(benchmark: Mapping[str, Any], *, source: str) -> None:
+    """Refuse settings of the tool in ``[benchmark]`` that are not for a study to choose."""
+    args = benchmark.get("args")
+    if not isinstance(args, Mapping):
+        return
+    for key, why in _OURS.items():
+        if key in args:
+            raise FormatError(f"{source}: args: {key} may not be set; {why}")
     for name in ("gen_kwargs", "metadata"):
-        if "seed" in args.mapping(name):
-            raise FormatError(f"{args.at(name)}: seed may not be set; every run has a seed of its own")
-    args.finish()
+        inner = args.get(name)
+        if isinstance(inner, Mapping) and "seed" in inner:
+            raise FormatError(f"{source}: args: {name}: seed may not be set; {_OURS['seed']}")
+
+
+def words(settings: LmEvalBenchmark, *, home: Path, out: Path, seed: int) -> list[str]:
+    """The words of the command line that list and run have in common."""
+    words = ["--tasks", ",".join(settings.tasks), "--output_path", str(out), "--log_samples"]
+    words += ["--seed", f"{_TASK_SEEDS},{seed},{settings.fewshot_seed}"]
+    folder = None if settings.include_path is None else home / settings.include_path
+    options = {"include_path": folder, "num_fewshot": settings.num_fewshot, "limit": settings.limit}
+    for name, value in options.items():
+        words += [] if value is None else [f"--{name}", str(value)]
+    words += [f"--{flag}" for flag in _FLAGS if getattr(settings.args, flag)]
+    if settings.args.metadata is not None:
+        words += ["--metadata", json.dumps(settings.args.metadata)]
+    return words
+
+
+def prompt_words(args: LmEvalArguments, model: str) -> list[str]:
+    """The words about prompts and batches, which depend on the type of the model."""
+    given = {name: getattr(args, name) for name in _VALUES}
+    words = [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
+    template = args.apply_chat_template
+    if template is None:
+        template = model.endswith("chat-completions")
+    if template:
+        words += ["--apply_chat_template", *([template] if isinstance(template, str) else [])]
+    if args.fewshot_as_multiturn is not None:
+        words += ["--fewshot_as_multiturn", *([] if args.fewshot_as_multiturn else ["false"])]
+    return words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

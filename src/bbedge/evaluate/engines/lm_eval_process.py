@@ -24,7 +24,7 @@ from bbedge.evaluate.engine import Answered, CheckReport, StillSilent
 from bbedge.evaluate.engines.command import work_in_threads
 from bbedge.evaluate.engines.process import Stopped, call
 from bbedge.evaluate.failures import Problem, ProblemKind, kind_of_status
-from bbedge.evaluate.usage import Usage
+from bbedge.records.journal import Usage
 from bbedge.text import shown, shown_path
 
 DRIVER = "lm_eval_driver.py"

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core import kinds
 from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
@@ -35,6 +34,7 @@ from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.assemble.spool import Spool, one_by_one, spooled
 from bbedge.readers.incomplete import IncompletePolicy
 from bbedge.records.notes import Note
+from bbedge.records.values import Gaps as GapRule
 from bbedge.text import listed, quoted
 
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
@@ -56,7 +56,7 @@ class Panels:
     """Names of the replicates, models and items."""
     values: NDArray[np.float64]
     """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
-    gaps: kinds.Gaps = "refuse"
+    gaps: GapRule = "refuse"
     """How missing scores count, which are NaN; with ``refuse`` there are none but those of ``stops``."""
     stops: tuple[int, ...] | None = None
     """For every model the number of replicates after which it was stopped; None if none was."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.baselines.e_values import edges_at_looks
-from bbedge.core.kinds import Method
+from bbedge.records.values import Method
 from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA
 from bbedge.study.measures import edge_measures
 from bbedge.study.study import Column, Contest, Published, Record, RepetitionSeeds, Study

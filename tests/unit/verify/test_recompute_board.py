@@ -11,9 +11,9 @@ import pytest
 from bbedge.board import Board, BoardDesign
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
-from bbedge.verification import verify_certificate
+from bbedge.verify.verify import verify_certificate
 from unit.board.passes import ITEMS, MODELS, add_part, complete, drawn, life, make, some
-from unit.test_verification_in_parts import check_found, leaves, resealed
+from unit.verify.test_verification_in_parts import check_found, leaves, resealed
 
 
 def table(board, *panels, stopped=None, items=ITEMS, names=MODELS):

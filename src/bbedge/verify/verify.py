@@ -10,27 +10,34 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from bbedge._version import __version__
 from bbedge.board import Board
 from bbedge.board_certificate import board_certificate
-from bbedge.board_rebuilding import board_of, rebuilt_board
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.consistency import check_consistency
-from bbedge.certificate.differences import Comparison, Difference, comparable_notes, compare, not_compared, unknown_keys
 from bbedge.certificate.document import certificate as document_of
 from bbedge.certificate.document import plain, to_json
 from bbedge.certificate.parts import Parts
-from bbedge.certificate.provenance import FileChanges, is_changed
-from bbedge.certificate.reading import read_content, read_document
-from bbedge.certificate.rebuilding import check_given, check_items, design_of, needs_suite, rebuilt
-from bbedge.certificate.shape import Document
+from bbedge.certificate.provenance import is_changed
 from bbedge.core.scores import Origin, Scores, SourceFile
 from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, FormatError, NoBoardError
-from bbedge.text import counted, listed, quoted, shown, shown_path
+from bbedge.records.certificate import Document
+from bbedge.text import counted, listed, quoted, shown
+from bbedge.verify.consistency import check_consistency
+from bbedge.verify.differences import (
+    Comparison,
+    Difference,
+    FileChanges,
+    comparable_notes,
+    compare,
+    not_compared,
+    unknown_keys,
+)
+from bbedge.verify.reading import Stated
+from bbedge.verify.recompute import check_given, check_items, design_of, needs_suite, rebuilt
+from bbedge.verify.recompute_board import board_of, rebuilt_board
 
 Status = Literal["ok", "differs", "unknown"]
 """Checked and right; checked and not the same; or not possible to check."""
@@ -113,28 +120,6 @@ class Verification:
             "version": __version__,
             "checks": [asdict(check) for check in self.checks],
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """A certificate as it was read: what was typed, and everything that the file says."""
-
-    content: Mapping[str, Any]
-    """Plain values, keys that this version does not know included."""
-    document: Document
-    """The same, typed."""
-    source: str
-    """What it is called in messages."""
-
-    @classmethod
-    def of(cls, given: str | os.PathLike[str] | Mapping[str, Any] | Certificate) -> Stated:
-        """Read a file or plain values; what is no certificate is refused."""
-        if isinstance(given, Certificate):
-            given = given.document
-        if isinstance(given, Mapping):
-            return cls(content=given, document=read_document(given, source="certificate"), source="certificate")
-        content, source = read_content(Path(given)), shown_path(given)
-        return cls(content=content, document=read_document(content, source=source), source=source)
 
 
 def verify_certificate(
@@ -349,7 +334,7 @@ def _results(stated: Stated, computed: Document) -> Iterator[Check]:
 
 
 def _comparison(stated: Stated, computed: Document) -> Comparison:
-    return compare(stated.content, json.loads(to_json(computed)))
+    return compare(stated.content, json.loads(to_json(computed)), without=("bbedge", "notes", "provenance"))
 
 
 def _compared(found: Comparison) -> Check:

@@ -1,6 +1,6 @@
 """The one definition of the certificate: every key of the document, its type, and whether it may be absent.
 
-The writer fills these records, the reader converts into them, and the JSON Schema and the messages about a damaged file
+The writer fills these records, the codec converts into them, and the JSON Schema and the messages about a damaged file
 are made from them: the text under each field is its description in the schema.
 """
 
@@ -8,30 +8,56 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import numpy as np
 from msgspec import UNSET, Meta, UnsetType
+from numpy.typing import NDArray
 
-from bbedge.certificate.board_shape import BoardRecord
-from bbedge.certificate.design_shape import Blocks, DesignRecord, Pilot, Weights
-from bbedge.certificate.provenance_shape import ProvenanceRecord
-from bbedge.certificate.values import (
+from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.values import (
+    LARGEST_COUNT,
     Count,
+    Digest,
     Group,
-    Matrix,
+    Name,
+    Names,
     NotNegative,
     Number,
     Pair,
     Positive,
     Record,
     Share,
-    Text,
-    TopSets,
+    Size,
 )
+
+TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+"""A time in UTC with seconds."""
+Time = Annotated[str, Meta(pattern=TIME)]
+Matrix = NDArray[np.float64]
+"""Rows and columns in the order of ``models``; null in JSON, NaN here, where a direction is not tested."""
+TopSets = dict[Size, Names | None]
+
+
+def matrix(_: type, rows: object) -> Matrix:
+    """A list of rows as an array, for :func:`bbedge.records.codec.convert`; null becomes NaN."""
+    if not isinstance(rows, list):
+        raise ValueError("is not a list")
+    if not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
+        raise ValueError("is not a matrix of numbers")
+    values = [value for row in rows for value in row]
+    if not {type(value) for value in values} <= {int, float, type(None)}:
+        raise ValueError("is not a matrix of numbers")
+    if any(type(value) is int and abs(value) > LARGEST_COUNT for value in values):
+        raise ValueError("has a number that is not finite")
+    array = np.array(values, dtype=np.float64)
+    if np.isinf(array).any() or np.isnan(array).sum() != values.count(None):
+        raise ValueError("has a number that is not finite")
+    return array.reshape(len(rows), len(rows[0]) if rows else 0)
 
 
 class Model(Record, frozen=True, kw_only=True):
     """What may be concluded about a model."""
 
-    name: Text
+    name: Name
     """Its name."""
     mean: Number | None
     """Its mean score; null before its first complete replicate."""
@@ -263,7 +289,7 @@ class ViewRecord(Conclusions, frozen=True):
     history, counting every look that it would have.
     """
 
-    name: Text
+    name: Name
     """What the view is called."""
     share: Share
     """The part of alpha that its directions have."""
@@ -275,6 +301,41 @@ class ViewRecord(Conclusions, frozen=True):
     """Its stakes."""
     stake_weights: tuple[NotNegative, ...]
     """Their weights."""
+
+
+class SourceRecord(Record, frozen=True, kw_only=True):
+    """A file that the scores were read from."""
+
+    name: Name
+    """Its path as it was given; of absolute paths, without the folders that they have in common."""
+    bytes: Count
+    """Its size."""
+    sha256: Digest
+    """SHA-256 of its bytes."""
+
+
+class ProvenanceRecord(Record, frozen=True, kw_only=True):
+    """What the certificate was made from, by hashes, and when; ``bbedge verify`` checks all of it.
+
+    What is not known is absent: scores that Python code made have no sources, a board has its head instead of both.
+    """
+
+    version: Name
+    """Version that wrote the document; the same as bbedge."""
+    design: Digest
+    """SHA-256 of the whole design; the same as design.hash."""
+    sources: tuple[SourceRecord, ...] | UnsetType = UNSET
+    """The files with the scores and the list of items, if there is one; sorted by name."""
+    scores: Digest | UnsetType = UNSET
+    """SHA-256 of the scores in one canonical form, which does not depend on the order or format of files and rows."""
+    head: Digest | UnsetType = UNSET
+    """Of a board: the hash of the last event of its ledger."""
+    unverified_notes: tuple[Count, ...] | UnsetType = UNSET
+    """Places in notes, from 0, of those about other files that lay beside the scores; bbedge verify leaves them out."""
+    digest: Digest | UnsetType = UNSET
+    """SHA-256 of the document in canonical JSON, without this key and time."""
+    time: Time | UnsetType = UNSET
+    """When it was written, in UTC, as the writer said; no hash covers it."""
 
 
 class Closing(Conclusions, frozen=True, kw_only=True):
@@ -290,7 +351,7 @@ class Closing(Conclusions, frozen=True, kw_only=True):
     """The board that the leaderboard comes from."""
     stopped: dict[str, Count] | UnsetType = UNSET
     """Models that were stopped before the last replicate, and how many replicates each has; of a board, see retired."""
-    view: Text | UnsetType = UNSET
+    view: Name | UnsetType = UNSET
     """The view that this is about, if it was taken out of a certificate by itself; its headline, if absent."""
     views: tuple[ViewRecord, ...] | UnsetType = UNSET
     """The other views, under the same alpha."""

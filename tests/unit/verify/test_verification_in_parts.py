@@ -15,7 +15,7 @@ from bbedge.core.conclusions import GapCount
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, DesignError
-from bbedge.verification import verify_certificate
+from bbedge.verify.verify import verify_certificate
 from unit.board.passes import ITEMS, MODELS, drawn
 
 PANELS = [np.stack(list(drawn(seed).values())) for seed in (1, 2)]

@@ -1,4 +1,4 @@
-"""The leaderboard of a certificate, computed again from scores, step by step."""
+"""The leaderboard of a certificate computed again from scores, step by step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from bbedge.certificate.shape import Document
 from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoints, PassPlan
 from bbedge.core.conclusions import GapCount
@@ -19,6 +18,7 @@ from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import Stakes
 from bbedge.core.views import HEADLINE, SuiteOptions
 from bbedge.errors import Argument, Blank, DesignError
+from bbedge.records.certificate import Document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

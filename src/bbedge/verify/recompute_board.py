@@ -7,32 +7,27 @@ in a folder that is removed afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.state import BoardState
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.rebuilding import Step, blocked, steps
-from bbedge.certificate.shape import Conclusions, Document
+from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import PassPlan
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DomainError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bbedge.certificate.board_shape import BoardRecord
+from bbedge.records.certificate import Document
+from bbedge.records.design import BoardRecord
+from bbedge.verify.recompute import Step, blocked, steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +69,31 @@ def item_columns(document: Document) -> tuple[str, ...]:
 def rebuilt_board(document: Document, scores: Scores) -> Again:
     """The certificate of a board that was given these scores under the design of the certificate."""
     record = board_of(document)
-    design, fitted, is_same = _fitted(
-        document, record, _in_board_order(document, record, _with_retired(record, scores))
-    )
-    with _board(document, design, fitted) as board:
-        plan = board.state.epoch.plan
-        assert plan is not None  # the design has checkpoints
-        for step in steps(document, fitted.values, plan):
-            ran = [fitted.models[row] for row in step.rows]
-            _retire(board, [model for model in record.retired if model not in ran])
-            _add(board, _of_step(fitted, step, plan), is_part=step.checkpoint > 0)
-        _retire(board, record.retired)
-        return Again(document=_as_stated(board_certificate(board, 1).content, document, record), is_same_design=is_same)
+    # The scores with the blocks of the certificate, as far as a rule makes them; as they are, if no rule does.
+    candidates = list(blocked(document, _in_board_order(document, record, _with_retired(record, scores))))
+    for fitted in candidates:
+        with _board(document, _design(record), fitted) as board:
+            if _is_of(board, record):
+                return Again(document=_ran(board, document, record, fitted), is_same_design=True)
+    with _board(document, _design(record), candidates[0]) as board:
+        return Again(document=_ran(board, document, record, candidates[0]), is_same_design=False)
+
+
+def _is_of(board: Board, record: BoardRecord) -> bool:
+    """Whether a board has the design of the claim that a certificate states."""
+    made = board_certificate(board, 1).content.board
+    return {claim.design_hash for claim in (made or record).claims} <= {claim.design_hash for claim in record.claims}
+
+
+def _ran(board: Board, document: Document, record: BoardRecord, scores: Scores) -> Document:
+    """The certificate of the board after everything that the scores show."""
+    plan = plan_of(board.leaderboard(1).design)
+    for step in steps(document, scores.values, plan):
+        ran = [scores.models[row] for row in step.rows]
+        _retire(board, [model for model in record.retired if model not in ran])
+        _add(board, _of_step(scores, step, plan), is_part=step.checkpoint > 0)
+    _retire(board, record.retired)
+    return _as_stated(board_certificate(board, 1).content, document, record)
 
 
 def _with_retired(record: BoardRecord, scores: Scores) -> Scores:
@@ -99,9 +107,12 @@ def _with_retired(record: BoardRecord, scores: Scores) -> Scores:
 
 
 def _in_board_order(document: Document, record: BoardRecord, scores: Scores) -> Scores:
-    """The scores with the models in an order that the certificate allows: lists of names in it follow the board's."""
+    """The scores with the models in an order that the certificate allows: pairs of names in it follow the board's."""
     before: dict[str, set[str]] = {model: set() for model in scores.models}
-    for chain in (record.active, *(chain for part in (document, *(document.views or ())) for chain in _chains(part))):
+    chains: list[Sequence[str]] = [record.active]
+    for part in (document, *(document.views or ())):
+        chains += [*(part.unresolved or ()), *(each.names for each in part.crossed_intervals or ())]
+    for chain in chains:
         for first, second in pairwise(chain):
             if first in before and second in before:
                 before[second].add(first)
@@ -113,44 +124,15 @@ def _in_board_order(document: Document, record: BoardRecord, scores: Scores) -> 
     return replace(scores, models=order, values=scores.values[:, rows], seen=None)
 
 
-def _chains(part: Conclusions) -> Iterator[Sequence[str]]:
-    """The lists of names that are in the order of the board."""
-    yield from part.unresolved or ()
-    yield from part.contradictions
-    yield from (each.names for each in part.crossed_intervals or ())
-    yield from (each for each in (part.top_k or {}).values() if each is not None)
-
-
 def _design(record: BoardRecord) -> BoardDesign:
     return BoardDesign.from_values(plain(record.design), source="the design of the board")
 
 
-def _fitted(document: Document, record: BoardRecord, scores: Scores) -> tuple[BoardDesign, Scores, bool]:
-    """The scores with the blocks of the certificate, as far as a rule makes them."""
-    design, first = _design(record), scores
-    for fitted in blocked(document, scores):
-        state = BoardState(
-            design,
-            fitted.models,
-            fitted.items,
-            fitted.blocks,
-            design.kept_columns(fitted.columns),
-            order_seed=_seed(document),
-        )
-        if state.epoch.stages[0].design.hash in [claim.design_hash for claim in record.claims]:
-            return design, fitted, True
-    return design, first, False
-
-
-def _seed(document: Document) -> int:
+@contextmanager
+def _board(document: Document, design: BoardDesign, scores: Scores) -> Iterator[Board]:
     given = document.design.checkpoints
     if not given:
         raise BoardError("the design of the board has checkpoints, and that of the certificate has none")
-    return given.order_seed
-
-
-@contextmanager
-def _board(document: Document, design: BoardDesign, scores: Scores) -> Iterator[Board]:
     with (
         TemporaryDirectory(prefix="bbedge-") as folder,
         Board.create(
@@ -160,7 +142,7 @@ def _board(document: Document, design: BoardDesign, scores: Scores) -> Iterator[
             items=scores.items,
             blocks=scores.blocks,
             columns=scores.columns,
-            order_seed=_seed(document),
+            order_seed=given.order_seed,
         ) as board,
     ):
         yield board

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 import bbedge
-from bbedge.certificate.differences import MOST_LISTED, compare
+from bbedge.verify.differences import MOST_LISTED, compare
 from unit.certificate.documents import drawn, parted, suite
-from unit.certificate.test_consistency import life
+from unit.verify.test_consistency import life
 
 ELSEWHERE = ("bbedge", "notes", "provenance")
 Way = tuple[str | int, ...]

@@ -13,13 +13,12 @@ import pytest
 
 import bbedge
 from bbedge.certificate.provenance import digest
-from bbedge.certificate.schema import schema
 from bbedge.core.scores import Scores
-from bbedge.verification import Verification, verify_certificate
-from unit.certificate.documents import drawn, parted, parted_as_published
-from unit.certificate.test_consistency import life
+from bbedge.verify.verify import Verification, verify_certificate
+from unit.certificate.documents import drawn, parted, parted_as_published, schema
+from unit.verify.test_consistency import life
 
-DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
+DEMO = Path(__file__).parents[3] / "demo" / "scores.csv"
 SCORES = bbedge.read_scores(DEMO)
 CERTIFIED = json.loads(bbedge.certify(SCORES).to_json(time="2026-01-31T12:00:00Z"))
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.certificate.consistency import AT_THRESHOLD, KEPT
-from bbedge.certificate.model_checks import ROUNDING
-from bbedge.certificate.shape import Document
-from bbedge.text import listed, quoted
+from bbedge.core.scores import SourceFile
+from bbedge.records.certificate import Document, SourceRecord
+from bbedge.text import counted, listed, quoted
 
 _QUOTED, _FOLDERS = re.compile("'([^']*)'"), re.compile(r"[^\s']*[/\\]")
 _FILE, _CUT = re.compile(r"[/\\]|\.\w{1,8}$"), re.compile(r"[/\\…]")
@@ -52,10 +51,15 @@ def _asides(document: Document) -> tuple[int, ...]:
     return (document.provenance.unverified_notes if document.provenance else None) or ()
 
 
+AT_THRESHOLD = 1e-6
+"""Relative difference of two computations of one number: processors round differently."""
+ROUNDING = 1e-9
+"""Relative difference of two numbers that should be the same; other programs may have written the file again."""
+KEPT = 1e-4
+"""The evidence of single looks is kept with four decimals."""
 MOST_LISTED = 1000
 """So many differences are listed; beyond them, their number says enough."""
 
-_ELSEWHERE = ("bbedge", "notes", "provenance")  # compared by the checks of their own
 _MATRICES = ("log_e", "log_w", "margins")
 _BOUNDS = frozenset({"margins", "margin", "path_margin", "within", "mean_interval", "lower", "upper"})
 _EVIDENCE = _BOUNDS | {"log_e", "log_w", "log_threshold", "log_thresholds"}
@@ -125,17 +129,14 @@ def unknown_keys(content: object, known: object, place: str = "") -> Iterator[st
             yield from unknown_keys(value, other, f"{place}[{i}]")
 
 
-def compare(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> Comparison:
-    """Compare two documents of plain values, field by field."""
+def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, without: Collection[str] = ()) -> Comparison:
+    """Compare two documents of plain values, field by field, without some keys."""
     ends = [float(end) for end in computed["design"]["score_range"]]
     scale = max(*(abs(end) for end in ends), ends[1] - ends[0])
     to = Comparison(scale=scale)
-    _record(to, "", _rest(stated), _rest(computed))
+    rest = ({key: value for key, value in each.items() if key not in without} for each in (stated, computed))
+    _record(to, "", *rest)
     return to
-
-
-def _rest(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if key not in _ELSEWHERE}
 
 
 def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
@@ -145,7 +146,9 @@ def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Map
         if key not in stated or key not in computed:
             kind: Kind = "only-computed" if key not in stated else "only-stated"
             to.add(where, kind, _brief(stated.get(key)), _brief(computed.get(key)))
-        elif order is not None and key in _MATRICES and isinstance(computed[key], list):
+        elif key in _SETS:
+            _value(to, where, key, _in_order(stated[key]), _in_order(computed[key]))
+        elif order is not None and key in _MATRICES and isinstance(computed[key], list | tuple):
             _matrix(to, where, key, stated[key], computed[key], order)
         elif order is not None and key == "history" and isinstance(computed[key], dict) and stated[key]:
             _history(to, where, stated[key], computed[key], order)
@@ -156,12 +159,12 @@ def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Map
 def _value(to: Comparison, place: str, key: str, stated: Any, computed: Any) -> None:  # noqa: ANN401 - any JSON
     if isinstance(stated, dict) and isinstance(computed, dict):
         _record(to, place, stated, computed)
-    elif key in _KEYED and isinstance(stated, list) and isinstance(computed, list):
+    elif key in _KEYED and isinstance(stated, list | tuple) and isinstance(computed, list | tuple):
         _keyed(to, place, key, stated, computed)
     elif key == "more_replicates" and stated and computed:
         if not all(map(_next_to, stated, computed)):
             to.add(place, "changed", stated, computed)
-    elif isinstance(stated, list) and isinstance(computed, list):
+    elif isinstance(stated, list | tuple) and isinstance(computed, list | tuple):
         if len(stated) != len(computed):
             to.add(place, "changed", _brief(stated), _brief(computed))
             return
@@ -241,7 +244,7 @@ def _history(
 
 def _order(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> Order | None:
     """The models as the certificate has them, and where each is in what was computed; None if they are not the same."""
-    if not (isinstance(stated.get("models"), list) and isinstance(computed.get("models"), list)):
+    if not (isinstance(stated.get("models"), list | tuple) and isinstance(computed.get("models"), list | tuple)):
         return None
     names, there = ([model["name"] for model in each["models"]] for each in (stated, computed))
     if sorted(names) != sorted(there):
@@ -251,7 +254,7 @@ def _order(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> Order | No
 
 
 def _array(rows: object) -> NDArray[np.float64] | None:
-    if not isinstance(rows, list) or not rows or any(len(row) != len(rows[0]) for row in rows):
+    if not isinstance(rows, list | tuple) or not rows or any(len(row) != len(rows[0]) for row in rows):
         return None
     found = np.array([[np.nan if value is None else value for value in row] for row in rows], dtype=np.float64)
     return found if found.ndim == 2 else None
@@ -261,6 +264,13 @@ def _next_to(stated: int, computed: int) -> bool:
     """Whether two counts that are rounded to their first digit are neighbours: a forecast is no exact number."""
     unit: int = 10 ** int(math.log10(max(1, min(stated, computed))))
     return abs(stated - computed) <= unit
+
+
+def _in_order(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The same with every list in one order."""
+    if isinstance(value, Mapping):
+        return {key: _in_order(each) for key, each in value.items()}
+    return sorted(map(_in_order, value), key=str) if isinstance(value, list | tuple) else value
 
 
 def _is_number(value: object) -> bool:
@@ -273,7 +283,7 @@ def _number(value: float) -> float | None:
 
 def _brief(value: object) -> object:
     """A value for a message: of a long list only its length."""
-    if isinstance(value, list) and len(value) > 10:
+    if isinstance(value, list | tuple) and len(value) > 10:
         return f"{len(value):,} entries"
     return value
 
@@ -292,3 +302,94 @@ _KEYED: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "unresolved": lambda entry: tuple(sorted(entry)),
 }
 _UNORDERED = ("outlook", "unresolved")
+_SETS = ("top_k", "contradictions")  # listed in the order of the design, which a certificate does not state
+
+_MOST_NAMED = 5  # files in a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChanges:
+    """Files now against files as a certificate names them. A file is known by its bytes, whatever it is called."""
+
+    same: tuple[SourceRecord, ...]
+    """Those with the same bytes."""
+    changed: tuple[tuple[SourceRecord, SourceFile], ...]
+    """Those with the same name and other bytes."""
+    missing: tuple[SourceRecord, ...]
+    """Those that were not given."""
+    added: tuple[SourceFile, ...]
+    """Those that the certificate does not name."""
+
+    @classmethod
+    def of(cls, stated: Sequence[SourceRecord], found: Sequence[SourceFile]) -> FileChanges:
+        """Compare them: by their bytes first, then by their names, in full or without folders."""
+        same, open_, rest = _matched(stated, found, lambda file: f"{file.sha256} {file.bytes}")
+        changed: list[tuple[SourceRecord, SourceFile]] = []
+        for key in (lambda file: file.name, lambda file: _base(file.name)):
+            pairs, open_, rest = _matched(open_, rest, key)
+            changed += pairs
+        return cls(
+            same=tuple(record for record, _ in same), changed=tuple(changed), missing=tuple(open_), added=tuple(rest)
+        )
+
+    @property
+    def none(self) -> bool:
+        """Whether all files are there with the same bytes, and no others."""
+        return not (self.changed or self.missing or self.added)
+
+    @property
+    def text(self) -> str:
+        """What differs, in words."""
+        if self.none:
+            files = "file" if len(self.same) == 1 else f"{len(self.same):,} files"
+            return f"the same {files}, byte for byte"
+        parts = (
+            ("changed", [record.name for record, _ in self.changed]),
+            ("missing", [record.name for record in self.missing]),
+            ("not named in the certificate", [each.name for each in self.added]),
+        )
+        return ", ".join(f"{counted(len(names), 'file')} {what}: {_listed(names)}" for what, names in parts if names)
+
+    @property
+    def entries(self) -> tuple[tuple[str, Kind, str | None, str | None], ...]:
+        """Name, kind of change, and the hashes before and now."""
+        return tuple(self._entries())
+
+    def _entries(self) -> Iterator[tuple[str, Kind, str | None, str | None]]:
+        for record, file in self.changed:
+            if record.sha256 == file.sha256:  # the certificate states another size for it
+                yield record.name, "changed", f"{record.bytes} bytes", f"{file.bytes} bytes"
+            else:
+                yield record.name, "changed", record.sha256, file.sha256
+        for record in self.missing:
+            yield record.name, "only-stated", record.sha256, None
+        for file in self.added:
+            yield file.name, "only-computed", None, file.sha256
+
+
+def _matched(
+    stated: Sequence[SourceRecord], found: Sequence[SourceFile], key: Callable[[SourceRecord | SourceFile], str]
+) -> tuple[list[tuple[SourceRecord, SourceFile]], list[SourceRecord], list[SourceFile]]:
+    """Pairs with the same key, each file in one of them; and what is left on both sides."""
+    waiting: dict[str, list[SourceFile]] = {}
+    for file in reversed(found):
+        waiting.setdefault(key(file), []).append(file)
+    pairs: list[tuple[SourceRecord, SourceFile]] = []
+    left: list[SourceRecord] = []
+    for record in stated:
+        there = waiting.get(key(record))
+        if there:
+            pairs.append((record, there.pop()))
+        else:
+            left.append(record)
+    return pairs, left, sorted(file for files in waiting.values() for file in files)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """A few names in full, because the files must be found again, and how many more there are."""
+    text = ", ".join(quoted(name, None) for name in names[:_MOST_NAMED])
+    return text if len(names) <= _MOST_NAMED else f"{text} and {len(names) - _MOST_NAMED} more"
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
