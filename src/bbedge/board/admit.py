@@ -194,10 +194,10 @@ def _complete_run(
 def _vectors(
     state: BoardState, event: PilotAdded | PartAdded | ReplicateAdded, scores: StoredScores
 ) -> dict[str, StoredVector]:
-    """The scores that came with an event, in the order of the active models."""
+    """The scores that came with an event, by the names of the models in order."""
     epoch = state.epoch
     items = epoch.next_items if isinstance(event, PartAdded) else epoch.items
-    found = scores.vectors(epoch, event.place, state.active)
+    found = scores.vectors(epoch, event.place, sorted(event.vectors))
     for model, each in found.items():
         which = called(epoch.number, event.place, model)
         _check_vector(state, each, event.vectors[model], which, model, items)

@@ -61,14 +61,13 @@ class StoredScores:
 
     def vectors(self, epoch: Epoch, place: int, models: Iterable[str]) -> dict[str, StoredVector]:
         """The scores of these models at a place, each computed from what is stored; refused if any is missing."""
-        found = dict(self._offered.get((epoch.number, place), {}))
-        stored = {} if found else self._packed(epoch, place)
+        offered, count = self._offered.get((epoch.number, place), {}), epoch.count_at(place)
+        stored = {} if offered else self._packed(epoch, place)
+        found: dict[str, StoredVector] = {}
         for model in models:
-            if model in found:
-                continue
-            if model not in stored:
+            if model not in offered and model not in stored:
                 raise BoardError(f"the scores of {called(epoch.number, place, model)} are missing")
-            found[model] = StoredVector.of(unpack(stored[model], epoch.count_at(place)), stored[model])
+            found[model] = offered.get(model) or StoredVector.of(unpack(stored[model], count), stored[model])
         return found
 
     def _packed(self, epoch: Epoch, place: int) -> dict[str, bytes]:

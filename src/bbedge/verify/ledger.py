@@ -140,13 +140,13 @@ def _compare(event: LedgerEvent, again: BoardEvent, state: BoardState) -> None:
     for place, stated, computed in _differences(plain(recorded), plain(again)):
         if not _is_rounding(place, stated, computed, state):
             raise BoardError(
-                f"{event.called}: its {'.'.join(place)} is {_short(stated)}; the events before it and the stored "
-                f"scores give {_short(computed)}"
+                f"{event.called}: its {'.'.join(place)} is {_short(stated, 'not there')}; the events before it and the "
+                f"stored scores give {_short(computed, 'nothing')}"
             )
 
 
-def _short(value: object) -> str:
-    return "not there" if value is None else shown(canonical(value), 100)
+def _short(value: object, otherwise: str) -> str:
+    return otherwise if value is None else shown(canonical(value), 100)
 
 
 def _differences(stated: Any, computed: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Any]]:  # noqa: ANN401 - any JSON
@@ -154,7 +154,7 @@ def _differences(stated: Any, computed: Any, place: tuple[str, ...] = ()) -> Ite
     if isinstance(stated, dict) and isinstance(computed, dict):
         for key in sorted(stated.keys() | computed.keys()):
             yield from _differences(stated.get(key), computed.get(key), (*place, key))
-    elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
+    elif isinstance(stated, list | tuple) and isinstance(computed, list | tuple) and len(stated) == len(computed):
         for number, (theirs, ours) in enumerate(zip(stated, computed, strict=True)):
             yield from _differences(theirs, ours, (*place, str(number)))
     elif type(stated) is not type(computed) or stated != computed:

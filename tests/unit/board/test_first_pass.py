@@ -300,12 +300,15 @@ def forge_part(rows, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c, _: c.update(checkpoint=2), "belong to no event"),
+        (lambda c, _: c.update(checkpoint=2), "checkpoint 2 is not the next one"),
         (lambda c, _: c.update(blocks=7), "the blocks or items of checkpoint 1"),
         (lambda c, _: c.update(items=7), "damaged|blocks or items"),
-        (lambda c, _: c["vectors"].pop("a"), "belong to no event"),
-        (lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}), "counts of the look"),
-        (lambda c, _: c.update(current={"0": "//8="}), "recorded as certified but is not"),
+        (lambda c, _: c["vectors"].pop("a"), "lacks model 'a'"),
+        (
+            lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}),
+            "its look.edges is 9",
+        ),
+        (lambda c, _: c.update(current={"0": "//8="}), "its current.0 is"),
         (lambda c, row: row.update(kind="replicate"), "is missing|unknown key"),
     ],
 )
@@ -326,9 +329,9 @@ def test_a_part_that_was_left_out_is_found(tmp_path):
 def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
     part = next(row for row in parsed(life(tmp_path / "board.db")).rows if row["kind"] == "part")
     forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
-    part["content"]["views"] = {}
+    part["content"]["views"], part["at"] = {}, forged.rows[0]["at"]
     forged.rows.append(part)
-    with pytest.raises(BoardError, match="checkpoint 1 is not the next one"):
+    with pytest.raises(BoardError, match="the design of this board has no checkpoints"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
@@ -336,7 +339,7 @@ def test_another_order_is_found(tmp_path):
     """The seed is frozen: another one would be another order of the same items."""
     forged = parsed(life(tmp_path / "board.db"))
     forged.rows[0]["content"]["order_seed"] = 7
-    with pytest.raises(BoardError, match="the design does not match its hash"):
+    with pytest.raises(BoardError, match="its registration is"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
