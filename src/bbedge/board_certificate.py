@@ -5,6 +5,7 @@ Boards and certificates know nothing of each other; this module knows both.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.records.certificate import Document
 from bbedge.records.design import (
+    Attempts,
     BoardCheckpoints,
     BoardDesignRecord,
     BoardHeadline,
@@ -25,7 +27,8 @@ from bbedge.records.design import (
     Claim,
 )
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
-from bbedge.text import listed, shown
+from bbedge.records.notes import Note
+from bbedge.text import counted, listed, shown
 
 
 def board_certificate(
@@ -49,53 +52,63 @@ def shown_epoch(board: Board, asked: int | None) -> int:
     return with_runs[-1] if with_runs else board.state.epoch.number
 
 
-def notes(board: Board, number: int) -> list[str]:
+def notes(board: Board, number: int) -> Iterator[Note]:
     """Notes on an epoch for readers of its leaderboard."""
-    notes = []
-    if board.state.in_pilot:
-        notes.append(
-            f"The pilot has {board.state.epoch.pilots} of {board.design.pilot} replicates; they are not evidence."
-        )
-    elif board.state.candidate is not None:
-        notes.append(f"Only the set that the pilot chose is tested: {listed(board.state.candidate, limit=20)}.")
-    if board.state.retired:
-        whose = "Its" if len(board.state.retired) == 1 else "Their"
-        notes.append(f"Retired: {listed(board.state.retired)}. {whose} certificates remain valid.")
-    notes += [shown(note.text, None) for note in board.noted if note.epoch == number]
-    notes += [shown(note.text, None) for epoch, note in board.noticed if epoch == number]
-    notes += copies_counted(board, number)
-    for epoch in board.state.epochs:
-        if epoch.number != number and not (epoch.replicates or epoch.pilots or epoch.parts):
-            notes.append(
-                f"Epoch {epoch.number} is open ({len(epoch.items):,} items, {len(epoch.models):,} models) but has no "
+    state = board.state
+    if state.in_pilot:
+        text = f"The pilot has {state.epoch.pilots} of {board.design.pilot} replicates; they are not evidence."
+        yield Note(kind="pilot", text=text)
+    elif state.candidate is not None:
+        text = f"Only the set that the pilot chose is tested: {listed(state.candidate, limit=20)}."
+        yield Note(kind="pilot", subject=tuple(state.candidate), text=text)
+    if state.retired:
+        whose = "Its" if len(state.retired) == 1 else "Their"
+        text = f"Retired: {listed(state.retired)}. {whose} certificates remain valid."
+        yield Note(kind="retired", subject=tuple(state.retired), text=text)
+    for remark in board.noted:
+        if remark.epoch == number:
+            yield Note(kind="remark", subject=(remark.about,), text=shown(remark.text, None))
+    for epoch, note in board.noticed:
+        if epoch == number:
+            yield replace(note, text=shown(note.text, None))
+    yield from copies_counted(board, number)
+    attempts = _attempts(board, number)
+    if attempts is not None and attempts.abandoned:
+        yield Note(kind="attempts", text=attempts_note(attempts))
+    for each in state.epochs:
+        if each.number == number:
+            continue
+        if each.replicates or each.pilots or each.parts:
+            edges = sum(int(stage.edges(view).sum()) for stage in each.stages for view in each.looks_at)
+            text = f"Epoch {each.number} ({len(each.items):,} items) has {edges:,} certificates of its own."
+        else:
+            text = (
+                f"Epoch {each.number} is open ({len(each.items):,} items, {len(each.models):,} models) but has no "
                 f"replicate yet; this is epoch {number}."
             )
-        elif epoch.number != number:
-            edges = sum(int(stage.edges(view).sum()) for stage in epoch.stages for view in epoch.looks_at)
-            notes.append(f"Epoch {epoch.number} ({len(epoch.items):,} items) has {edges:,} certificates of its own.")
-    return notes
+        yield Note(kind="epochs", subject=(str(each.number),), text=text)
 
 
-def copies_counted(board: Board, number: int) -> list[str]:
+def copies_counted(board: Board, number: int) -> Iterator[Note]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
-    counted, joined = [], []
+    repeated, joined = [], []
     for event in board.events:
         match event.content:
             case PilotAdded() | ReplicateAdded() as added if added.copies and added.epoch == number:
-                counted.append(f"{added.kind} {abs(added.place)}")
+                repeated.append(f"{added.kind} {abs(added.place)}")
             case PartAdded() as added if added.copies and added.epoch == number:
-                counted.append(f"{added.kind} {added.checkpoint} of replicate 1")
+                repeated.append(f"{added.kind} {added.checkpoint} of replicate 1")
             case ModelAdded() as added if added.copies and added.epoch == number:
                 joined.append(added.model)
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
-    said = []
-    if counted:
-        said.append(f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(counted)}.")
+    if repeated:
+        text = f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(repeated)}."
+        yield Note(kind="copies", subject=tuple(repeated), text=text)
     if joined:
-        said.append(f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}.")
-    return said
+        text = f"Added with runs that have the same scores as each other, {rule}: {listed(joined)}."
+        yield Note(kind="copies", subject=tuple(joined), text=text)
 
 
 def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
@@ -105,7 +118,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
         leaderboard = replace(leaderboard, gaps=hint)
     return certificate(
         _with_history(board, leaderboard, epoch) if history else leaderboard,
-        notes=notes(board, epoch),
+        notes=tuple(notes(board, epoch)),
         board=_record(board, epoch),
     )
 
@@ -134,6 +147,25 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for each in board.state.epochs
             for stage in each.stages
         ),
+        attempts=_attempts(board, epoch) or msgspec.UNSET,
+    )
+
+
+def _attempts(board: Board, epoch: int) -> Attempts | None:
+    runs = board.state.epochs[epoch - 1].attempts
+    outcomes = [outcome for run in runs.values() for outcome in run]
+    if not outcomes:
+        return None
+    return Attempts(begun=len(outcomes), runs=len(runs), abandoned=outcomes.count("abandoned"))
+
+
+def attempts_note(attempts: Attempts) -> str:
+    """How many attempts there were for so many runs, where some were abandoned."""
+    were = "was" if attempts.abandoned == 1 else "were"
+    return (
+        f"{counted(attempts.begun, 'attempt')} for {counted(attempts.runs, 'run')}: {attempts.abandoned} {were} "
+        "abandoned, because the journal was missing or replaced, and started again. If scores were the reason, the "
+        "guarantee does not hold."
     )
 
 

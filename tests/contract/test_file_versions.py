@@ -50,8 +50,8 @@ def ledger(folder: Path) -> Path:
 
 
 def page(folder: Path) -> Path:
-    with Journal(folder, root="r") as journal:
-        journal.page(1).close()
+    with Journal(folder, root="r") as journal, closing(journal.page(1)) as begun:
+        begun.begin(1)
     return folder / "replicate-00001.jsonl"
 
 

@@ -478,7 +478,7 @@ def test_files_that_are_no_use(folder):
         (("log", folder.path), "not a board"),
         (("verify", folder / "items.csv"), "not a board"),
         (("import", folder / "no.jsonl", new), "cannot be read"),
-        (("import", folder / "items.csv", new), "not JSON"),
+        (("import", folder / "items.csv", new), "no JSON"),
         (("show", "mysql://host/db"), ""),
     ]
     for command, message in cases:
@@ -542,7 +542,7 @@ def test_a_board_is_not_overwritten(archive):
 def test_archives_that_were_cut(archive):
     lines = lines_of(archive)
     assert "cut short" in refuse_archive(archive, lines[:-2])
-    assert "not JSON" in refuse_archive(archive, [*lines[:-1], lines[-1][: len(lines[-1]) // 2]])
+    assert "no JSON" in refuse_archive(archive, [*lines[:-1], lines[-1][: len(lines[-1]) // 2]])
     assert "not a board archive" in refuse_archive(archive, [])
     assert "not a board archive" in refuse_archive(archive, lines[1:])
 

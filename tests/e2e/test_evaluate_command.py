@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -344,6 +345,32 @@ def killed_runs(study: Path, server: Server | None, *, after: tuple[int, ...], s
     spent = events(told)[-1]["spent"]
     assert spent["samples"] >= len(finished)  # one may be journaled when the kill comes before its line
     return spent
+
+
+@pytest.mark.every_push("a killed and repeated run shows on every display")
+def test_a_run_that_is_killed_and_drawn_again_shows_everywhere(bbedge, tmp_path):
+    study = command_study(tmp_path / "study", more="checkpoints = false")
+    study.write_text(study.read_text().replace("budget = 30", "budget = 1"))
+    with subprocess.Popen(command(study, "--json"), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        next(line for line in process.stdout if '"sample-done"' in line)
+        process.send_signal(signal.SIGKILL)
+    shutil.rmtree(study.with_suffix(".run"))
+    assert bbedge("evaluate", study, "--quiet").code == 3
+    told = [(kind, said) for kind, said in contents(study) if kind.startswith("attempt")]
+    assert [(kind, said["attempt"], said.get("outcome")) for kind, said in told] == [
+        ("attempt", 1, None),
+        ("attempt-ended", 1, "abandoned"),
+        ("attempt", 2, None),
+        ("attempt-ended", 2, "finished"),
+    ]
+    board, page, certificate = (study.with_suffix(ending) for ending in (".bbedge", ".html", ".json"))
+    shown = bbedge("board", "show", board, "--json", certificate, "--html", page)
+    assert json.loads(certificate.read_text())["board"]["attempts"] == {"begun": 2, "runs": 1, "abandoned": 1}
+    for text in (shown.out, page.read_text(encoding="utf-8")):
+        assert "2 attempts for 1 run: 1 was abandoned" in " ".join(text.split())
+    assert bbedge("verify", certificate, board).code == 0
+    assert told[1][1]["reason"] == "journal-missing"
 
 
 @pytest.mark.nightly

@@ -165,8 +165,8 @@ def test_the_certificate_states_what_was_left_out(bbedge, tmp_path):
     out = tmp_path.parent / "certificate.json"
     outcome = bbedge("certify", tmp_path, "--replicate-from", "file", "--skip", "old", "--json", out)
     assert outcome.code == 0, outcome.err
-    (note,) = (note for note in json.loads(out.read_text())["notes"] if "Left out" in note)
-    assert note.startswith("Left out on purpose, by the pattern 'old': 1 file,")
+    (note,) = (note for note in json.loads(out.read_text())["notes"] if note["kind"] == "files")
+    assert note["text"].startswith("Left out on purpose, by the pattern 'old': 1 file,")
 
 
 def test_a_refused_table_is_named_with_options(bbedge, tmp_path):

@@ -9,10 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Self
-
-import msgspec
 
 from bbedge.board.admit import admit, create, registration
 from bbedge.board.change import Added, Change, created, load, replay
@@ -25,26 +22,26 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
-from bbedge.files import write_whole
-from bbedge.ledger.archive import export_lines
-from bbedge.ledger.chain import LedgerEvent, checked
+from bbedge.ledger.archive import export_file
+from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store
 from bbedge.records.events import (
+    AbandonReason,
     AttemptBegun,
     AttemptEnded,
     AttemptOutcome,
     Created,
     ItemsAdded,
-    ModelAdded,
     ModelRetired,
     NoteAdded,
-    PartAdded,
-    PilotAdded,
     ReplicateAdded,
+    ScoresAdded,
 )
 from bbedge.records.notes import Note
 from bbedge.records.values import Copies
 from bbedge.text import counted
+
+_Small = ModelRetired | NoteAdded | AttemptBegun | AttemptEnded  # events without scores or items
 
 
 class Board:
@@ -108,12 +105,8 @@ class Board:
         store = Store(place, create=True)
         store.check_storable(models)
         with store.write() as session:
-            events = list(checked(session.events())) or Change.create(session, proposed)
-            before = created(events[0])
-            if order_seed is None:
-                proposed = msgspec.structs.replace(proposed, order_seed=before.order_seed)
-            there = registration(before)
-            if there != registration(proposed):
+            there = Change.create(session, proposed, any_seed=order_seed is None)
+            if there is not None:
                 raise BoardError(
                     f"{store.name}: a board with another design (registration {there[:16]}) is "
                     "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
@@ -317,26 +310,18 @@ class Board:
         new view of this epoch; the design's rule gives it a share.
         """
         seed = drawn_seed() if order_seed is None and self.design.checkpoints is not None else order_seed
+        labels, kept = tuple(items if blocks is None else blocks), self.design.kept_columns(columns or {})
         with self._change() as change:
-            event = ItemsAdded(
-                epoch=change.state.epoch.number + 1,
-                items=tuple(items),
-                blocks=tuple(items if blocks is None else blocks),
-                columns=self.design.kept_columns(columns or {}),
-                order_seed=seed,
-            )
-            change.append(event)
+            epoch = change.state.epoch.number + 1
+            change.append(ItemsAdded(epoch=epoch, items=tuple(items), blocks=labels, columns=kept, order_seed=seed))
 
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
-        with self._change() as change:
-            change.append(ModelRetired(epoch=change.state.epoch.number, model=model))
+        self._append(ModelRetired, model=model)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
-        with self._change() as change:
-            epoch = change.state.epoch.number
-            change.append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
+        self._append(NoteAdded, about=about, text=text, particulars=particulars)
 
     def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
         """Record that a run is about to make its first request, before it does.
@@ -345,15 +330,13 @@ class Board:
         the next one after an attempt that ended as abandoned. The seeds of its requests follow from ``seed``, and
         ``protocol`` is the SHA-256 of everything that determines what is asked.
         """
-        with self._change() as change:
-            epoch = change.state.epoch.number
-            change.append(AttemptBegun(epoch=epoch, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol))
+        self._append(AttemptBegun, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol)
 
-    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome) -> None:
+    def end_attempt(
+        self, replicate: int, attempt: int, outcome: AttemptOutcome, *, reason: AbandonReason | None = None
+    ) -> None:
         """Record what became of an attempt: ``abandoned``, or ``finished`` once its scores are on the board."""
-        with self._change() as change:
-            epoch = change.state.epoch.number
-            change.append(AttemptEnded(epoch=epoch, replicate=replicate, attempt=attempt, outcome=outcome))
+        self._append(AttemptEnded, replicate=replicate, attempt=attempt, outcome=outcome, reason=reason)
 
     @property
     def noted(self) -> tuple[NoteAdded, ...]:
@@ -368,7 +351,7 @@ class Board:
             dict.fromkeys(
                 (content.epoch, note)
                 for content in contents
-                if isinstance(content, PilotAdded | PartAdded | ReplicateAdded | ModelAdded)
+                if isinstance(content, ScoresAdded)
                 for note in content.notes
             )
         )
@@ -392,9 +375,7 @@ class Board:
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
-        if self._store.is_at(path):
-            raise BoardError(f"{self.name} is the board itself; export it to another file")
-        write_whole(Path(path), export_lines(self._store))
+        export_file(self._store, path)
 
     @property
     def store(self) -> Store:
@@ -404,6 +385,10 @@ class Board:
     def close(self) -> None:
         """Close the database."""
         self._store.close()
+
+    def _append(self, kind: type[_Small], **said: Any) -> None:  # noqa: ANN401 - the fields of the event
+        with self._change() as change:
+            change.append(kind(epoch=change.state.epoch.number, **said))
 
     @contextmanager
     def _change(self) -> Iterator[Change]:

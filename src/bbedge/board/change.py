@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from bbedge.board.admit import admit, changed_stages, create, follow
+from bbedge.board.admit import admit, changed_stages, create, follow, registration
 from bbedge.board.design import IncompleteRule
 from bbedge.board.incoming import given_replicate, proposed_model, proposed_part, proposed_replicate
 from bbedge.board.stage import Stage
@@ -216,9 +216,17 @@ class Change:
         return event
 
     @classmethod
-    def create(cls, session: Session, proposed: Created) -> list[LedgerEvent]:
-        """Begin a ledger: record the design, models and items of a new board."""
-        state, event = create(proposed)
-        change = cls(session=session, state=state, events=[], scores=StoredScores(session))
-        change._write(event, {})
-        return change.events
+    def create(cls, session: Session, proposed: Created, *, any_seed: bool) -> str | None:
+        """Begin a ledger: record the design, models and items of a new board.
+
+        Where there is one already, nothing is written. If it began otherwise, its registration is returned; with
+        ``any_seed`` the seed of its order may be another one.
+        """
+        events = list(checked(session.events()))
+        if not events:
+            state, event = create(proposed)
+            cls(session=session, state=state, events=events, scores=StoredScores(session))._write(event, {})
+            return None
+        before = created(events[0])
+        same = replace(proposed, order_seed=before.order_seed) if any_seed else proposed
+        return None if registration(before) == registration(same) else registration(before)

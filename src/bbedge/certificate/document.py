@@ -41,6 +41,7 @@ from bbedge.records.certificate import (
 )
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert
 from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.notes import Note
 from bbedge.records.values import Pair, Record
 
 MOST_MODELS = 500
@@ -53,7 +54,7 @@ _LEAST_OUTLOOK = 10
 def certificate(
     leaderboard: Leaderboard,
     *,
-    notes: Sequence[str] | None = None,
+    notes: Sequence[Note] | None = None,
     board: BoardRecord | None = None,
     most_models: int = MOST_MODELS,
     most_cells: int = MOST_CELLS,
@@ -91,9 +92,9 @@ def certificate(
         first_pass=passes.first_pass(leaderboard.early),
         **headline,
         contradicted=leaderboard.is_contradicted or msgspec.UNSET,
-        notes=(
-            *((note.text for note in leaderboard.notes) if notes is None else notes),
-            *passes.notes(leaderboard.early),
+        notes=tuple(
+            Note(kind=note.kind, subject=note.subject, text=note.text)
+            for note in (*(leaderboard.notes if notes is None else notes), *passes.notes(leaderboard.early))
         ),
         board=board or msgspec.UNSET,
         stopped=early or msgspec.UNSET,
@@ -111,13 +112,12 @@ def _provenance(leaderboard: Leaderboard, board: BoardRecord | None) -> Provenan
     if origin is None:
         return msgspec.UNSET
     sources = tuple(SourceRecord(name=each.name, bytes=each.bytes, sha256=each.sha256) for each in origin.sources or ())
-    asides = [place for place, note in enumerate(leaderboard.notes) if note.text in origin.asides]
     return ProvenanceRecord(
         version=__version__,
         design=leaderboard.design.hash,
         sources=msgspec.UNSET if origin.sources is None else sources,
         scores=origin.scores,
-        unverified_notes=tuple(asides) or msgspec.UNSET,
+        reading=origin.reading or msgspec.UNSET,
     )
 
 

@@ -8,6 +8,7 @@ from bbedge.core.checkpoints import ALGORITHM, Checkpoints
 from bbedge.core.progress import EarlyRecord
 from bbedge.records import certificate as records
 from bbedge.records.design import CheckpointsRecord
+from bbedge.records.notes import Note
 
 
 def checkpoints(given: Checkpoints) -> CheckpointsRecord:
@@ -46,10 +47,10 @@ def _position(early: EarlyRecord) -> records.PositionRecord | msgspec.UnsetType:
     )
 
 
-def notes(early: EarlyRecord | None) -> tuple[str, ...]:
+def notes(early: EarlyRecord | None) -> tuple[Note, ...]:
     """What a reader should know of the looks inside the first pass."""
     trend = None if early is None else early.position
-    return (trend.note.text,) if trend is not None and trend.is_alarm else ()
+    return (trend.note,) if trend is not None and trend.is_alarm else ()
 
 
 def parts(early: EarlyRecord | None) -> tuple[records.PartRecord, ...] | msgspec.UnsetType:

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from bbedge.certificate.document import plain
 from bbedge.errors import Argument, DomainError
 from bbedge.records.certificate import TIME, Document, SourceRecord
+from bbedge.records.reading import as_options
 
 _NOT_HASHED = ("digest", "time")
 _TIME = re.compile(TIME)
@@ -74,7 +76,7 @@ def _canonical(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 _MOST_NAMED = 3
-_CERTIFICATE, _SCORES, _BOARD = "certificate.json", "SCORES...", "BOARD"
+_CERTIFICATE, _SCORES, _ARCHIVE = "certificate.json", "SCORES...", "board.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +99,6 @@ class Provenance:
     """The hash of the certificate itself, without the time."""
     command: str
     """The command that checks it."""
-    needs_options: bool
-    """Whether the command also needs the options for categories, weights or views that it was made with."""
 
 
 def provenance(document: Document) -> Provenance:
@@ -113,18 +113,25 @@ def provenance(document: Document) -> Provenance:
         head=document.board.head if document.board else None,
         digest=(record and record.digest) or None,
         command=verify_command(document),
-        needs_options=not document.board and bool(document.design.weights or document.views),
     )
 
 
 def verify_command(document: Document) -> str:
     """The command that computes a certificate again: with the names of its files, where there are few.
 
-    The names of the certificate and of a board are not in the document; ``certificate.json`` and ``BOARD`` stand for
-    them.
+    The names of the certificate and of a board are not in the document; ``certificate.json`` and ``board.jsonl``, the
+    archive of the board, stand for them. Options about reading that the certificate states are not repeated.
     """
     if document.board:
-        return f"bbedge verify {_CERTIFICATE} {_BOARD}"
-    sources = (document.provenance.sources if document.provenance else None) or ()
-    names = [each.name for each in sources] if 0 < len(sources) <= _MOST_NAMED else None
-    return f"bbedge verify {_CERTIFICATE} {shlex.join(names) if names else _SCORES}"
+        return f"bbedge verify {_CERTIFICATE} {_ARCHIVE}"
+    record = document.provenance or None
+    reading = (record and record.reading) or None
+    listing = (reading and reading.items) or None
+    names = [each.name for each in (record and record.sources) or () if listing is None or not _is(each.name, listing)]
+    files = shlex.join(names) if 0 < len(names) <= _MOST_NAMED else _SCORES
+    options = shlex.join(as_options(reading, taken=False)) if reading else ""
+    return f"bbedge verify {_CERTIFICATE} {files} {options}".rstrip()
+
+
+def _is(path: str, name: str) -> bool:
+    return PurePath(path).name == name

@@ -195,7 +195,7 @@ def show(
     say_written(console, page=page.html_out, Markdown=page.markdown_out)
     looks = "last look" if view.current else "all looks"
     if board.state.in_pilot:
-        say(*certificate.content.notes, console=console)
+        say(*(note.text for note in certificate.content.notes), console=console)
     else:
         show_leaderboard(
             console,
@@ -213,11 +213,14 @@ def show(
 
 @app.command()
 def log(place: Place) -> None:
-    """List every event in order."""
+    """List every event in order, of a board or of a gate's ledger."""
     from bbedge.display.ledger import show_events
+    from bbedge.ledger.chain import checked
+    from bbedge.ledger.store import Store
 
-    board = open_board(place)
-    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in board.events])
+    with Store(place).read() as session:
+        events = list(checked(session.events())) if session.is_gate() else open_board(place).events
+    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
 
 @app.command()
@@ -228,7 +231,7 @@ def verify(
     ] = None,
     design: DesignFile = None,
 ) -> None:
-    """Recompute every look from the stored scores and check every event of the board."""
+    """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger."""
     from bbedge.ledger.store import Store
     from bbedge.verify.ledger import verify as check
 
@@ -240,7 +243,7 @@ def verify(
         open_board(place, design)
     say(
         f"{store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
-        f"{counted(done.certificates, 'certificate')}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
+        f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
     )
 
 
@@ -249,7 +252,17 @@ def export(
     place: Place,
     out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
-    """Write the whole board to one file (.jsonl), or its graph (.csv, .json)."""
+    """Write a whole board or gate's ledger to one file (.jsonl), or the graph of a board (.csv, .json)."""
+    from bbedge.ledger.archive import export_file
+    from bbedge.ledger.store import Store
+
+    store = Store(place)
+    with store.read() as session:
+        is_gate, head = session.is_gate(), session.head()
+    if is_gate and out.suffix == ".jsonl":
+        export_file(store, out)
+        say(f"Exported {store.name} to {shown_path(out)}. Head {head}")
+        return
     board = open_board(place)
     if out.suffix == ".json":
         write_whole(out, board.certificate().to_json(time=written_at()))
@@ -266,7 +279,7 @@ def export(
 
 @app.command("import")
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
-    """Create a board from an archive and verify it."""
+    """Create a board or a gate's ledger from an archive and verify it."""
     from bbedge.ledger.archive import import_file
     from bbedge.verify.ledger import verify_session
 

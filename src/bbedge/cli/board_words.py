@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bbedge.display.ledger import ClaimRow
     from bbedge.ledger.chain import LedgerEvent
     from bbedge.records.events import Outcome
+    from bbedge.records.gate import UseDecided
 
 _MOST_EDGES, _MOST_SETS, _MOST_VIEWS = 5, 3, 3  # lines that are printed after a change; board show has the rest
 
@@ -47,9 +48,18 @@ def claims(board: Board) -> list[ClaimRow]:
 
 def particulars(event: LedgerEvent) -> str:
     """An event in a line."""
-    from bbedge.records import events
+    from bbedge.records import events, gate
 
-    match event.content:
+    match event.fact:
+        case gate.PolicyFrozen(policy=policy):
+            return f"policy {policy.hash[:16]}: {counted(len(policy.claims), 'claim')}, alpha {policy.alpha:g}"
+        case gate.UseBegun() as use:
+            return f"use {use.use} ({shown(use.label)}) at level {use.level:.4g}"
+        case gate.UseLooked() as looked:
+            came = counted(len(looked.runs), "run") if looked.runs else counted(len(looked.parts), "checkpoint")
+            return f"use {looked.use}: {came} came"
+        case gate.UseDecided() as decided:
+            return f"use {decided.use}, after {counted(decided.runs, 'run')}: {_verdicts(decided)}"
         case events.Created() as made:
             registration = made.registration[:16]
             return f"{len(made.models)} models, {len(made.items)} items, registration {registration}"
@@ -81,7 +91,13 @@ def particulars(event: LedgerEvent) -> str:
         case events.AttemptBegun() as begun:
             return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
         case events.AttemptEnded() as ended:
-            return f"epoch {ended.epoch}, run {ended.replicate}: attempt {ended.attempt} was {ended.outcome}"
+            why = f" ({ended.reason})" if ended.reason else ""
+            return f"epoch {ended.epoch}, run {ended.replicate}: attempt {ended.attempt} was {ended.outcome}{why}"
+
+
+def _verdicts(decided: UseDecided) -> str:
+    found = [result.verdict for result in decided.results]
+    return ", ".join(f"{found.count(word)} {word}" for word in dict.fromkeys(found))
 
 
 def _new_in_views(outcome: Outcome) -> str:

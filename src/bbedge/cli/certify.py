@@ -26,7 +26,7 @@ from bbedge.cli.output import (
     write_certificate,
     write_json,
 )
-from bbedge.cli.views import About, Suite
+from bbedge.cli.views import About, Suite, reading_record
 from bbedge.errors import DomainError
 from bbedge.text import counted, shown_path
 
@@ -143,6 +143,9 @@ def certify(
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
     written = json_out is not None or page.html_out is not None
     table = about.table(reading, scores, suite.columns, provenance=written)
+    record = reading_record((reading, about, suite))
+    if written and record.is_given:
+        table = replace(table, reading=record)
     info = model_info(page.model_info, table.models)
     reading.check_pairs(len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):

@@ -144,6 +144,8 @@ def line(event: Event) -> str:
             f"{event.question}: {len(event.models)} models, {event.items:,} items, at most {event.budget} replicates"
             f"{done}. Design {event.design_hash[:16]} is frozen in {event.board}"
         )
+    if isinstance(event, ReplicateBegun) and event.attempt > 1:
+        return f"replicate {event.replicate}: attempt {event.attempt}, because no journal continues the one before"
     if isinstance(event, Looked | PartLooked):
         return _look(event)
     if isinstance(event, Dropped):

@@ -16,6 +16,7 @@ from bbedge.cli.evaluate import ServerChanged, run_study
 from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
 from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
+from bbedge.credentials import without_credentials
 from bbedge.errors import DesignError, DomainError
 from bbedge.files import write_whole
 from bbedge.text import quoted, shown, shown_path
@@ -23,9 +24,8 @@ from bbedge.text import quoted, shown, shown_path
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.evaluate.specification import EvaluationSpec
-    from bbedge.gate import GateReport, Policy
+    from bbedge.gate import GateReport, Policy, RecordedUse
     from bbedge.gate.first_run import FirstRun
-    from bbedge.gate.ledger import Recorded
 
 
 @grouped
@@ -47,18 +47,32 @@ def gate(
         ),
     ] = None,
     ledger: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
-            help="Record this use of the gate, under one error budget for all uses if the policy says so. Of a study: "
-            "reserve its level before the first look, and record every look inside the first run. Without SCORES: show "
-            "the recorded uses.",
+            help="Record this use of the gate, in a file or a PostgreSQL database (by its URL), under one error budget "
+            "for all uses if the policy says so. Of a study: reserve its level before the first look, and record every "
+            "look inside the first run. Without SCORES: show the recorded uses.",
             show_default=False,
         ),
     ] = None,
     label: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What to call this use in the ledger, such as a commit.", show_default=False),
+        typer.Option(
+            metavar="TEXT",
+            help="With --ledger: what identifies this use, such as the commit. Another label is another use; the same "
+            "one needs the runs that are recorded for it, and maybe further ones.",
+            show_default=False,
+        ),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HASH",
+            help="A head of the ledger that was printed earlier: refuse a ledger that was cut short, set back or made "
+            "anew since.",
+            show_default=False,
+        ),
     ] = None,
     server_changed: ServerChanged = None,
     reading: Reading,
@@ -109,10 +123,10 @@ def gate(
     """
     from bbedge.display.gate import junit, markdown, over_a_year, place, render
 
-    if ledger is None and label is not None:
-        raise DomainError("--label names a use in a ledger; add --ledger FILE")
+    if ledger is None and (label is not None or head is not None):
+        raise DomainError(f"--{'head' if label is None else 'label'} is about a ledger; add --ledger FILE")
     if ledger is not None and not scores and until_decided is None:
-        _show_history(ledger, policy, json_out)
+        _show_history(ledger, policy, json_out, head)
         return
     if policy is None or bool(scores) == (until_decided is not None):
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
@@ -120,8 +134,8 @@ def gate(
         raise DomainError("--server-changed is for a study; add --until-decided STUDY.toml, or leave it out")
     rules, reading, about = policy_and_metrics(policy, reading, about)
     if copies is not None:
-        rules = replace(rules, copies=copies)
-    use = _Use(policy=policy, rules=rules, ledger=ledger, label=label)
+        rules = rules.changed(copies=copies)
+    use = _Use(policy=policy, rules=rules, ledger=ledger, label=label, head=head)
     if until_decided is not None:
         report, recorded = use.of_study(until_decided, server_changed)
     else:
@@ -151,44 +165,49 @@ class _Use:
 
     policy: Path
     rules: Policy
-    ledger: Path | None
+    ledger: str | None
     label: str | None
+    head: str | None
 
     def __post_init__(self) -> None:
         if self.rules.spending == "ledger" and self.ledger is None:
             raise DesignError(
                 f'{self.rules.source}: spending = "ledger" shares alpha among all uses of the gate; add --ledger FILE'
             )
+        if self.ledger is not None and self.label is None:
+            raise DesignError("a use in a ledger is known by its label; add --label TEXT, such as the commit")
 
-    def of_files(self, files: list[Path], reading: Reading, about: About) -> tuple[GateReport, Recorded | None]:
+    def of_files(self, files: list[Path], reading: Reading, about: About) -> tuple[GateReport, RecordedUse | None]:
         """Apply it to the scores in files."""
-        scores = about.table(reading, files, self.rules.columns)
+        from bbedge.gate.uses import check_costs
+
+        scores = about.table(reading, files, self.rules.columns, identify=self.ledger is not None)
         found = scores.columns.get("metric", ())
-        self.rules.check_costs(reading.metric or (), about.choices(reading).metric_ranges, views=found)
+        check_costs(self.rules, reading.metric or (), about.choices(reading).metric_ranges, views=found)
         return self._decide(scores)
 
-    def of_study(self, study: Path, server_changed: str | None) -> tuple[GateReport, Recorded | None]:
+    def of_study(self, study: Path, server_changed: str | None) -> tuple[GateReport, RecordedUse | None]:
         """Run a study until it is decided. Its level is reserved before the first look."""
         from bbedge.board import Board
         from bbedge.board.stored_scores import stored_scores
         from bbedge.evaluate.specification import EvaluationSpec
-        from bbedge.evaluate.study_board import first_run_of
+        from bbedge.evaluate.study_board import first_run_of, study_hash
 
         spec = EvaluationSpec.read(study)
         again = f"bbedge gate {shown_path(self.policy)} --until-decided {shown_path(study)}"
         if self.ledger is None:
-            chosen, number = spec.gated(self.rules), None
+            chosen = spec.gated(self.rules)
         else:
-            chosen, number = self._reserved(spec, self.ledger, server_changed)
-            again += f" --ledger {shown_path(self.ledger)}"
+            chosen = self._reserved(spec, self.ledger, server_changed)
+            again += f" --ledger {without_credentials(self.ledger)} --label {shlex.quote(self.label or '')}"
         run_study(chosen, again=again, server_changed=server_changed)
         with Board.open(chosen.board) as board:
             systems = chosen.question.systems
             first = first_run_of(board, systems)
-            return self._decide(stored_scores(board, systems), number=number, of_study=True, first_run=first)
+            return self._decide(stored_scores(board, systems), study=study_hash(board), first_run=first)
 
-    def _reserved(self, spec: EvaluationSpec, ledger: Path, server_changed: str | None) -> tuple[EvaluationSpec, int]:
-        """The study at the level that is reserved for it before its first look, and the number of its use."""
+    def _reserved(self, spec: EvaluationSpec, ledger: str, server_changed: str | None) -> EvaluationSpec:
+        """The study at the level that is reserved for it before its first look."""
         from bbedge.evaluate.engines import engine_for
         from bbedge.evaluate.preflight import preflight_unwatched
         from bbedge.evaluate.servers import addresses_of, checked_reason
@@ -201,24 +220,21 @@ class _Use:
         with open_board(
             spec, benchmark, addresses=addresses_of(engine), server_changed=reason, before_freezing=check
         ) as board:
-            return reserved_study(spec, self.rules, board, ledger, label=self.label)
+            return reserved_study(spec, self.rules, board, ledger, label=self.label, head=self.head)
 
     def _decide(
-        self,
-        scores: Scores,
-        *,
-        number: int | None = None,
-        of_study: bool = False,
-        first_run: FirstRun | None = None,
-    ) -> tuple[GateReport, Recorded | None]:
+        self, scores: Scores, *, study: str | None = None, first_run: FirstRun | None = None
+    ) -> tuple[GateReport, RecordedUse | None]:
         from bbedge.gate import gate as decide
         from bbedge.gate.ledger import record
 
         if self.ledger is None:
             # The board of a study has checked its runs itself.
-            rules = self.rules if not of_study else replace(self.rules, copies="allow")
+            rules = self.rules if study is None else self.rules.changed(copies="allow")
             return decide(rules, scores, first_run=first_run), None
-        recorded = record(self.ledger, self.rules, scores, label=self.label, use=number, first_run=first_run)
+        recorded = record(
+            self.ledger, self.rules, scores, label=self.label, study=study, first_run=first_run, head=self.head
+        )
         return recorded.report, recorded
 
 
@@ -227,13 +243,13 @@ def policy_and_metrics(path: Path, reading: Reading, about: About | None = None)
     from bbedge.gate import Policy
 
     rules, about = Policy.from_toml(read_text(path), source=shown_path(path)), about or About()
-    named = (rules.metric,) if isinstance(rules.metric, str) else rules.metric or ()
+    named = rules.metric or ()
     given = tuple(reading.metric or ())
     if named and given and named != given:
         raise DomainError(f"{rules.source}: metric = {quoted(named[0])} is not --metric {shown(given[0])}; drop one")
     chosen = named or given
     reading = replace(reading, metric=list(chosen) or None)
-    rules = replace(rules, metric=chosen if chosen and "metric" in rules.columns else None)
+    rules = rules.changed(metric=chosen if chosen and "metric" in rules.columns else None)
     if rules.metric_ranges:
         if about.metric_range:
             raise DomainError(f"{rules.source} declares the ranges of metrics; leave out --metric-range")
@@ -242,14 +258,13 @@ def policy_and_metrics(path: Path, reading: Reading, about: About | None = None)
     return rules, reading, about
 
 
-def _show_history(path: Path, policy: Path | None, json_out: Path | None) -> None:
+def _show_history(ledger: str, policy: Path | None, json_out: Path | None, head: str | None) -> None:
     """Print the uses in a ledger; a policy that is named must be that of the ledger."""
     from bbedge.display.gate import render_history
-    from bbedge.gate.ledger import check_policy, read_ledger
+    from bbedge.gate.ledger import read_ledger
 
-    found = read_ledger(path)
-    if policy is not None:
-        check_policy(found, policy_and_metrics(policy, Reading())[0], path)
+    rules = None if policy is None else policy_and_metrics(policy, Reading())[0]
+    found = read_ledger(ledger, policy=rules, head=head, forecasts=json_out is not None)
     out = write_json(json_out, found.to_values)
     out.print(render_history(found))
     say_written(out, history=json_out)

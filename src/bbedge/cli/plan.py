@@ -209,11 +209,12 @@ def _plan_gate(
     from bbedge.cli.gate import policy_and_metrics
     from bbedge.display.gate_plan import PlannedClaim, plan_values, render_plan, usual_differences
     from bbedge.gate import Gate
+    from bbedge.gate.uses import level_of
 
     policy, reading, about = policy_and_metrics(path, reading)
     first_use = ""
     if policy.spending == "ledger":
-        policy = policy.at_level(policy.level(0))
+        policy = policy.at_level(level_of(policy, 1))
         first_use = f" At {100 * policy.alpha:.3g} %, the level of the first use in a ledger; later ones may have less."
     if pilot:
         scores = about.table(reading, pilot, policy.columns)
@@ -240,7 +241,7 @@ def _assumed_scores(policy: Policy, assumptions: Assumptions, score_range: tuple
     import numpy as np
 
     from bbedge.core.scores import Scores
-    from bbedge.gate.policy import EVERY
+    from bbedge.records.policy import EVERY
 
     if policy.columns or policy.candidates == (EVERY,):
         raise DomainError(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bbedge._version import __version__
 from bbedge.cli.options import Reading, Without, as_option, grouped
 from bbedge.cli.output import (
     JsonOut,
@@ -17,40 +20,46 @@ from bbedge.cli.output import (
     View,
     exit_if_contradicted,
     is_board,
+    say,
     say_written,
     spinner,
     write_certificate,
     write_json,
 )
 from bbedge.cli.output import model_info as known_of
-from bbedge.cli.views import About, Suite
+from bbedge.cli.views import About, Suite, reading_record, with_stated
 from bbedge.errors import BbedgeError, DomainError
+from bbedge.text import counted, quoted, shown_path
 
 if TYPE_CHECKING:
+    from bbedge.board import Board
     from bbedge.core.scores import Scores, SourceFile
     from bbedge.records.certificate import Document
+    from bbedge.verify.outcome import Outcome, Verification
     from bbedge.verify.reading import Stated
-    from bbedge.verify.verify import Verification
 
 
-DIFFERS = 3
-"""The exit code if something is not as the certificate says."""
+EXIT_CODES: Mapping[Outcome, int] = {"verified": 0, "consistent": 0, "differs": 3, "other-version": 6}
+"""What the command ends with."""
+_ARCHIVE = b'{"kind":"bbedge-board"'
 
 
 @grouped
 def verify(
-    certificate: Annotated[
-        Path,
+    given: Annotated[
+        str,
         typer.Argument(
-            help="A certificate: the output of certify --json, board show --json or board export.",
+            metavar="CERTIFICATE",
+            help="A certificate: the output of certify --json, board show --json or board export; a page of certify "
+            "--html or report --html; or a board by itself: its archive (.jsonl), its file or its PostgreSQL URL.",
             show_default=False,
         ),
     ],
     scores: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The scores that it was made from: files, folders or patterns as for certify, or a board (a file or a "
-            "PostgreSQL URL). Without them, only the certificate itself is checked.",
+            help="The scores that it was made from: files, folders or patterns as for certify; or the board: its "
+            "archive, its file or its PostgreSQL URL. Without them, only the certificate itself is checked.",
             show_default=False,
         ),
     ] = None,
@@ -63,56 +72,111 @@ def verify(
     """Check a certificate, and compute it again from its scores.
 
     Checks that the certificate is readable, does not contradict itself, and matches its digest. This finds damage, not
-    a forgery: anyone can compute a new digest.
+    a forgery: anyone can compute a new digest. Such a certificate is consistent, and not verified.
 
     With scores, makes the design that the certificate states, computes everything again and compares it field by field:
     names, ranks, edges and counts exactly, evidence and margins up to one millionth, because processors round
     differently. Files are compared by their SHA-256.
 
-    The design comes from the certificate; pass only the options that say how to read the files, and those for
-    categories, weights and views, as they were for certify.
+    The design and most options for reading come from the certificate. Pass again those that decide what models and runs
+    are called and which files and columns are read; the page prints them with the command.
+
+    Only the version of bbedge that wrote a certificate can verify it.
 
     [bold]Examples[/bold]
 
     [cyan]bbedge verify certificate.json[/cyan]
-    Check that the certificate is intact.
+    Check that the certificate matches its digest and agrees with itself.
 
     [cyan]bbedge verify certificate.json scores.csv[/cyan]
     Compute it again from its scores.
 
-    [cyan]bbedge verify certificate.json logs/ --metric accuracy --json result.json[/cyan]
-    Read logs as certify did, and write what was checked for programs.
+    [cyan]bbedge verify page.html scores.csv[/cyan]
+    Compute the certificate inside a page again.
 
-    [cyan]bbedge verify certificate.json scores.csv --macro subject --views subject[/cyan]
-    Repeat the options of a suite, whose columns the certificate does not name.
+    [cyan]bbedge verify certificate.json logs/ --model-name gpt=GPT --json result.json[/cyan]
+    Name models as certify did, and write what was checked for programs.
 
-    [cyan]bbedge verify certificate.json board.bbedge[/cyan]
-    Compute the certificate of a board again from the scores that it stores.
+    [cyan]bbedge verify certificate.json board.jsonl[/cyan]
+    Compute the certificate of a board again from the scores in the archive of the board, or from the board itself.
+
+    [cyan]bbedge verify board.jsonl[/cyan]
+    Compute every event of a board again.
 
     [cyan]bbedge verify certificate.json scores.csv --items items.csv[/cyan]
     Compute the certificate of a board with checkpoints again from files; the list has all items of the benchmark.
 
-    [bold]Exit codes[/bold]  0 nothing differs, 2 bad input, 3 something differs, 141 standard output was closed
+    [bold]Exit codes[/bold]  0 verified, or consistent if no scores were given, 2 bad input, 3 something differs, 6
+    another version of bbedge wrote the certificate, so that it was not verified, 141 standard output was closed
     """
     from bbedge.display.reports import show_verification
     from bbedge.verify.reading import Stated
     from bbedge.verify.verify import verify_certificate
 
-    stated = Stated.of(certificate)
+    if is_board(given) or _is_archive(given):
+        _verify_board(given, scores or (), json_out)
+        return
+    stated = Stated.of(given)
     if not scores:
         result = verify_certificate(stated, write=as_option)
-    elif any(map(is_board, scores)):
+    elif any(is_board(each) or _is_archive(each) for each in scores):
         result = _with_board(stated, scores)
     else:
-        result = _with_files(stated, list(map(Path, scores)), suite, fitted(reading, stated.document), about)
+        result = _with_files(stated, list(map(Path, scores)), (reading, about, suite))
     console = write_json(json_out, lambda: result.content)
     show_verification(console, result)
-    if not result.verified:
-        raise typer.Exit(DIFFERS)
+    if code := EXIT_CODES[result.outcome]:
+        raise typer.Exit(code)
 
 
-def fitted(reading: Reading, document: Document) -> Reading:
-    """The options for reading, filled in with what the certificate states where none was given."""
+def _is_archive(place: str) -> bool:
+    """Whether a file is the archive of a board."""
+    try:
+        with Path(place).open("rb") as file:
+            return file.read(len(_ARCHIVE)) == _ARCHIVE
+    except OSError:
+        return False  # reading it as a certificate gives the message
+
+
+@contextmanager
+def _opened(place: str) -> Iterator[Board]:
+    """The board at a place; of an archive, a board that is removed afterwards."""
+    from bbedge.board import Board
+    from bbedge.ledger.archive import import_file
+    from bbedge.verify.ledger import verify_session
+
+    if not _is_archive(place):
+        with Board.open(place) as board:
+            yield board
+        return
+    with TemporaryDirectory(prefix="bbedge-") as folder:
+        import_file(Path(place), Path(folder) / "board", verify=verify_session)
+        with Board.open(Path(folder) / "board") as board:
+            yield board
+
+
+def _verify_board(place: str, others: Sequence[str], json_out: Path | None) -> None:
+    """Verify a board or its archive by itself, as ``bbedge board verify`` does."""
+    if others:
+        raise DomainError(
+            f"{shown_path(place)} is a board, which is verified by itself; leave out {quoted(others[0])}, or give a "
+            "certificate first"
+        )
+    with spinner() as progress:
+        progress("recomputing every look")
+        with _opened(place) as board:
+            done = board.verify()
+    text = (
+        f"{counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
+        f"{counted(done.certificates, 'certificate')}, {done.spent:.4g} of the error budget spent"
+    )
+    result = {"outcome": "verified", "verified": True, "summary": f"{text}.", "head": done.head, "version": __version__}
+    console = write_json(json_out, lambda: result)
+    say(f"verified: every event of the board follows from its scores. {text}.\nHead {done.head}", console=console)
+
+
+def reading_from_certificate(reading: Reading, document: Document) -> Reading:
+    """The options for reading, filled in with what the design of the certificate states where none was given."""
     from bbedge.verify.recompute import has_steps
 
     if reading.score_range == Reading().score_range:
@@ -127,27 +191,25 @@ def fitted(reading: Reading, document: Document) -> Reading:
 
 
 def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
-    from bbedge.board import Board
     from bbedge.verify.verify import verify_certificate
 
     if len(places) > 1:
         raise DomainError("a board is compared by itself; give one board, or score files")
-    with Board.open(places[0]) as board, spinner() as progress:
+    with spinner() as progress:
         progress("recomputing every look")
-        return verify_certificate(stated, board, write=as_option)
+        with _opened(places[0]) as board:
+            return verify_certificate(stated, board, write=as_option)
 
 
-def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Verification:
-    from bbedge.verify.verify import (
-        Check,
-        Verification,
-        check_given_scores,
-        file_check,
-        own_checks,
-        verify_certificate,
-    )
+def _with_files(stated: Stated, files: Sequence[Path], groups: tuple[Reading, About, Suite]) -> Verification:
+    from bbedge.verify.outcome import Check, Verification
+    from bbedge.verify.verify import check_given_scores, file_check, own_checks, verify_certificate
 
     check_given_scores(stated)
+    provenance = stated.document.provenance
+    if provenance and provenance.reading:
+        groups = with_stated(groups, provenance.reading)
+    reading, about, suite = reading_from_certificate(groups[0], stated.document), *groups[1:]
     try:
         table = _table(stated.document, files, suite, reading, about)
     except BbedgeError as error:
@@ -158,6 +220,7 @@ def _with_files(stated: Stated, files: Sequence[Path], suite: Suite, reading: Re
         refused = f"the scores cannot be read: {error.render(as_option)}"
         checks = (*own_checks(stated), check, Check(kind="scores", status="differs", text=refused))
         return Verification(checks=checks, version=stated.document.bbedge)
+    table = replace(table, reading=reading_record(groups))
     with spinner() as progress:
         progress("computing everything again")
         return verify_certificate(stated, table, suite=suite.options(table, reading.metric), write=as_option)
@@ -212,7 +275,7 @@ def report(
 
     From score files, use certify --html.
 
-    A certificate that contradicts itself, or that was changed after it was written, is refused. To look at one all the
+    A certificate that contradicts itself, or that does not match its digest, is refused. To look at one all the
     same, add --force: the page then begins with what is wrong.
 
     [bold]Exit codes[/bold]  0 success, 2 bad input or a certificate that fails its checks, 5 contradiction, 141

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import UNSET
 
 from bbedge.errors import DomainError
 from bbedge.readers import Choices
+from bbedge.records.reading import TAKEN, ReadingRecord
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
@@ -72,7 +74,13 @@ class About:
         return replace(reading.choices, metric_ranges=self._ranges(), without_metrics=tuple(self.without_metric or ()))
 
     def table(
-        self, reading: Reading, files: Sequence[Path], columns: Sequence[str] = (), *, provenance: bool = False
+        self,
+        reading: Reading,
+        files: Sequence[Path],
+        columns: Sequence[str] = (),
+        *,
+        identify: bool = False,
+        provenance: bool = False,
     ) -> Scores:
         """Read score files, which may lack scores, with the columns that were asked for, and with these."""
         return reading.table(
@@ -81,6 +89,7 @@ class About:
             choices=self.choices(reading),
             items=self.items,
             item_columns=(*(self.item_column or ()), *columns),
+            identify=identify,
             provenance=provenance,
         )
 
@@ -193,3 +202,36 @@ class Suite:
         if shares and self.views is None:
             raise DomainError("--share needs --views COLUMN; without views the headline has all of alpha")
         return shares
+
+
+_ATTRIBUTES = {"format": "kind", "filter": "filter_"}  # whose names Python has for something else
+_Groups = tuple["Reading", About, Suite]
+
+
+def reading_record(groups: _Groups) -> ReadingRecord:
+    """The options about reading that were given, as a certificate states them."""
+    found: dict[str, Any] = {}
+    for name in ReadingRecord.__struct_fields__:
+        group, attribute = _holder(groups, name)
+        value = getattr(group, attribute)
+        if value and value != getattr(type(group)(), attribute):
+            found[name] = value.name if isinstance(value, Path) else tuple(value) if isinstance(value, list) else value
+    return ReadingRecord(**found)
+
+
+def with_stated(groups: _Groups, stated: ReadingRecord) -> _Groups:
+    """The options with those that a certificate states and that may be taken from it, where none was given."""
+    given, made = reading_record(groups), list[Any](groups)
+    for name in TAKEN:
+        value = getattr(stated, name)
+        if value is not UNSET and getattr(given, name) is UNSET:
+            group, attribute = _holder(groups, name)
+            place = groups.index(group)
+            made[place] = replace(made[place], **{attribute: list(value) if isinstance(value, tuple) else value})
+    reading, about, suite = made
+    return reading, about, suite
+
+
+def _holder(groups: _Groups, name: str) -> tuple[Any, str]:
+    attribute = _ATTRIBUTES.get(name, name)
+    return next(group for group in groups if hasattr(group, attribute)), attribute

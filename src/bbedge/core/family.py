@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DesignError, DomainError
-from bbedge.records.values import FamilyKind, SpendingRule
+from bbedge.records.values import MOST_SHARES, FamilyKind, SpendingRule
 from bbedge.text import quoted
 
 
@@ -123,9 +123,6 @@ def check_level_shares(margin_share: float, mean_share: float) -> None:
         )
 
 
-_MOST_SHARES = 100_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """A spending rule: ``open-ended`` for any number of claims, or ``equal`` shares of a stated number.
@@ -144,8 +141,8 @@ class Spending:
     def __post_init__(self) -> None:
         if self.rule not in ("open-ended", "equal"):
             raise DomainError(f"unknown spending rule {self.rule!r}; choose open-ended or equal")
-        if self.rule == "equal" and not (isinstance(self.shares, int) and 1 <= self.shares <= _MOST_SHARES):
-            most = f"at most {_MOST_SHARES:,}"
+        if self.rule == "equal" and not (isinstance(self.shares, int) and 1 <= self.shares <= MOST_SHARES):
+            most = f"at most {MOST_SHARES:,}"
             raise DesignError(f"equal spending needs the number of shares: a whole number of at least 1, {most}")
         if self.rule == "open-ended" and self.shares is not None:
             raise DesignError("open-ended spending takes no number of shares; leave it out or use equal spending")

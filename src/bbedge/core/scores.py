@@ -21,6 +21,7 @@ from bbedge.core.panels import block_members, content_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
 from bbedge.records.notes import Note
+from bbedge.records.reading import ReadingRecord
 from bbedge.records.values import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
 from bbedge.text import counted
 
@@ -47,8 +48,8 @@ class Origin:
     """The hash of the scores, as :func:`scores_hash` makes it."""
     sources: tuple[SourceFile, ...] | None = None
     """The files that the scores were read from; ``None`` if that is not known."""
-    asides: tuple[str, ...] = ()
-    """Texts of notes that are about other files beside these, and not about the scores."""
+    reading: ReadingRecord | None = None
+    """The options that they were read with; ``None`` if these are not known."""
 
 
 def scores_hash(scores: Scores) -> str:
@@ -184,8 +185,8 @@ class Scores:
     """SHA-256 of the files that the scores were read from, if they were asked for."""
     sources: tuple[SourceFile, ...] | None = None
     """The same files with their names and sizes, for the certificate; ``None`` if they are not known."""
-    asides: tuple[Note, ...] = ()
-    """Those of ``notes`` that are about other files in the folders, and would not be there without these."""
+    reading: ReadingRecord | None = None
+    """The options that they were read with, for the certificate; ``None`` if these are not known."""
     seen: SeenCopies | None = None
     """What a reader found when it looked for copies; see :attr:`copies`."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -258,8 +259,7 @@ class Scores:
     @property
     def origin(self) -> Origin:
         """What identifies these scores: one hash of all of them, and the files that they came from."""
-        asides = tuple(note.text for note in self.asides)
-        return Origin(scores=scores_hash(self), sources=self.sources, asides=asides)
+        return Origin(scores=scores_hash(self), sources=self.sources, reading=self.reading)
 
     def check_copies(self, rule: Copies) -> None:
         """Raise :class:`~bbedge.errors.CopiedReplicateError` if there are copies that the rule does not allow."""

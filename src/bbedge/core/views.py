@@ -10,6 +10,7 @@ from math import fsum, isclose, isfinite
 from typing import TYPE_CHECKING, TypedDict
 
 from bbedge.errors import Argument, Blank, DesignError, DomainError
+from bbedge.records.values import HEADLINE as HEADLINE
 from bbedge.text import listed, quoted, shown
 
 
@@ -52,9 +53,6 @@ def check_weights(weights: Sequence[float], items: Sequence[str]) -> None:
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-
-HEADLINE = "headline"
-"""How the main view is called among shares; no other view may have this name."""
 
 _CLOSE = 1e-9  # shares whose sum is this near one are meant to add up to one
 

@@ -108,7 +108,9 @@ def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
     if has_evidence(certificate):
         parts.append(_markdown_table(certificate))
     parts += _markdown_views(certificate)
-    parts += [escaped(text) for text in (missing(certificate), *certificate.content.notes) if text]
+    parts += [
+        escaped(text) for text in (missing(certificate), *(note.text for note in certificate.content.notes)) if text
+    ]
     return "\n\n".join([*filter(None, parts), escaped(f"{' · '.join(about)}. {promise(certificate)}")]) + "\n"
 
 

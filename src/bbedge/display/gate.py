@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import get_args
 from xml.etree import ElementTree
@@ -12,11 +11,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bbedge.core.views import HEADLINE
 from bbedge.display.compact import escaped
-from bbedge.gate.ledger import Ledger, Recorded
-from bbedge.gate.policy import Policy
-from bbedge.gate.report import ClaimResult, GateReport, Release, Verdict
+from bbedge.records.gate import GateHistory, RecordedUse
+from bbedge.records.gate_report import ClaimResult, GateReport, Release, Verdict
+from bbedge.records.policy import Policy
+from bbedge.records.values import HEADLINE
 from bbedge.text import counted, harmless, shown
 
 _STYLES = {"PASS": "green", "FAIL": "bold red", "OPEN": "yellow", "CONTRADICTION": "bold red"}
@@ -137,7 +136,7 @@ def interval(result: ClaimResult) -> str:
 
 
 def _difference(result: ClaimResult) -> str:
-    return "unknown" if math.isnan(result.difference) else f"{result.difference:+.4f}"
+    return "unknown" if result.difference is None else f"{result.difference:+.4f}"
 
 
 def advice(report: GateReport, result: ClaimResult) -> str:
@@ -268,7 +267,7 @@ _YEAR = 100  # merges, as an example
 _HISTORY_STYLES = {"ship": "green", "stop": "bold red", "undecided": "yellow", "contradiction": "bold red"}
 
 
-def over_a_year(policy: Policy, recorded: Recorded | None = None) -> str:
+def over_a_year(policy: Policy, recorded: RecordedUse | None = None) -> str:
     """What alpha means for many uses of the gate."""
     alpha = f"{100 * policy.alpha:g} %"
     if policy.spending == "each-run":
@@ -285,16 +284,16 @@ def over_a_year(policy: Policy, recorded: Recorded | None = None) -> str:
     )
 
 
-def place(recorded: Recorded) -> str:
-    """Where a report is in its ledger."""
+def place(recorded: RecordedUse) -> str:
+    """Where a report is in its ledger, and the head to publish, by which a lost end of the ledger is found."""
     use = recorded.use
-    label = f" ({shown(use.label)})" if use.label else ""
+    called = f"use {use.number} ({shown(use.label)})"
     if recorded.is_known:
-        return f"Recorded before, as use {use.number}{label} on {use.at[:10]}: nothing was spent."
-    return f"Recorded as use {use.number}{label}."
+        return f"Recorded before, as {called} on {use.at[:10]}: nothing was spent. Head {recorded.head}"
+    return f"Recorded as {called}. Head {recorded.head}"
 
 
-def render_history(ledger: Ledger) -> RenderableType:
+def render_history(ledger: GateHistory) -> RenderableType:
     """What a terminal shows of a ledger: a row for each use."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("use", "date", "label", "release", "verdicts", "runs", "level"):
@@ -305,7 +304,7 @@ def render_history(ledger: Ledger) -> RenderableType:
         table.add_row(
             str(use.number),
             use.at[:10],
-            Text("" if use.label is None else shown(use.label)),
+            Text(shown(use.label)),
             Text(release, style=_HISTORY_STYLES.get(release, "")),
             "" if report is None else _counts(report),
             "" if report is None else _runs(report),
@@ -320,7 +319,7 @@ def render_history(ledger: Ledger) -> RenderableType:
         Text(""),
         table,
         Text(over_a_year(ledger.policy)),
-        Text(f"Checksum of the ledger: {ledger.head}"),
+        Text(f"Head {ledger.head}"),
     )
 
 

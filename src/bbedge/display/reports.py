@@ -19,7 +19,7 @@ from bbedge.text import counted, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bbedge.verify.verify import Check, Verification
+    from bbedge.verify.outcome import Check, Verification
 
 
 _STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "bold red", "not possible": "dim"}
@@ -57,7 +57,7 @@ _WIDTH = 36
 
 def show_verification(console: Console, result: Verification) -> None:
     """Print the answer, then a row for every check, then what differs."""
-    style = "bold green" if result.verified else "bold red"
+    style = "bold green" if result.outcome in ("verified", "consistent") else "bold red"
     console.print(Text(shown(result.summary, None), style=style), highlight=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     for column in ("check", "result", ""):

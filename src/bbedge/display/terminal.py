@@ -90,7 +90,7 @@ def show_leaderboard(
         _print(console, _top_k_line(certificate, top_k))
     _show_views(console, certificate, most_rows)
     _print(console, Text(missing(certificate) or ""))
-    for note in certificate.content.notes if notes is None else notes:
+    for note in [each.text for each in certificate.content.notes] if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
     statement = _full_statement if verbose else _short_statement
     console.print(statement(certificate, identity or Identity.of(certificate)))

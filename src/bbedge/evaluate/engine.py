@@ -241,6 +241,11 @@ class RequestSeeds:
         """Seeds that depend on every part."""
         return cls(root=_digest(parts).hex())
 
+    @property
+    def number(self) -> int:
+        """The root as a number of 63 bits, for records that have no place for more."""
+        return int(self.root[:16], 16) >> 1
+
     def seed(
         self, *, model: str, sample: str, replicate: int, call: int = 0, judging: JudgementKey | None = None
     ) -> int:

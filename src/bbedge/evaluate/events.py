@@ -107,6 +107,8 @@ class ReplicateBegun:
 
     replicate: int
     """Its number, pilots counted."""
+    attempt: int
+    """The number of the attempt at it; another one begins where the journal of the one before is missing."""
     pilot: bool
     """Whether it belongs to the pilot."""
     models: tuple[str, ...]

@@ -16,7 +16,7 @@ from bbedge.board.stored_scores import StoredScores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Sample
-from bbedge.evaluate.journal import Journal, ReplicateFile
+from bbedge.evaluate.journal import RUN_AGAIN, Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
@@ -225,8 +225,9 @@ def lacks_parts(journal: Journal, first: FirstRunSchedule, state: BoardState) ->
             raise EvaluationError(
                 f"{shown_path(page.path)}: {counted(there.count(False), 'sample')} of the first pass on the board "
                 f"{'is' if there.count(False) == 1 else 'are'} not in this file. If lines were removed, restore the "
-                "file from a copy, or remove it to continue with the scores on the board. If another command has added "
-                "a part to the board, make a new board for the study"
+                "file from a copy, or move it to another folder: the study then continues with the scores on the board "
+                "as another attempt, which the board and its certificates state. If another command has added a part "
+                "to the board, make a new board for the study"
             )
     return not all(there)
 
@@ -238,5 +239,5 @@ def check_page(page: ReplicateFile, samples: Sequence[Sample], models: Collectio
         if model not in models or set(done.scores) != items.get(sample):
             raise EvaluationError(
                 f"{shown_path(page.path)}: {quoted(sample)} of {quoted(model)} has other items than the benchmark; "
-                "remove the file to run its replicate again"
+                + RUN_AGAIN
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -37,7 +38,11 @@ _USAGE = "usage.jsonl"
 _LOCK = "lock"
 _STUDY = ("root", "protocol", "order")
 _PAGE = re.compile(r"replicate-(\d{5,9})\.jsonl")
-_RUN_AGAIN = "remove the file to run its replicate again"
+RUN_AGAIN = (
+    "restore the file from a copy, or move it to another folder: the replicate is then run again as another attempt, "
+    "which the board and its certificates state"
+)
+"""What to do about the file of a replicate that cannot be used."""
 _RESTORE = "restore the file from a copy"
 
 
@@ -85,6 +90,11 @@ class Journal:
     ) -> None:
         if self._lock is not None:
             self._lock.close()
+
+    @property
+    def protocol(self) -> str:
+        """A hash of everything that determines what is asked."""
+        return self._study["protocol"]
 
     def pages(self) -> tuple[int, ...]:
         """The replicates that have a file."""
@@ -151,18 +161,21 @@ class ReplicateFile:
         """Requests in flight at an interruption, by model."""
         self._wasted: dict[str, Usage] = {}
         self._sent: Counter[tuple[str, str]] = Counter()
-        chain = read_chain(path, remedy=_RUN_AGAIN)
+        chain = read_chain(path, remedy=RUN_AGAIN)
         self._head = chain.head
-        ours = {**study, "replicate": replicate}
-        if chain.lines and not is_line_of_study(chain.lines[0], ours):
-            raise EvaluationError(
-                f"{shown_path(path)}: belongs to another study; give this one a folder of its own, or remove it"
-            )
-        for line in each_line(chain, path, record_from, remedy=_RUN_AGAIN, first=2):
+        self._header: dict[str, Any] = {**study, "replicate": replicate}
+        if chain.lines and not is_line_of_study(chain.lines[0], self._header):
+            raise EvaluationError(f"{shown_path(path)}: belongs to another study; give this one a folder of its own")
+        self.attempt: int | None = chain.lines[0].get("attempt", 0) if chain.lines else None
+        """The attempt at the replicate that the lines are of, 0 if they do not say; ``None`` before the first line."""
+        for line in each_line(chain, path, record_from, remedy=RUN_AGAIN, first=2):
             self._take(line)
         self._file = opened_at(path, chain.end)
-        if not chain.lines:
-            self._write(ours)
+
+    def begin(self, attempt: int) -> None:
+        """State the attempt in the first line. When this returns, it is on the disk."""
+        self._header["attempt"] = attempt
+        self._write_header()
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
@@ -211,7 +224,7 @@ class ReplicateFile:
         run: Counter[str] = Counter()
         for (model, _), done in self.done.items():
             run[model] += len(done.scores)
-        return {model: count / items for model, count in run.items() if count < items}
+        return {model: done / items for model, done in run.items() if done < items}
 
     def record(self, items: int, traces: Mapping[str, str] | None = None) -> Replicate:
         """What the replicate has used so far, of a benchmark with so many items."""
@@ -224,6 +237,12 @@ class ReplicateFile:
             traces=traces or {},
             shares=self.shares(items),
         )
+
+    def set_aside(self) -> None:
+        """Close the file and keep it under a name that no replicate has."""
+        self.close()
+        names = (self.path.with_name(f"set-aside-{number:05d}-{self.path.name}") for number in count(1))
+        self.path.rename(next(name for name in names if not name.exists()))
 
     def remove(self) -> None:
         """Close and delete the file."""
@@ -275,4 +294,10 @@ class ReplicateFile:
         self._wasted[model] = self._wasted.get(model, Usage()) + usage
 
     def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
+        if self.attempt is None:
+            self._write_header()
         self._head = append(self._file, self._head, line, durable=durable)
+
+    def _write_header(self) -> None:
+        self.attempt = self._header.get("attempt", 0)
+        self._head = append(self._file, self._head, self._header, durable=True)

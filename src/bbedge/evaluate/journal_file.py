@@ -22,7 +22,7 @@ from bbedge.text import shown_path
 T = TypeVar("T")
 _RARE = ("judgements", "judged", "served", "shares")
 _FILE = "extras.jsonl"
-_REMEDY = "restore the file from a copy, or remove it: only the count of these requests is lost with it"
+_REMEDY = "restore the file from a copy, or move it to another folder: only the count of these requests is lost with it"
 FOLDER = "judgements"
 """The folder of the tables, in the folder of the run."""
 

@@ -20,9 +20,9 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, FormatError
 from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import applied, candidates_of
-from bbedge.gate.policy import Policy
-from bbedge.gate.report import GateReport, Verdict, awaited
+from bbedge.gate.gate import candidates_of, gate_after_runs
+from bbedge.records.gate_report import GateReport, Verdict, awaited
+from bbedge.records.policy import Policy
 from bbedge.records.study import Drop
 from bbedge.text import counted, listed, quoted, shown
 
@@ -211,7 +211,7 @@ def _gated(
     keep: Callable[[Scores, FirstRun], GateReport] | None,
 ) -> Answer:
     """How the blocking claims stand."""
-    gate = applied(policy, scores, first_run)
+    gate = gate_after_runs(policy, scores, first_run)
     is_complete = len(scores.values) > 0
     if not is_complete and (first_run is None or not first_run.parts):
         return Answer(answered=False, text="no runs yet", open_pairs=())

@@ -18,6 +18,7 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
 from bbedge.evaluate import handover
+from bbedge.evaluate.attempts import end_finished, open_attempt
 from bbedge.evaluate.completion import Completion, jobs_of
 from bbedge.evaluate.engine import Benchmark, Engine
 from bbedge.evaluate.events import (
@@ -135,6 +136,7 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.study
         self._keep_check()
+        end_finished(board)
         for place in [each for each in self.journal.pages() if each < self._place]:  # what a crash has left
             page = self.journal.page(place)
             self.journal.finish(page, traces=handover.answer_hashes(page, self.first.samples_of(place)))
@@ -223,12 +225,14 @@ class _Runner:
         if self._page is not None:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
-        self._page = page = self.journal.page(place)
+        seeds = seeds_of(self.study, self.benchmark, self.board)
+        self._page = page = open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
         handover.check_page(page, samples, self.study.names)
         self.watch(
             ReplicateBegun(
                 replicate=place,
+                attempt=page.attempt or 1,
                 pilot=self.board.state.in_pilot,
                 models=active,
                 samples=len(samples),
@@ -297,6 +301,7 @@ class _Runner:
         place = page.replicate
         traces = handover.answer_hashes(page, self.first.samples_of(place))
         added = self._add(page, traces)
+        end_finished(self.board)
         self.journal.finish(page, traces=traces)
         self._page = None
         self.watch(

@@ -104,7 +104,8 @@ def check_served(
         for model in changed
     ]
     if changed and reason is None:
-        again = "" if page is None else f" and remove {shown_path(page.path)} to run the replicate again"
+        aside = "to another folder, so that the replicate is run again as another attempt, which the board states"
+        again = "" if page is None else f" and move {shown_path(page.path)} {aside}"
         raise _refused(study, f"the server of {', that of '.join(changes)}", f"Restore the model{again}")
     merged = {model: (*was.served.get(model, ()), *new.get(model, ())) for model in {**was.served, **new}}
     if changed:

@@ -17,8 +17,8 @@ from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.lm_eval_files import refuse_own_settings
 from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.question import Question, gate_question, parse_question
-from bbedge.gate.policy import Policy
 from bbedge.records.codec import convert, parse_toml, plain
+from bbedge.records.policy import Policy
 from bbedge.records.study import (
     BENCHMARKS,
     CommandBenchmark,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from msgspec import structs
 from bbedge.board import Board, BoardDesign
 from bbedge.board.epoch import Epoch
 from bbedge.board.passes import CheckpointRule
-from bbedge.board.stored_scores import StoredScores
+from bbedge.board.stored_scores import StoredScores, stored_scores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
@@ -28,10 +29,10 @@ from bbedge.evaluate.servers import check_addresses, frozen_servers
 from bbedge.evaluate.specification import EvaluationSpec, hash_of
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
-from bbedge.gate.policy import Policy
-from bbedge.gate.report import GateReport
-from bbedge.gate.use import policy_content, policy_hash
+from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain
+from bbedge.records.gate_report import GateReport
+from bbedge.records.policy import Policy
 from bbedge.records.study import Names, Servers
 from bbedge.text import counted, listed, quoted, shown_path
 
@@ -112,7 +113,7 @@ def _note_policy(study: EvaluationSpec, board: Board) -> None:
     policy = study.question.policy
     if policy is None:
         return
-    found = policy_hash(policy)
+    found = policy.hash
     if any(note.about == "gate" and note.particulars.get("policy") == found for note in board.noted):
         return
     seen, parts = board.state.epoch.replicates, len(board.state.epoch.parts)
@@ -121,7 +122,7 @@ def _note_policy(study: EvaluationSpec, board: Board) -> None:
         what = counted(seen, "replicate") if seen else f"{counted(parts, 'part')} of the first replicate"
         when = f"when {what} had been seen"
     text = f"A gate with the policy {found[:16]} was applied, stated {when}."
-    board.note("gate", text, policy=found, content=policy_content(policy))
+    board.note("gate", text, policy=found, content=policy.content)
 
 
 def _check_view(study: EvaluationSpec, board: Board) -> None:
@@ -345,16 +346,30 @@ def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:
 
 
 def reserved_study(
-    study: EvaluationSpec, policy: Policy, board: Board, ledger: Path, *, label: str | None = None
-) -> tuple[EvaluationSpec, int]:
-    """The study of a gate at the level of its use in a ledger, and the number of that use.
+    study: EvaluationSpec,
+    policy: Policy,
+    board: Board,
+    ledger: str | PathLike[str],
+    *,
+    label: str | None,
+    head: str | None = None,
+) -> EvaluationSpec:
+    """The study of a gate at the level of its use in a ledger, which the label identifies.
 
     Every look inside the first pass is recorded there before it is reported.
     """
-    use = reserve(ledger, policy, board.events[0].hash, label=label, checkpoints=checkpoints_of(board))
+    own = study_hash(board)
+    scores = stored_scores(board, systems_of(policy, board.state.epoch.models))
+    planned = checkpoints_of(board)
+    use = reserve(ledger, policy, scores, label=label, study=own, checkpoints=planned, head=head)
 
     def keep(scores: Scores, first_run: FirstRun) -> GateReport:
-        return record_look(ledger, policy, scores, first_run, use=use.number)
+        return record_look(ledger, policy, scores, first_run, label=label, study=own)
 
     gated = study.gated(policy.at_level(use.level))
-    return replace(gated, question=replace(gated.question, keep=keep)), use.number
+    return replace(gated, question=replace(gated.question, keep=keep))
+
+
+def study_hash(board: Board) -> str:
+    """What a gate's ledger knows a study by: the hash of the first event of its board."""
+    return board.events[0].hash

@@ -1,18 +1,24 @@
-"""Gates: whether a new system may ship, by claims that a policy fixes beforehand."""
+"""Gates: whether a new system may ship, by claims that a policy fixes beforehand.
+
+``gate`` has the statistics, ``verdicts`` what follows from evidence; ``ledger`` records uses, ``uses`` is what its
+events say, ``admit`` the only way onto it. Policy, report and events are records.
+"""
 
 from bbedge.gate.gate import Gate, gate
-from bbedge.gate.ledger import Ledger, Recorded, read_ledger, record
-from bbedge.gate.policy import Claim, Policy
-from bbedge.gate.report import ClaimResult, GateReport
+from bbedge.gate.ledger import read_ledger, record
+from bbedge.records.gate import GateHistory, GateUse, RecordedUse
+from bbedge.records.gate_report import ClaimResult, GateReport
+from bbedge.records.policy import Claim, Policy
 
 __all__ = [
     "Claim",
     "ClaimResult",
     "Gate",
+    "GateHistory",
     "GateReport",
-    "Ledger",
+    "GateUse",
     "Policy",
-    "Recorded",
+    "RecordedUse",
     "gate",
     "read_ledger",
     "record",

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bbedge.core.forecast import Forecast
-from bbedge.gate.policy import Claim
-from bbedge.gate.report import ClaimOutlook
+from bbedge.records.gate_report import ClaimOutlook
+from bbedge.records.policy import Claim
 
 POWER = 0.8
 """The probability with which a forecast is to come true, unless another one is asked for."""
@@ -66,11 +66,12 @@ class ClaimForecast:
         amount = _rounded(sign * bar, outward)
         return amount if 0.0 < amount < self.width else None
 
-    def outlook(self, difference: float, runs: int) -> ClaimOutlook:
-        """What would decide the claim after some runs, if the difference is this one.
+    def outlook(self, seen: float | None, runs: int) -> ClaimOutlook:
+        """What would decide the claim after some runs, if the difference is the one that was seen.
 
         Runs that should have been enough and were not get no advice to use fewer items or a stricter margin.
         """
+        difference = math.nan if seen is None else seen
         needed, items = self.runs_for(difference), self.items_for(difference, runs)
         amount = self.amount_for(difference, runs)
         return ClaimOutlook(

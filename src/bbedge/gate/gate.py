@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints, pass_plan
@@ -20,8 +22,6 @@ from bbedge.core.views import HEADLINE, suite_options
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.forecast import ClaimForecast
-from bbedge.gate.policy import EVERY, Claim, Policy, nearest
-from bbedge.gate.report import ClaimResult, GateReport, LookResult
 from bbedge.gate.verdicts import (
     AGAINST,
     FOR,
@@ -32,7 +32,9 @@ from bbedge.gate.verdicts import (
     log_thresholds,
     verdict_of,
 )
-from bbedge.text import quoted
+from bbedge.records.gate_report import ClaimResult, GateReport, LookResult
+from bbedge.records.policy import EVERY, Claim, Policy
+from bbedge.text import did_you_mean, listed, quoted
 
 Matrix = NDArray[np.float64]
 
@@ -195,14 +197,14 @@ class Gate:
         low, high = self._scores.score_range
         return high - low
 
-    def report(self) -> GateReport:
-        """What is known now."""
+    def report(self, *, forecasts: bool = True) -> GateReport:
+        """What is known now; ``forecasts`` of open claims take most of the time."""
         if not self._evidence.run:
             raise DataError("the gate has no runs yet; add at least one")
         results = self.results()
-        if self._panels:
+        if self._panels and forecasts:
             results = tuple(
-                replace(result, outlook=forecast.outlook(result.difference, len(self._panels)))
+                structs.replace(result, outlook=forecast.outlook(result.difference, len(self._panels)))
                 if result.verdict == "OPEN"
                 else result
                 for result, forecast in zip(results, self.forecasts(), strict=True)
@@ -242,6 +244,7 @@ class Gate:
         decided = next((look for look in looks if look.verdict != "OPEN"), None)
         decided = self._contradicted.get(number, decided)
         means, (lower, upper) = self._intervals[place].headline.means, self._bounds[place].tolist()
+        difference = float(means[0] - means[1])
         verdict = "CONTRADICTION" if number in self._contradicted else "OPEN" if decided is None else decided.verdict
         return ClaimResult(
             claim=claim,
@@ -249,7 +252,7 @@ class Gate:
             verdict=verdict,
             since=None if decided is None else decided.replicate,
             since_part=None if decided is None else decided.part,
-            difference=float(means[0] - means[1]) * self._width,
+            difference=None if math.isnan(difference) else difference * self._width,
             lower=lower * self._width,
             upper=upper * self._width,
             bar=hypothesis.bar * self._width,
@@ -300,10 +303,10 @@ def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -
             f"{policy.source}: spending = 'ledger' shares alpha among all uses of the gate, which must be recorded; "
             "name the ledger"
         )
-    return applied(policy, checked(policy, scores), first_run).report()
+    return gate_after_runs(policy, usable_scores(policy, scores), first_run).report()
 
 
-def applied(policy: Policy, scores: Scores, first_run: FirstRun | None = None) -> Gate:
+def gate_after_runs(policy: Policy, scores: Scores, first_run: FirstRun | None = None) -> Gate:
     """The gate that has taken in these runs, part by part where the first one has parts."""
     made = Gate(policy, scores, checkpoints=None if first_run is None else first_run.checkpoints)
     for part in () if first_run is None else first_run.parts:
@@ -313,7 +316,7 @@ def applied(policy: Policy, scores: Scores, first_run: FirstRun | None = None) -
     return made
 
 
-def checked(policy: Policy, scores: Scores) -> Scores:
+def usable_scores(policy: Policy, scores: Scores) -> Scores:
     """The scores, with a note if repeated runs count; those that a gate cannot use are refused."""
     if scores.stops is not None:
         raise DataError("a gate needs every run of every system that it compares; one was stopped early")
@@ -345,7 +348,7 @@ def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
         named = tuple(model for model in models if model != policy.baseline)
     for name in (*named, *(() if policy.baseline is None else (policy.baseline,))):
         if name not in models:
-            raise DesignError(f"{policy.source}: {quoted(name)} is not a model of the scores{nearest(name, models)}")
+            raise DesignError(f"{policy.source}: {quoted(name)} is not a model of the scores{_nearest(name, models)}")
     if not named:
         raise DesignError(f"{policy.source}: the scores have no model but the baseline {quoted(models[0])}")
     return named
@@ -367,8 +370,13 @@ def _spread(policy: Policy, views: Sequence[str]) -> list[Claim]:
         if claim.view != EVERY and claim.view not in views:
             raise DesignError(
                 f"{policy.source}, claim {place}: {quoted(claim.view)} is not a view of the scores"
-                f"{nearest(claim.view, views)}"
+                f"{_nearest(claim.view, views)}"
             )
         names = [name for name in views if name != HEADLINE] if claim.view == EVERY else [claim.view]
-        claims += [replace(claim, view=name) for name in names]
+        claims += [structs.replace(claim, view=name) for name in names]
     return claims
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """A clause that proposes the nearest name there is."""
+    return did_you_mean(name, names) or f"; there are {listed(names, limit=12)}"

@@ -1,358 +1,381 @@
-"""The ledger of a gate: every use of a policy over months, under one error budget or with one each.
+"""A gate's ledger in its store: every use of a policy over months, under one error budget or with one each.
 
-A file of JSON lines, each chained to the one before by SHA-256 (:mod:`bbedge.chain`): first the policy, then for every
-use its level and its report. A line is on the disk before its verdict is shown, so that a crash loses nothing that
-was reported. :mod:`bbedge.gate.use` has the lines.
+A use is known by its label. Its level, its scores and its report are on the disk before a verdict is shown, and every
+verdict that is shown is computed from the stored scores.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from math import fsum
-from pathlib import Path
-from typing import IO, Any
+from dataclasses import dataclass, replace
 
-from bbedge.chain import Chain, append, damaged, read_chain
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
+
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
-from bbedge.errors import DataError, DesignError, DomainError, FormatError
-from bbedge.files import LockedError, lock, sync_folder
-from bbedge.gate.fingerprint import Fingerprint
+from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, FormatError, NoBoardError
+from bbedge.gate.admit import admit, admitted, confirmed_gate, copies_by_run
 from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import Gate, applied, candidates_of, checked
-from bbedge.gate.policy import Policy
-from bbedge.gate.report import GateReport
-from bbedge.gate.use import Found, Use, keeps, policy_content, policy_from, use_from
-from bbedge.text import shown_path
+from bbedge.gate.gate import Gate, usable_scores
+from bbedge.gate.uses import GateState, UseState, scores_of_systems
+from bbedge.ledger.chain import LedgerEvent, check_head
+from bbedge.ledger.store import Session, Store, Vector
+from bbedge.ledger.vectors import checksum, pack
+from bbedge.records.codec import convert, to_json
+from bbedge.records.events import PARTS, Created
+from bbedge.records.gate import (
+    GateEvent,
+    GateHistory,
+    GateUse,
+    ItemListing,
+    PlannedCheckpoints,
+    PolicyFrozen,
+    RecordedUse,
+    UseBegun,
+    UseDecided,
+    UseLooked,
+)
+from bbedge.records.gate_report import GateReport
+from bbedge.records.policy import Policy
+from bbedge.text import counted, shown_path
 
-_WAIT_SECONDS = 30.0  # for another process that records a use
-_REMEDY = "restore the file from a copy, or begin a new ledger"
+Place = str | os.PathLike[str]
+_WHAT = "gate ledger"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
-    """What a ledger holds.
+def read_ledger(
+    place: Place, *, policy: Policy | None = None, head: str | None = None, forecasts: bool = True
+) -> GateHistory:
+    """Every use of a gate, with reports that are computed again from the stored scores.
 
-    **Guarantee:** with ``spending = "ledger"`` every verdict of every use, at every look, is right with probability at
-    least ``1 - alpha``; with ``each-run`` the verdicts of each use are.
-
-    **Needs:** every use of the gate is recorded, and none is left out because of its scores.
+    A ``policy`` that is not that of the ledger is refused, and so is a ledger without the published ``head``.
+    ``forecasts`` of what would decide open claims take most of the time.
     """
-
-    policy: Policy
-    """The policy, which is the same for every use."""
-    uses: tuple[Use, ...] = ()
-    """The uses, in order."""
-    head: str = ""
-    """The checksum of the last line: it covers the whole file."""
-
-    @property
-    def spent(self) -> float:
-        """The sum of the levels."""
-        return fsum(use.level for use in self.uses)
-
-    @property
-    def next_level(self) -> float:
-        """The level of the next use; 0 when nothing is left."""
-        return self.policy.level(len(self.uses))
-
-    def to_values(self) -> dict[str, Any]:
-        """The history as plain values, for JSON."""
-        return {
-            "policy": policy_content(self.policy),
-            "alpha": self.policy.alpha,
-            "spending": self.policy.spending,
-            "spent": self.spent,
-            "next_level": self.next_level,
-            "head": self.head,
-            "uses": [
-                {
-                    "number": use.number,
-                    "level": use.level,
-                    "at": use.at,
-                    "label": use.label,
-                    "release": None if use.report is None else use.report.release,
-                    "report": None if use.report is None else use.report.to_values(),
-                    **({} if use.checkpoints is None else {"checkpoints": use.checkpoints.content}),
-                }
-                for use in self.uses
-            ],
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """A use of the gate that is on the disk."""
-
-    ledger: Ledger
-    """The ledger, with it."""
-    use: Use
-    """The use."""
-    report: GateReport
-    """What the gate found."""
-    is_known: bool
-    """Whether these scores had been recorded before, so that nothing was computed or spent."""
-
-    def to_values(self) -> dict[str, Any]:
-        """The report as plain values, with its place in the ledger."""
-        ledger = {
-            "use": self.use.number,
-            "level": self.use.level,
-            "alpha": self.ledger.policy.alpha,
-            "spent": self.ledger.spent,
-            "label": self.use.label,
-            "recorded_before": self.is_known,
-            "head": self.ledger.head,
-        }
-        return self.report.to_values() | {"ledger": ledger}
-
-
-def read_ledger(path: Path) -> Ledger:
-    """Read a ledger and check it; one that was only begun or does not exist is refused."""
-    ledger, _ = _read(path)
-    if ledger is None:
-        raise FormatError(f"{shown_path(path)}: there is no ledger here yet; the first use of a gate makes it")
-    return ledger
+    try:
+        store = Store(place, what=_WHAT)
+        if problems := store.problems():
+            raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
+        with store.read() as session, _named(store):
+            ledger = _Ledger.of(store, session, head)
+            if policy is not None:
+                ledger.check_policy(policy)
+            return ledger.history(forecasts=forecasts)
+    except NoBoardError as error:
+        name = shown_path(place) if "://" not in os.fspath(place) else "the database"
+        lost = "" if head is None else ", and a head of one was published; restore it from a copy"
+        raise FormatError(f"{name}: there is no ledger here yet; the first use of a gate makes it{lost}") from error
 
 
 def record(
-    path: Path,
+    place: Place,
     policy: Policy,
     scores: Scores,
     *,
-    label: str | None = None,
-    use: int | None = None,
+    label: str | None,
+    study: str | None = None,
     first_run: FirstRun | None = None,
-) -> Recorded:
-    """Apply a policy to scores at the level of the next use, and record what was found.
+    head: str | None = None,
+) -> RecordedUse:
+    """Apply a policy to scores, and record the use that the label identifies.
 
-    The same scores again, or fewer of their runs, return what is recorded. The same scores with further runs are
-    another look at the same use, and need no level of their own. ``use`` is one that :func:`reserve` made,
-    for a study whose board has checked its runs. ``first_run`` is what the study has looked at inside the first run, if
-    :func:`reserve` was given its checkpoints.
+    Another label is another use, at the next level. The same label must come with the runs that are recorded for it,
+    and maybe further ones: another look at the same use, which spends nothing. ``study`` is the hash of the board of a
+    study, for which :func:`reserve` took a level and which has checked its runs; ``first_run`` is what it has looked at
+    inside its first run. ``head`` is a hash that was published earlier.
     """
-    scores = checked(policy if use is None else replace(policy, copies="allow"), scores)
-    if not len(scores.values) and (first_run is None or not first_run.parts):
+    given = _Given.of(policy, scores, first_run, copies="allow" if study else policy.copies)
+    if not len(given.scores.values) and (first_run is None or not first_run.parts):
         raise DataError("the gate has no runs yet; add at least one")
-    Gate(policy, scores)  # what is wrong with the policy or the scores is found before there is a ledger
-    systems = _systems(policy, scores)
-    with _locked(path, policy) as file:
-        use_of = _same(file.ledger, scores, systems) if use is None else file.ledger.uses[use - 1]
-        if use_of is None:
-            use_of = Use(number=len(file.ledger.uses) + 1, level=_next_level(file.ledger, path), at="")
-        found = _applied(use_of, policy, scores, first_run, path)
-        if found is use_of.last:
-            return Recorded(ledger=file.ledger, use=use_of, report=found.report, is_known=True)
-        made = replace(use_of, at=_now(), label=label or use_of.label)
-        file.add(made.gated(found))
-        return Recorded(ledger=file.ledger, use=file.ledger.uses[made.number - 1], report=found.report, is_known=False)
-
-
-def record_look(path: Path, policy: Policy, scores: Scores, first_run: FirstRun, *, use: int) -> GateReport:
-    """Record a look inside the first run of a study that is running, and return what stands.
-
-    The study ends with :func:`record`. Until then the ledger has no verdict of the use to show, but it knows which
-    scores it has seen, and what they have decided.
-    """
-    scores = checked(replace(policy, copies="allow"), scores)
-    if len(scores.values) or not first_run.parts:
-        raise DataError("this is not a look inside the first run: it is complete, or has not reached a checkpoint")
-    with _locked(path, policy) as file:
-        use_of = file.ledger.uses[use - 1]
-        found = _applied(use_of, policy, scores, first_run, path)
-        if found is not use_of.newest:
-            file.add(replace(use_of, at=_now()).look(found))
-        return found.report
+    with _writing(place, policy, head) as ledger:
+        use = ledger.use(given.scores, label, study, None if first_run is None else first_run.checkpoints)
+        ledger.look(use, given, part_is_enough=False)
+        is_known = use.is_decided
+        if not is_known:
+            ledger.decide(use)
+        report = ledger.confirmed(use, forecasts=True)
+        assert ledger.last is not None  # the use has begun
+        return RecordedUse(
+            use=_shown(use, report),
+            alpha=policy.alpha,
+            spent=ledger.state.spent,
+            head=ledger.last.hash,
+            is_known=is_known,
+        )
 
 
 def reserve(
-    path: Path, policy: Policy, study: str, *, label: str | None = None, checkpoints: Checkpoints | None = None
-) -> Use:
-    """The use of a study that is about to run, by the hash of its board: the same one when the study continues.
+    place: Place,
+    policy: Policy,
+    scores: Scores,
+    *,
+    label: str | None,
+    study: str,
+    checkpoints: Checkpoints | None = None,
+    head: str | None = None,
+) -> GateUse:
+    """The use of a study that is about to run: the same one when the study continues.
 
-    It has its level before the first look, so that uses that end meanwhile cannot take it. ``checkpoints`` are the
-    looks that its board plans inside the first run.
+    It has its level before the first look, so that uses that end meanwhile cannot take it. ``scores`` say what the
+    study is about, whether it has runs or not; ``checkpoints`` are the looks that its board plans inside the first run.
     """
-    with _locked(path, policy) as file:
-        for each in file.ledger.uses:
-            if each.study == study:
-                if each.checkpoints != checkpoints:
-                    raise DesignError(
-                        f"{shown_path(path)}: use {each.number} of this study began with other checkpoints, or another "
-                        "order of blocks; begin a new study, with a new board"
-                    )
-                return each
-        number = len(file.ledger.uses) + 1
-        level = _next_level(file.ledger, path)
-        made = Use(number=number, level=level, at=_now(), label=label, study=study, checkpoints=checkpoints)
-        file.add(made.begun)
-        return made
+    given = _Given.of(policy, scores, None, copies="allow")
+    with _writing(place, policy, head) as ledger:
+        return _shown(ledger.use(given.scores, label, study, checkpoints), None)
 
 
-def _systems(policy: Policy, scores: Scores) -> tuple[str, ...]:
-    baseline = () if policy.baseline is None else (policy.baseline,)
-    return (*candidates_of(policy, scores.models), *baseline)
+def record_look(
+    place: Place, policy: Policy, scores: Scores, first_run: FirstRun, *, label: str | None, study: str
+) -> GateReport:
+    """Record a look inside the first run of a study that is running, and return what it says.
+
+    The study ends with :func:`record`. Until then the ledger has no report of the use to show, but the scores that it
+    has seen. A study that was set back may repeat looks with the same scores.
+    """
+    if len(scores.values) or not first_run.parts:
+        raise DataError("this is not a look inside the first run: it is complete, or has not reached a checkpoint")
+    given = _Given.of(policy, scores, first_run, copies="allow")
+    with _writing(place, policy, None) as ledger:
+        use = ledger.use(given.scores, label, study, first_run.checkpoints)
+        ledger.look(use, given, part_is_enough=True)
+        return ledger.state.gate(use, ledger.session, runs=0, parts=len(first_run.parts)).report()
 
 
-def _applied(use: Use, policy: Policy, scores: Scores, first_run: FirstRun | None, path: Path) -> Found:
-    """What the gate finds at the level of a use; what is recorded if that is of these scores, and maybe more."""
-    if first_run is not None and first_run.checkpoints != use.checkpoints:
-        raise DesignError(
-            f"{shown_path(path)}: use {use.number} has not reserved its level for these looks inside the first run"
-        )
-    inside = None
-    if use.checkpoints is not None:
-        inside = (first_run or FirstRun(checkpoints=use.checkpoints, parts=())).completed(scores)
-    prints, newest = Fingerprint.of(scores, _systems(policy, scores), inside), use.newest
-    if newest is not None and newest.scores.extends(prints):
-        return newest
-    if newest is not None and not prints.extends(newest.scores):
-        raise DataError(
-            f"{shown_path(path)}: use {use.number} has seen other scores than these, and a use keeps the runs that it "
-            "began with; restore them, or begin a new study, with a new board"
-        )
-    report = applied(replace(policy, alpha=use.level), scores, inside).report()
-    if newest is not None and inside is not None and not keeps(report, newest.report):
-        raise DataError(
-            f"{shown_path(path)}: use {use.number} has given a verdict on the first of these runs that this version of "
-            "bbedge does not repeat; the recorded one stands"
-        )
-    return Found(scores=prints, report=report)
+def _shown(use: UseState, report: GateReport | None) -> GateUse:
+    begun = use.begun
+    return GateUse(
+        number=begun.use,
+        level=begun.level,
+        at=use.at,
+        label=begun.label,
+        checkpoints=begun.checkpoints,
+        report=report,
+    )
 
 
-def _same(ledger: Ledger, scores: Scores, systems: Sequence[str]) -> Use | None:
-    """The use that saw these runs, or some of them, or more of them."""
-    prints = Fingerprint.of(scores, systems)
-    for use in ledger.uses:
-        if use.newest is None:
-            continue
-        seen = replace(use.newest.scores, parts=None)
-        if not (seen.extends(prints) or prints.extends(seen)):
-            continue
-        if use.checkpoints is None or seen.runs:
-            return use
-        whole = FirstRun.of_complete(use.checkpoints, scores)
-        if Fingerprint.of(scores, systems, whole).extends(use.newest.scores):
-            return use
-    return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """Scores that are to be recorded, of the systems of the policy."""
 
+    scores: Scores
+    runs: tuple[dict[str, bytes], ...]
+    """Complete runs, packed, by system."""
+    parts: tuple[dict[str, bytes], ...]
+    """What came with each checkpoint of a first run that is not complete."""
 
-def _next_level(ledger: Ledger, path: Path) -> float:
-    level = ledger.next_level
-    if not level > 0.0:
-        raise DesignError(
-            f"{shown_path(path)}: all {ledger.policy.shares} shares of alpha are spent; begin a new ledger, whose uses "
-            "then have an alpha of their own"
-        )
-    return level
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    @classmethod
+    def of(cls, policy: Policy, scores: Scores, first_run: FirstRun | None, *, copies: str) -> _Given:
+        """Refuse what the gate cannot use before there is a ledger."""
+        own = scores_of_systems(policy, scores)
+        Gate(policy, usable_scores(policy.changed(copies=copies), own))
+        rows = [scores.models.index(name) for name in own.models]
+        parts: Sequence[NDArray[np.float64]] = ()
+        if first_run is not None:
+            first_run = replace(first_run, parts=tuple(part[rows] for part in first_run.parts))
+            first_run.passed(own)
+            parts = first_run.completed(own).parts if not len(own.values) else ()
+        packed = [
+            tuple({name: pack(row) for name, row in zip(own.models, panel, strict=True)} for panel in panels)
+            for panels in (own.values, parts)
+        ]
+        return cls(scores=own, runs=packed[0], parts=packed[1])
 
 
 @dataclass(slots=True, kw_only=True)
-class _File:
-    """A ledger that this process alone may write to."""
+class _Ledger:
+    """A ledger inside one transaction."""
 
-    path: Path
-    file: IO[bytes]
-    ledger: Ledger
-    chain: Chain
-    _lines: list[dict[str, Any]] = field(default_factory=list)
+    name: str
+    session: Session
+    state: GateState
+    last: LedgerEvent | None
 
-    def add(self, content: Mapping[str, Any]) -> None:
-        """Write a line; it survives a crash when this returns."""
-        new = [dict(content)]
-        if not self.chain.lines and not self._lines:
-            new.insert(0, {"kind": "opened", "policy": policy_content(self.ledger.policy)})
-        ledger, head = _fold((*self.chain.lines, *self._lines, *new), self.path), self.ledger.head
-        for line in new:
-            head = append(self.file, head, line, durable=True, kind=DataError)
-        sync_folder(self.path.absolute().parent)
-        self._lines += new
-        self.ledger = replace(ledger, head=head)
+    @classmethod
+    def of(cls, store: Store, session: Session, head: str | None, policy: Policy | None = None) -> _Ledger:
+        """The ledger that is there, in order; a new one of the policy, if there is none."""
+        events = session.events()
+        if events and events[0].kind == Created.kind:
+            raise DesignError("this is a board, not the ledger of a gate; name another place")
+        state = admitted(events)
+        if events and session.head() != events[-1].hash:
+            raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
+        check_head(events, head)
+        if state is not None:
+            return cls(name=store.name, session=session, state=state, last=events[-1])
+        if policy is None:
+            raise NoBoardError(store.name)
+        made = cls(name=store.name, session=session, state=GateState(policy=policy), last=None)
+        made.add(PolicyFrozen(policy=policy))
+        return made
 
+    def add(self, content: GateEvent, vectors: Sequence[Vector] = ()) -> None:
+        """Append an event with its scores, and admit it as it is stored."""
+        event = LedgerEvent.now(self.last, content.kind, to_json(content))
+        _ = event.fact  # refuses names that cannot be written
+        self.session.append(event)
+        self.session.put_vectors(event.seq, list(vectors))
+        self.state = admit(None if self.last is None else self.state, event, self.session)
+        self.last = event
 
-@contextmanager
-def _locked(path: Path, policy: Policy) -> Iterator[_File]:
-    """The ledger at a path, made if it is not there, and of this policy."""
-    try:
-        with path.open("a+b") as file:
-            _wait(file, path)
-            ledger, chain = _read(path)
-            file.truncate(chain.end)  # the rest is a line that a crash tore
-            if ledger is None:
-                ledger = Ledger(policy=policy, head=chain.head)
-            check_policy(ledger, policy, path)
-            yield _File(path=path, file=file, ledger=ledger, chain=chain)
-    except OSError as error:
-        raise DataError(f"{shown_path(path)}: cannot be written ({error.strerror}); choose another place") from error
+    def use(self, scores: Scores, label: str | None, study: str | None, checkpoints: Checkpoints | None) -> UseState:
+        """The use of a label; begun if it is not there."""
+        if not label or not label.strip():
+            raise DesignError(
+                "a use in a ledger is known by its label; give the commit, or whatever it decides about: ",
+                Argument("label", Blank("TEXT")),
+            )
+        columns = {name: tuple(texts) for name, texts in scores.columns.items()}
+        listing = ItemListing(items=scores.items, blocks=scores.blocks, columns=columns)
+        planned = None
+        if checkpoints is not None:
+            planned = convert(checkpoints.content, PlannedCheckpoints, source="the checkpoints")
+        low, high = scores.score_range
+        begun = UseBegun(
+            use=len(self.state.uses) + 1,
+            label=label,
+            level=self.state.next_level,
+            systems=scores.models,
+            items=listing.digest,
+            listing=UNSET if listing.digest in self.state.listings else listing,
+            score_range=(float(low), float(high)),
+            gaps=scores.gaps,
+            study=study,
+            checkpoints=planned,
+        )
+        if label in self.state.labels:
+            self._check_same(self.state.labels[label], begun)
+        else:
+            if not begun.level > 0.0:
+                raise DesignError(
+                    f"{self.name}: all {self.state.policy.shares} shares of alpha are spent; begin a new ledger, whose "
+                    "uses then have an alpha of their own"
+                )
+            self.add(begun)
+        return self.state.labels[label]
 
+    def _check_same(self, use: UseState, given: UseBegun) -> None:
+        """Refuse scores that are about something else than those that a label began with."""
+        if use.begun.study != given.study:
+            whose = "of score files" if use.begun.study is None else "of another study"
+            raise DesignError(
+                f"{self.name}: {use.called} is {whose if given.study else 'of a study'}; choose another label for this "
+                "one, which is then a use of its own"
+            )
+        names = {
+            "systems": "the systems",
+            "items": "the items, their blocks or columns",
+            "score_range": "the score range",
+            "gaps": "the rule for missing scores",
+            "checkpoints": "the checkpoints or the order of blocks",
+        }
+        changed = [words for key, words in names.items() if getattr(use.begun, key) != getattr(given, key)]
+        if changed:
+            raise DesignError(
+                f"{self.name}: {use.called} began with other scores: {', '.join(changed)} differ; restore them, or "
+                "choose another label, which is then a use of its own"
+            )
 
-def _wait(file: IO[bytes], path: Path) -> None:
-    until = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            return lock(file)
-        except LockedError:
-            if time.monotonic() > until:
-                raise DataError(f"{shown_path(path)}: another process is using the ledger; try again later") from None
-            time.sleep(0.05)
+    def look(self, use: UseState, given: _Given, *, part_is_enough: bool) -> None:
+        """Record what is new; scores that do not begin with the recorded ones are refused."""
+        inside = not use.runs and not given.runs
+        recorded, packed = (use.parts, given.parts) if inside else (use.runs, given.runs)
+        what = "look inside the first run" if inside else "run"
+        sums = [{name: checksum(data) for name, data in each.items()} for each in packed]
+        both = min(len(recorded), len(sums))
+        if sums[:both] != recorded[:both]:
+            raise DataError(
+                f"{self.name}: {use.called} has seen other scores than these, and a use keeps the runs that it began "
+                "with; restore them, or choose another label, which is then a use of its own"
+            )
+        if len(sums) < len(recorded) and not (part_is_enough and inside):
+            raise DataError(
+                f"{self.name}: {use.called} has {counted(len(recorded), what)} recorded, and these are "
+                f"{len(sums)} of them; a verdict that was reached with more is not one about fewer. Give all of them, "
+                "or choose another label, which is then a use of its own"
+            )
+        new = range(len(recorded), len(sums))
+        if not new:
+            return
+        copies = {} if inside else copies_by_run(given.scores)
+        places = {number + 1: sums[number] for number in new}
+        event = UseLooked(
+            use=use.begun.use,
+            parts=places if inside else {},
+            runs={} if inside else places,
+            copies={run: each for run, each in copies.items() if run in places},
+            files=given.scores.files,
+            notes=given.scores.notes,
+        )
+        vectors = [
+            Vector(epoch=use.begun.use, replicate=-PARTS - number - 1 if inside else number + 1, model=name, data=data)
+            for number in new
+            for name, data in packed[number].items()
+        ]
+        self.add(event, vectors)
 
+    def decide(self, use: UseState) -> None:
+        """Record what the gate says of all scores of a use."""
+        results = self.state.gate(use, self.session).results()
+        self.add(UseDecided(use=use.begun.use, runs=len(use.runs), parts=len(use.parts), results=results))
 
-def check_policy(ledger: Ledger, policy: Policy, path: Path) -> None:
-    """Refuse another policy than the one that a ledger began with."""
-    was, now = policy_content(ledger.policy), policy_content(policy)
-    keys = [key for key in dict.fromkeys((*was, *now)) if was.get(key) != now.get(key)]
-    if keys:
-        words = "; ".join(f"{key} is {_words(ledger.policy, key)} there and {_words(policy, key)} now" for key in keys)
-        raise DesignError(
-            f"{policy.source}: not the policy that the ledger {shown_path(path)} began with: {words}. Restore it, or "
-            "begin a new ledger"
+    def confirmed(self, use: UseState, *, forecasts: bool) -> GateReport:
+        """The recorded report of a use, computed again."""
+        return confirmed_gate(self.state, use, self.session).report(forecasts=forecasts)
+
+    def history(self, *, forecasts: bool) -> GateHistory:
+        """Every use, with its report if it has one."""
+        reports = [None if use.decided is None else self.confirmed(use, forecasts=forecasts) for use in self.state.uses]
+        return GateHistory(
+            policy=self.state.policy,
+            uses=tuple(map(_shown, self.state.uses, reports)),
+            next_level=self.state.next_level,
+            head="" if self.last is None else self.last.hash,
         )
 
+    def check_policy(self, policy: Policy) -> None:
+        """Refuse another policy than the one that the ledger began with."""
+        was = self.state.policy
+        keys = zip(Policy.__struct_fields__, Policy.__struct_encode_fields__, strict=True)
+        words = [
+            f"{key} is {_words(was, name)} there and {_words(policy, name)} now"
+            for name, key in keys
+            if getattr(was, name) != getattr(policy, name)
+        ]
+        if words:
+            raise DesignError(
+                f"{policy.source}: not the policy that the ledger {self.name} began with: {'; '.join(words)}. Restore "
+                "it, or begin a new ledger"
+            )
 
-def _words(policy: Policy, key: str) -> str:
-    value = getattr(policy, key)
-    if key == "claims":
+
+def _words(policy: Policy, name: str) -> str:
+    value = getattr(policy, name)
+    if name == "claims":
         return ", ".join(f"'{claim}' ({claim.tier})" for claim in policy.claims)
     return ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
-def _read(path: Path) -> tuple[Ledger | None, Chain]:
+@contextmanager
+def _named(store: Store) -> Iterator[None]:
+    """Name the ledger in what is wrong with it."""
     try:
-        with path.open("rb") as file:
-            first = file.read(1)
-    except FileNotFoundError:
-        first = b""
-    except OSError as error:
-        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
-    if first not in (b"", b"{"):
-        raise FormatError(f"{shown_path(path)}: not the ledger of a gate; name another file")
-    chain = read_chain(path, remedy=_REMEDY, kind=FormatError)
-    return (replace(_fold(chain.lines, path), head=chain.head) if chain.lines else None), chain
+        yield
+    except NoBoardError:
+        raise
+    except BoardError as error:
+        raise BoardError(f"{store.name}: {error}") from error
 
 
-def _fold(lines: tuple[dict[str, Any], ...], path: Path) -> Ledger:
-    """The ledger that the lines make; every line must be one that a ledger writes."""
-    uses: list[Use] = []
-    policy: Policy | None = None
-    for place, line in enumerate(lines, start=1):
-        try:
-            if policy is None:
-                if line["kind"] != "opened":
-                    raise ValueError
-                policy = policy_from(line["policy"], source=shown_path(path))
-            else:
-                use = use_from(line, policy, uses)
-                uses[use.number - 1 :] = [use, *uses[use.number :]]
-        except (KeyError, TypeError, ValueError, IndexError, DomainError, DesignError) as error:
-            raise damaged(path, place, _REMEDY, FormatError) from error
-    if policy is None:
-        raise damaged(path, 1, _REMEDY, FormatError)
-    return Ledger(policy=policy, uses=tuple(uses))
+@contextmanager
+def _writing(place: Place, policy: Policy, head: str | None) -> Iterator[_Ledger]:
+    """The ledger at a place, made if it is not there, and of this policy; all that is added is kept, or nothing."""
+    store = Store(place, create=True, what=_WHAT)
+    if problems := store.problems():
+        raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
+    with store.write() as session, _named(store):
+        ledger = _Ledger.of(store, session, head, policy)
+        ledger.check_policy(policy)
+        yield ledger

@@ -67,14 +67,9 @@ def verdict(policy: str | Path | Policy, logs: str | Path) -> GateReport:
     folder = os.fspath(logs).removeprefix(_FILE)
     if "://" in folder:
         raise DataError(f"the logs are at {quoted(folder, None)}; copy them to a folder and use bbedge gate")
-    scores = read_scores(folder, item_columns=_columns(rules), least_models=1)
+    scores = read_scores(folder, item_columns=rules.columns, least_models=1)
     scores.check_copies("refuse")
     return gate(rules, scores)
-
-
-def _columns(policy: Policy) -> tuple[str, ...]:
-    """What the policy needs to know of the items."""
-    return tuple(dict.fromkeys(name for name in (policy.macro, policy.weights, policy.views) if name is not None))
 
 
 @dataclass(slots=True)
@@ -135,7 +130,7 @@ class GateStopping:
         from bbedge.readers import Choices, read_scores
 
         choices = Choices(metrics=() if self._scorer is None else (self._scorer,))
-        scores = read_scores(path, item_columns=_columns(self._policy), choices=choices, least_models=1)
+        scores = read_scores(path, item_columns=self._policy.columns, choices=choices, least_models=1)
         if self._policy.baseline not in scores.models:
             raise DesignError(
                 f"{self._policy.source}: the logs have no {quoted(str(self._policy.baseline))}, only "
@@ -254,6 +249,6 @@ class GateStopping:
 
 def _is_decided(now: _Progress) -> bool:
     """Whether no further epoch is needed."""
-    from bbedge.gate.report import awaited
+    from bbedge.records.gate_report import awaited
 
     return now.off is None and now.report is not None and not awaited(now.report.results)

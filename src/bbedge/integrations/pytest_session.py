@@ -19,9 +19,9 @@ from bbedge.display.gate import render
 from bbedge.errors import CopiedReplicateError, DataError, DesignError, FormatError
 from bbedge.files import write_whole
 from bbedge.gate import GateReport, Policy, gate
-from bbedge.gate.policy import EVERY
 from bbedge.integrations import read_policy
 from bbedge.integrations.pytest_plugin import CLAIMS
+from bbedge.records.policy import EVERY
 from bbedge.text import counted, listed, quoted, shown_path
 
 _CANDIDATE, _BASELINE = "this session", "baseline"

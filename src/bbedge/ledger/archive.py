@@ -15,18 +15,21 @@ from typing import Annotated, BinaryIO, Final, Literal, TypeVar
 from msgspec import Meta, Struct, structs
 
 from bbedge.errors import BbedgeError, BoardError, FormatError
+from bbedge.files import write_whole
 from bbedge.ledger.chain import KINDS, TEXTS, LedgerEvent
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, parse_json
 from bbedge.records.events import Created, ItemsAdded
+from bbedge.records.gate import ItemListing, PolicyFrozen, UseBegun
 from bbedge.records.values import LARGEST_STORED, Digest, Ordinal, Strict
 from bbedge.text import quoted, shown_path
 
 LONGEST_LINE = 1 << 30
 """Bytes of a line. Lines are read whole, and without a bound a single one could take all memory."""
 
-_KIND: Final = "bbedge-board"
+_BOARD: Final = "bbedge-board"
+_GATE: Final = "bbedge-gate"
 _R = TypeVar("_R")
 _T = TypeVar("_T", bound=Strict)
 
@@ -34,7 +37,7 @@ _T = TypeVar("_T", bound=Strict)
 class _Head(Strict, frozen=True, kw_only=True):
     """The first line."""
 
-    kind: Literal["bbedge-board"]
+    kind: Literal["bbedge-board", "bbedge-gate"]
     version: int
     events: Ordinal
     """How many events follow."""
@@ -80,7 +83,8 @@ def export_lines(store: Store) -> Iterator[str]:
     with store.read() as session:
         events = session.events()
         head = events[-1].hash if events else None
-        yield _line({"kind": _KIND, "version": FILE_VERSION, "events": len(events), "head": head})
+        kind = _GATE if session.is_gate() else _BOARD
+        yield _line({"kind": kind, "version": FILE_VERSION, "events": len(events), "head": head})
         of_event: dict[int, list[tuple[int, int, str]]] = {}
         for epoch, replicate, model, seq in session.vector_places():
             of_event.setdefault(seq, []).append((epoch, replicate, model))
@@ -97,6 +101,13 @@ def export_lines(store: Store) -> Iterator[str]:
             saved = {}  # only a shortcut: without it, the evidence is computed again from the scores
         cache = {claim: base64.b64encode(state).decode("ascii") for claim, state in sorted(saved.items())}
         yield _line({"cache": cache})
+
+
+def export_file(store: Store, path: str | os.PathLike[str]) -> None:
+    """Write the archive: all of it or nothing."""
+    if store.is_at(path):
+        raise BoardError(f"{store.name} is the board itself; export it to another file")
+    write_whole(Path(path), export_lines(store))
 
 
 def _line(content: dict[str, object]) -> str:
@@ -142,6 +153,7 @@ def import_lines(
 
 def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, source: str) -> None:
     items: dict[int, int] = {}
+    listings: dict[str, int] = {}
     saved: _Cache | None = None
     count = 0
     for number, line in lines:
@@ -155,7 +167,9 @@ def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, sourc
         row = _read_line(line, _Row, where)
         count += 1
         _check_row(row, count, where)
-        _check_size(row, items, where)
+        if count == 1 and (row.kind == PolicyFrozen.kind) != (head.kind == _GATE):
+            raise FormatError(f"{where}: {head.kind} cannot begin with {quoted(row.kind)}; the file was edited")
+        _check_size(row, items, listings, where)
         session.append(row.event)
         try:
             session.put_vectors(row.seq, [Vector(**structs.asdict(vector)) for vector in row.vectors])
@@ -176,15 +190,23 @@ def _check_row(row: _Row, seq: int, where: str) -> None:
         raise FormatError(f"{where}: the scores of a model come twice; the file was edited")
 
 
-def _check_size(row: _Row, items: dict[int, int], where: str) -> None:
-    """Refuse scores of more items than there are before they are unpacked; ``items`` has their number by epoch."""
-    if row.kind in (Created.kind, ItemsAdded.kind):
+def _check_size(row: _Row, items: dict[int, int], listings: dict[str, int], where: str) -> None:
+    """Refuse scores of more items than there are before they are unpacked.
+
+    ``items`` has their number by the epoch of a board or the use of a gate, ``listings`` by digest.
+    """
+    if row.kind in (Created.kind, ItemsAdded.kind, UseBegun.kind):
         try:
-            content = row.event.content
+            content = row.event.fact
         except BoardError as error:
             raise FormatError(f"{where}: event {row.seq}: {error}") from error
-        assert isinstance(content, Created | ItemsAdded)
-        items[len(items) + 1] = items.get(len(items), 0) + len(content.items)
+        if isinstance(content, UseBegun):
+            if isinstance(content.listing, ItemListing):
+                listings[content.items] = len(content.listing.items)
+            items[content.use] = listings.get(content.items, 0)
+        else:
+            assert isinstance(content, Created | ItemsAdded)
+            items[len(items) + 1] = items.get(len(items), 0) + len(content.items)
     for vector in row.vectors:
         if vector.epoch not in items:
             raise FormatError(f"{where}: scores of epoch {vector.epoch}, which no event has opened")
@@ -200,7 +222,7 @@ def _read_head(line: str, source: str) -> _Head:
         row = parse_json(line, source=source, what="a board archive")
     except FormatError as error:
         raise FormatError(f"{error}; make one with bbedge board export") from error
-    if not isinstance(row, dict) or row.get("kind") != _KIND:
+    if not isinstance(row, dict) or row.get("kind") not in (_BOARD, _GATE):
         raise FormatError(f"{source}: not a board archive; make one with bbedge board export")
     check_file_version(row.get("version"), what=f"{source}: the archive", kind=FormatError)
     return convert(row, _Head, source=f"{source}:1")

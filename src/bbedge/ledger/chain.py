@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -12,9 +12,10 @@ from typing import get_args
 
 import msgspec
 
-from bbedge.errors import BoardError, FormatError
+from bbedge.errors import BoardError, DesignError, DomainError, FormatError
 from bbedge.records.codec import check_file_version, convert, parse_json, to_json
-from bbedge.records.events import BoardEvent
+from bbedge.records.events import BoardEvent, Created
+from bbedge.records.gate import GateEvent, PolicyFrozen
 from bbedge.text import quoted
 
 GENESIS = "0" * 64
@@ -56,9 +57,16 @@ class LedgerEvent:
         return cls.after(previous, kind, at if previous is None else max(at, previous.at), payload)
 
     @cached_property
-    def content(self) -> BoardEvent:
+    def fact(self) -> BoardEvent | GateEvent:
         """What the event says; ``BoardError`` if the payload is not what its kind says."""
         return from_payload(self.kind, self.payload)
+
+    @property
+    def content(self) -> BoardEvent:
+        """What an event of a board says; ``BoardError`` if it is one of a gate."""
+        if isinstance(self.fact, GateEvent):
+            raise BoardError("this is the ledger of a gate, not a board; show it with bbedge gate --ledger")
+        return self.fact
 
     @property
     def called(self) -> str:
@@ -87,32 +95,54 @@ def _check_time(event: LedgerEvent, before: str) -> None:
 def checked(events: Iterable[LedgerEvent]) -> Iterator[LedgerEvent]:
     """The events again, each after a check of its place, its hash and its content."""
     before, expected, at = GENESIS, 1, ""
+    family: tuple[str, ...] = ()
     for event in events:
         if event.seq != expected:
             raise BoardError(f"event {expected} is missing from the ledger: event {event.seq} comes in its place")
         if event.previous != before:
             raise BoardError(f"event {event.seq} does not follow event {expected - 1}: the ledger was edited")
-        _check_time(event, at)
         if event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous):
             raise BoardError(f"{event.called} does not match its hash: it was edited")
+        _check_time(event, at)
         try:
-            _ = event.content
+            _ = event.fact
         except BoardError as error:
             raise BoardError(f"event {event.seq}: {error}") from error
-        if (event.kind == "init") != (expected == 1):
-            raise BoardError(f"{event.called}: a board begins with its design, and has one")
+        family = _FAMILIES.get(event.kind, ()) if expected == 1 else family
+        if event.kind not in family or (event.kind in _FAMILIES) != (expected == 1):
+            raise BoardError(f"{event.called}: a board begins with its design, and has one; a gate with its policy")
         before, expected, at = event.hash, expected + 1, event.at
         yield event
 
 
-_KINDS: dict[str, type[BoardEvent]] = {cls.kind: cls for cls in get_args(BoardEvent)}
+def check_head(events: Sequence[LedgerEvent], head: str | None) -> None:
+    """Refuse a ledger in which no event has a hash that was published earlier, if one is given."""
+    if head is None:
+        return
+    if len(head) < _HEAD_DIGITS:
+        raise DomainError(
+            f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
+        )
+    if not any(event.hash.startswith(head.lower()) for event in events):
+        raise BoardError(
+            f"no event has the published hash {head[:64]}: the history was rewritten, or this is an older copy of it"
+        )
+
+
+_HEAD_DIGITS = 16
+_KINDS: dict[str, type[BoardEvent | GateEvent]] = {cls.kind: cls for cls in get_args(BoardEvent | GateEvent)}
 KINDS = tuple(_KINDS)
 """What ledgers call the kinds of events."""
+_FAMILIES = {
+    Created.kind: tuple(cls.kind for cls in get_args(BoardEvent)),
+    PolicyFrozen.kind: tuple(cls.kind for cls in get_args(GateEvent)),
+}
+"""By the kind of the first event: the kinds of a board, and those of a gate."""
 
 _MOST_DEPTH = 64  # of the particulars of a note
 
 
-def from_payload(kind: str, payload: str) -> BoardEvent:
+def from_payload(kind: str, payload: str) -> BoardEvent | GateEvent:
     """The event of a kind that a text stands for; ``BoardError`` says what is wrong with any other text."""
     cls = _KINDS.get(kind)
     if cls is None:
@@ -123,7 +153,7 @@ def from_payload(kind: str, payload: str) -> BoardEvent:
             check_file_version(content.get("version"), what="its content", kind=BoardError)
         event = convert(content, cls, source="its content", error=BoardError)
         msgspec.json.encode(event)  # refuses unpaired surrogates
-    except (FormatError, UnicodeEncodeError) as error:
+    except (FormatError, DesignError, DomainError, UnicodeEncodeError) as error:
         raise BoardError(str(error)) from error
     # One text for one event: keys in order, numbers as they are written here, nothing left out.
     if to_json(event) != payload:

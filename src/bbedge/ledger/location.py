@@ -62,9 +62,11 @@ class BoardPlace:
     """The file, with links followed; ``None`` for a database."""
     url: sa.URL | None = None
     """The database; ``None`` for a file."""
+    what: str = "board"
+    """How messages call what is there."""
 
     @classmethod
-    def of(cls, place: str | os.PathLike[str]) -> BoardPlace:
+    def of(cls, place: str | os.PathLike[str], *, what: str = "board") -> BoardPlace:
         """A place as the user names it."""
         if isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place):
             if not _PLAIN.fullmatch(place):
@@ -73,7 +75,7 @@ class BoardPlace:
                     "hexadecimal code"
                 )
             name = _SECRET_PARAMETER.sub(rf"\1{HIDDEN}", without_credentials(place))
-            return cls(name=name, path=None, url=_url(place, name))
+            return cls(name=name, path=None, url=_url(place, name, what), what=what)
         name = shown_path(place)
         try:
             path = Path(os.path.realpath(place))
@@ -81,10 +83,10 @@ class BoardPlace:
                 raise BoardError(f"{name}: the link leads to itself; name the file")
             Path(f"{path}-journal").exists()  # the longest name that SQLite makes of it
         except OSError as error:
-            raise BoardError(f"{name}: cannot be a board ({error.strerror}); choose another name") from error
+            raise BoardError(f"{name}: cannot be a {what} ({error.strerror}); choose another name") from error
         except ValueError as error:
             raise BoardError(f"{name}: cannot be the name of a file ({error}); choose another name") from error
-        return cls(name=name, path=path)
+        return cls(name=name, path=path, what=what)
 
     def exists(self) -> bool:
         """Whether there is a file; a database is taken to be there."""
@@ -93,7 +95,7 @@ class BoardPlace:
     def check_kind(self) -> None:
         """Refuse folders, devices and pipes."""
         if self.path is not None and self.path.exists() and not self.path.is_file():
-            raise BoardError(f"{self.name}: not a board file")
+            raise BoardError(f"{self.name}: not a {self.what} file")
 
     def check_file(self) -> None:
         """Refuse what cannot be a board file. It is not opened here: closing it would drop the locks of SQLite."""
@@ -104,7 +106,7 @@ class BoardPlace:
         if not os.access(self.path, os.R_OK):
             raise BoardError(f"{self.name}: cannot be read (permission denied)")
         if not self.path.stat().st_size:
-            raise NoBoardError(f"{self.name}: not a board: the file is empty")
+            raise NoBoardError(f"{self.name}: not a {self.what}: the file is empty")
 
     def check_free(self) -> None:
         """Refuse a name that a new board file cannot have."""
@@ -117,7 +119,7 @@ class BoardPlace:
             if journal.exists() and journal.stat().st_size and not self.path.exists():
                 # SQLite would read it as the latest changes to the new board.
                 raise BoardError(
-                    f"{self.name}: {shown(journal.name)} is left of a board that was here; restore that board, or "
+                    f"{self.name}: {shown(journal.name)} is left of a {self.what} that was here; restore it, or "
                     "remove the file, then run the command again"
                 )
 
@@ -138,7 +140,7 @@ class BoardPlace:
         """What an error of the database or the disk means for the board."""
         cause = getattr(error, "orig", None) or error
         text = error.strerror or str(error) if isinstance(error, OSError) else self.safe(_reason(cause))
-        return BoardError(f"{self.name}: {_explanation(cause, text)}")
+        return BoardError(f"{self.name}: {_explanation(cause, text, self.what)}")
 
     def safe(self, text: str) -> str:
         """A message of a driver without the secrets of the URL."""
@@ -150,7 +152,7 @@ class BoardPlace:
         return shown(redacted(text), None)
 
 
-def _url(place: str, name: str) -> sa.URL:
+def _url(place: str, name: str, what: str) -> sa.URL:
     expected = "expected postgresql://USER@HOST:PORT/DATABASE"
     try:
         url = sa.make_url(place)
@@ -158,7 +160,7 @@ def _url(place: str, name: str) -> sa.URL:
         raise BoardError(f"{name}: not the URL of a database; {expected}") from error
     if url.drivername not in _DRIVERS:
         raise BoardError(
-            f"{name}: a board lives in a file or in PostgreSQL, not in {shown(url.drivername)}; name a file, or give "
+            f"{name}: a {what} lives in a file or in PostgreSQL, not in {shown(url.drivername)}; name a file, or give "
             "a URL that begins with postgresql://"
         )
     for key, value in url.query.items():
@@ -216,12 +218,12 @@ def _reason(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-_BUSY = "another program kept writing to the board for {seconds:.0f} s; try again. Nothing was changed"
-_READ_ONLY = "the board cannot be written ({text}); check the disk and its permissions. Nothing was changed"
+_BUSY = "another program kept writing to the {what} for {seconds:.0f} s; try again. Nothing was changed"
+_READ_ONLY = "the {what} cannot be written ({text}); check the disk and its permissions. Nothing was changed"
 _FULL = "the disk is full or failing ({text}). The last change was not made; earlier content is unchanged"
-_OTHER_FILE = "not a board: the file is damaged or of another kind; restore it from a copy or an export"
-_DAMAGED = "the board file is damaged ({text}); restore it from a copy or an export"
-_UNOPENED = "the board cannot be opened ({text}); check the folder and its permissions"
+_OTHER_FILE = "not a {what}: the file is damaged or of another kind; restore it from a copy or an export"
+_DAMAGED = "the {what} file is damaged ({text}); restore it from a copy or an export"
+_UNOPENED = "the {what} cannot be opened ({text}); check the folder and its permissions"
 
 _EXPLANATIONS: dict[int | str, str] = {
     # Primary result codes of SQLite.
@@ -243,7 +245,7 @@ _OF_SYSTEM = {
 }
 
 
-def _explanation(error: BaseException, text: str) -> str:
+def _explanation(error: BaseException, text: str, what: str) -> str:
     """What an error means, by its code: the texts of drivers change and are translated."""
     if isinstance(error, OSError):
         found = _OF_SYSTEM.get(error.errno or 0)
@@ -251,7 +253,7 @@ def _explanation(error: BaseException, text: str) -> str:
         found = _EXPLANATIONS.get(code & 0xFF)  # the rest of an extended code gives details
     else:  # psycopg, psycopg2
         found = _EXPLANATIONS.get(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
-    return (found or "the database answered: {text}").format(text=text, seconds=BUSY_SECONDS)
+    return (found or "the database answered: {text}").format(text=text, what=what, seconds=BUSY_SECONDS)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Where a board is kept, and its transactions.
+"""Where a ledger is kept, that of a board or of a gate, and its transactions.
 
 One SQLite file by default, or any PostgreSQL database by URL. A write is one transaction that happens whole or not at
 all; writers wait for each other. This module, ``tables`` and ``place`` are the only SQL of the project.
@@ -52,11 +52,11 @@ class Store:
     """A database that holds one board. Use :meth:`read` and :meth:`write`.
 
     With ``create`` there need not be a board yet: the first transaction that is kept makes it, together with what it
-    writes. Before, and if it fails, there is nothing.
+    writes. Before, and if it fails, there is nothing. ``what`` is what messages call it: a board, or a gate's ledger.
     """
 
-    def __init__(self, place: str | os.PathLike[str], *, create: bool = False) -> None:
-        self._place = BoardPlace.of(place)
+    def __init__(self, place: str | os.PathLike[str], *, create: bool = False, what: str = "board") -> None:
+        self._place = BoardPlace.of(place, what=what)
         self.name = self._place.name
         self._engine: sa.Engine | None = None
         self._is_new = True

@@ -12,6 +12,7 @@ from bbedge.errors import BoardError
 from bbedge.ledger.chain import TEXTS, LedgerEvent
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import FILE_VERSION, check_file_version
+from bbedge.records.gate import PolicyFrozen
 from bbedge.text import quoted, shown
 
 _T = TypeVar("_T")
@@ -120,9 +121,9 @@ class Vector:
     """The packed scores of one model in one replicate."""
 
     epoch: int
-    """The benchmark version, from 1."""
+    """The benchmark version of a board, or the use of a gate, from 1."""
     replicate: int
-    """The replicate, from 1; pilot replicates are -1, -2, ..."""
+    """The replicate, from 1; pilot replicates are -1, -2, ..., parts of a first run are below all of these."""
     model: str
     """The model."""
     data: bytes
@@ -141,6 +142,10 @@ class Session:
         return [
             LedgerEvent(seq=_as(int, row.seq), **{name: _as(str, getattr(row, name)) for name in TEXTS}) for row in rows
         ]
+
+    def is_gate(self) -> bool:
+        """Whether this is the ledger of a gate, by its first event."""
+        return self._connection.scalar(sa.select(EVENTS.c.kind).where(EVENTS.c.seq == 1)) == PolicyFrozen.kind
 
     def head(self) -> str | None:
         """The hash of the last event, as it was noted beside the ledger."""

@@ -136,10 +136,21 @@ def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocke
     from bbedge.readers.assemble.pivot import repeated_replicates
     from bbedge.readers.assemble.spelling import padded_names, similar_models
     from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.records.notes import without_folders
 
     labels, models, items = panels.names
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
     copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
+    notes = (
+        *panels.notes,
+        *rows.notes,
+        *rows.described.notes(rows.coder, items),
+        *similar_models(models),
+        *padded_names(models, items),
+        *repeated_replicates(copies, prints, labels, n_items=len(items)),
+    )
+    listing = [rows.described.path] if rows.described.path else []
+    paths = [*(source.path for source in rows.sources.files), *rows.sources.beside, *listing]
     return Scores(
         models=models,
         items=items,
@@ -150,16 +161,8 @@ def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocke
         blocked=blocked,
         score_range=rows.score_range or (0.0, 1.0),
         columns=rows.described.columns(rows.coder, items),
-        notes=(
-            *panels.notes,
-            *rows.notes,
-            *rows.described.notes(rows.coder, items),
-            *similar_models(models),
-            *padded_names(models, items),
-            *repeated_replicates(copies, prints, labels, n_items=len(items)),
-        ),
+        notes=tuple(without_folders(note, paths) for note in notes),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
-        asides=tuple(rows.sources.asides()),
         seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
         gaps=panels.gaps,
         stops=panels.stops,

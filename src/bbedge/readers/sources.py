@@ -27,7 +27,7 @@ from bbedge.readers.tables.delimited import DelimitedFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.json_rows import JsonLinesFile, NoRecordsError, RecordsFile, kind_of_json, record_list
 from bbedge.readers.tools import readers, recognised
-from bbedge.records.notes import Note
+from bbedge.records.notes import Note, files_beside
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
@@ -84,22 +84,12 @@ class Sources:
         for pattern, paths in self.skipped.items():
             yield Note(
                 kind="files",
-                subject=paths[:_MOST_SKIPPED],
+                subject=tuple(Path(path).name for path in paths[:_MOST_SKIPPED]),
                 text=f"Left out on purpose, by the pattern {quoted(pattern)}: {counted(len(paths), 'file')}, "
-                f"{listed(paths, limit=10)}.",
+                f"{listed((Path(path).name for path in paths), limit=10)}.",
             )
-        yield from self.asides()
-
-    def asides(self) -> Iterator[Note]:
-        """What lay beside the files and was not read."""
         if self.unread:
-            names = listed((Path(path).name for path in self.unread), limit=3)
-            yield Note(
-                kind="files",
-                subject=self.unread,
-                text=f"{len(self.unread)} files of the folders were not read, because they hold no known scores: "
-                f"{names}.",
-            )
+            yield files_beside([Path(path).name for path in self.unread])
 
 
 def find_sources(

@@ -13,6 +13,8 @@ from msgspec import UNSET, Meta, UnsetType
 from numpy.typing import NDArray
 
 from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.notes import Note
+from bbedge.records.reading import ReadingRecord
 from bbedge.records.values import (
     LARGEST_COUNT,
     Count,
@@ -328,10 +330,10 @@ class ProvenanceRecord(Record, frozen=True, kw_only=True):
     """The files with the scores and the list of items, if there is one; sorted by name."""
     scores: Digest | UnsetType = UNSET
     """SHA-256 of the scores in one canonical form, which does not depend on the order or format of files and rows."""
+    reading: ReadingRecord | UnsetType = UNSET
+    """How the files were read; absent if every option had its default."""
     head: Digest | UnsetType = UNSET
     """Of a board: the hash of the last event of its ledger."""
-    unverified_notes: tuple[Count, ...] | UnsetType = UNSET
-    """Places in notes, from 0, of those about other files that lay beside the scores; bbedge verify leaves them out."""
     digest: Digest | UnsetType = UNSET
     """SHA-256 of the document in canonical JSON, without this key and time."""
     time: Time | UnsetType = UNSET
@@ -345,7 +347,7 @@ class Closing(Conclusions, frozen=True, kw_only=True):
     """True if anything in any view contradicts something else: then nothing here is reliable. Absent if nothing does.
     Either one of the errors that alpha allows has happened, or an assumption does not hold, or labels were swapped
     between replicates."""
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     """What a reader of the leaderboard should know besides its numbers."""
     board: BoardRecord | UnsetType = UNSET
     """The board that the leaderboard comes from."""

@@ -17,7 +17,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
-from bbedge.credentials import redacted
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.records.values import LARGEST_STORED, NOT_BLANK
 from bbedge.text import did_you_mean, listed, quoted, shown
@@ -212,6 +211,8 @@ def _given(values: object, steps: Iterable[tuple[str, str]]) -> str:
             values = values[int(index[1:-1])]
         else:
             return ""
+    from bbedge.credentials import redacted  # needed for messages alone
+
     return "" if isinstance(values, Mapping | list | tuple) else f" = {shown(redacted(repr(values)))}"
 
 

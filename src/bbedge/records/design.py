@@ -252,6 +252,17 @@ class Claim(Record, frozen=True, kw_only=True):
     """SHA-256 of its design."""
 
 
+class Attempts(Record, frozen=True, kw_only=True):
+    """Attempts at the runs of an epoch: each is recorded before its first request."""
+
+    begun: Positive
+    """Attempts that have begun."""
+    runs: Positive
+    """Runs that they are attempts at, the one in progress included."""
+    abandoned: Count
+    """Attempts that were given up: their scores, if any were seen, are not on the board."""
+
+
 class BoardRecord(Record, frozen=True, kw_only=True):
     """The board that the leaderboard comes from; only from ``bbedge board``."""
 
@@ -277,3 +288,5 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """The level of the next claim; 0 if nothing is left."""
     claims: tuple[Claim, ...]
     """Every claim, first to last."""
+    attempts: Attempts | UnsetType = UNSET
+    """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""

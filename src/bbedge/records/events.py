@@ -327,6 +327,8 @@ class AttemptBegun(_InEpoch, frozen=True, kw_only=True):
 
 AttemptOutcome = Literal["finished", "abandoned"]
 """Whether the scores of an attempt are on the board, or it was given up."""
+AbandonReason = Literal["journal-missing", "journal-replaced"]
+"""The journal of the attempt is not there, or is that of another attempt: it cannot be continued."""
 
 
 class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
@@ -339,8 +341,12 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """The attempt."""
     outcome: AttemptOutcome
     """How it ended."""
+    reason: AbandonReason | None = None
+    """Why it was given up."""
 
 
+ScoresAdded = PilotAdded | PartAdded | ReplicateAdded | ModelAdded
+"""The events that scores come with."""
 BoardEvent = (
     Created
     | PilotAdded

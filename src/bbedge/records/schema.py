@@ -34,7 +34,7 @@ def schema_text(kind: type, title: str) -> str:
 
 def _records(kind: Any) -> Iterator[type]:  # noqa: ANN401 - any type of msgspec
     """Every record inside a type, itself included."""
-    if isinstance(kind, msgspec.inspect.StructType):
+    if isinstance(kind, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
         yield kind.cls
         inside = [field.type for field in kind.fields]
     else:

@@ -62,6 +62,11 @@ Copies = Literal["refuse", "allow"]
 Gaps = Literal["refuse", "worst-case"]
 """What a missing score does: it stops the work, or counts against whichever model it could help."""
 
+HEADLINE = "headline"
+"""How the main view is called among shares; no other view may have this name."""
+MOST_SHARES = 100_000
+"""The most claims that share an error budget equally."""
+
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object or a TOML table in which every key is known."""

@@ -5,7 +5,8 @@
 with its checks is here, so that no command reads one unchecked. Files of scores are read by the caller.
 """
 
+from bbedge.verify.outcome import Check, Verification
 from bbedge.verify.reading import read_certificate
-from bbedge.verify.verify import Check, Verification, verify_certificate
+from bbedge.verify.verify import verify_certificate
 
 __all__ = ["Check", "Verification", "read_certificate", "verify_certificate"]

@@ -21,6 +21,7 @@ from bbedge.core.closure import closure
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document, Matrix
+from bbedge.records.notes import files_beside
 from bbedge.text import quoted, shown
 from bbedge.verify.differences import AT_THRESHOLD, KEPT, ROUNDING, compare
 
@@ -111,6 +112,8 @@ class _Bounds:
         """Numbers of the design, the pilot and the board are possible together."""
         document, design = self._document, self._document.design
         weights, pilot, board = design.weights, document.pilot, document.board
+        if any(note != files_beside(note.subject) for note in document.notes if note.kind == "beside"):
+            self.refuse("a note about files beside the scores says more than their names")
         if weights and (weights.items > document.items or weights.largest * weights.items < 1.0 - ROUNDING):
             self.refuse("'weights' and 'items' do not agree")
         if len(design.stake_weights) != len(design.stake_values):

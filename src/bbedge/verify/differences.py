@@ -1,55 +1,20 @@
-"""Two documents, field by field; notes are compared as the facts that they state."""
+"""Two documents, field by field."""
 
 from __future__ import annotations
 
 import math
-import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.scores import SourceFile
-from bbedge.records.certificate import Document, SourceRecord
-from bbedge.text import counted, listed, quoted
-
-_QUOTED, _FOLDERS = re.compile("'([^']*)'"), re.compile(r"[^\s']*[/\\]")
-_FILE, _CUT = re.compile(r"[/\\]|\.\w{1,8}$"), re.compile(r"[/\\…]")
-_END = 20  # of a long path messages show less than thirty characters at its end
-
-
-def comparable_notes(document: Document) -> list[str]:
-    """The notes about the scores, without folders; those about other files depend on what lies beside them."""
-    asides = _asides(document)
-    return [without_folders(note) for place, note in enumerate(document.notes) if place not in asides]
-
-
-def not_compared(document: Document) -> str:
-    """The notes that are left out of a comparison, as the end of a sentence; empty if there are none."""
-    asides = _asides(document)
-    if not asides:
-        return ""
-    return f"; not compared, because it is about other files: {listed(document.notes[i] for i in asides)}"
-
-
-def without_folders(note: str) -> str:
-    """A note with the ends of paths only: the same files may lie elsewhere, and long paths are cut in the middle.
-
-    >>> without_folders("Left out: 'runs/old/a.csv', /tmp/b.csv and 'gpt-4'.")
-    "Left out: 'a.csv', b.csv and 'gpt-4'."
-    """
-    return _FOLDERS.sub("", _QUOTED.sub(lambda found: f"'{_end(found[1])}'", note))
-
-
-def _end(name: str) -> str:
-    return _CUT.split(name)[-1][-_END:] if _FILE.search(name) else name
-
-
-def _asides(document: Document) -> tuple[int, ...]:
-    return (document.provenance.unverified_notes if document.provenance else None) or ()
-
+from bbedge.records.certificate import SourceRecord
+from bbedge.records.notes import Note, NoteKind
+from bbedge.text import counted, quoted
 
 AT_THRESHOLD = 1e-6
 """Relative difference of two computations of one number: processors round differently."""
@@ -303,6 +268,36 @@ _KEYED: dict[str, Callable[[Any], tuple[str, ...]]] = {
 }
 _UNORDERED = ("outlook", "unresolved")
 _SETS = ("top_k", "contradictions")  # listed in the order of the design, which a certificate does not state
+
+OF_SCORES: frozenset[NoteKind] = frozenset(get_args(NoteKind)) - {"beside"}
+"""Notes that scores yield again; what lies beside their files may not be there any more."""
+OF_TABLE_OF_BOARD: frozenset[NoteKind] = frozenset({"pilot", "retired", "epochs", "position"})
+"""What a table of its scores yields of a board; readers and people have noted other things on it."""
+
+
+def compare_notes(
+    stated: Sequence[Note], computed: Sequence[Note], recomputed: frozenset[NoteKind]
+) -> tuple[tuple[Difference, ...], tuple[Note, ...]]:
+    """What differs, and which stated notes are of kinds that were not ``recomputed`` and could not be checked.
+
+    A note is the same if its kind, its subject and its text are.
+    """
+    before, now = Counter(stated), Counter(computed)
+    extra, missing = tuple((before - now).elements()), tuple((now - before).elements())
+    differences = (
+        *(
+            Difference(place=f"notes[{note.kind}]", kind="only-stated", stated=note.text)
+            for note in extra
+            if note.kind in recomputed
+        ),
+        *(
+            Difference(place=f"notes[{note.kind}]", kind="only-computed", computed=note.text)
+            for note in missing
+            if note.kind != "beside"
+        ),
+    )
+    return differences, tuple(note for note in extra if note.kind not in recomputed)
+
 
 _MOST_NAMED = 5  # files in a sentence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,10 @@ from bbedge.board.change import created, saved_sums, whole_ledger
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, called
 from bbedge.core.arrays import load_arrays
-from bbedge.errors import BbedgeError, BoardError, DomainError
-from bbedge.ledger.chain import LedgerEvent
+from bbedge.errors import BbedgeError, BoardError
+from bbedge.gate.admit import VerifiedGate
+from bbedge.gate.admit import verify_session as verify_gate
+from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import canonical, plain, to_json
@@ -24,7 +26,6 @@ from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,
     BoardEvent,
-    Created,
     ModelAdded,
     NewEdge,
     NoteAdded,
@@ -34,7 +35,6 @@ from bbedge.records.events import (
 )
 from bbedge.text import quoted, shown
 
-_HEAD_DIGITS = 16
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may
 
 
@@ -53,8 +53,13 @@ class Verified:
     head: str
     """The hash of the last event."""
 
+    @property
+    def found(self) -> tuple[int, str]:
+        """What there are, in words."""
+        return self.certificates, "certificate"
 
-def verify(store: Store, *, head: str | None = None) -> Verified:
+
+def verify(store: Store, *, head: str | None = None) -> Verified | VerifiedGate:
     """Compute every event again and compare; the first thing that does not agree is named in a :class:`BoardError`.
 
     ``head`` is a hash that was published earlier: some event must have it.
@@ -66,21 +71,15 @@ def verify(store: Store, *, head: str | None = None) -> Verified:
         return verify_session(session, head=head)
 
 
-def verify_session(session: Session, *, head: str | None = None) -> Verified:
-    """:func:`verify` for a ledger that is only seen inside one transaction."""
-    if head is not None and len(head) < _HEAD_DIGITS:
-        raise DomainError(
-            f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
-        )
+def verify_session(session: Session, *, head: str | None = None) -> Verified | VerifiedGate:
+    """:func:`verify` for the ledger of a board or of a gate that is only seen inside one transaction."""
+    return (verify_gate if session.is_gate() else verify_board)(session, head=head)
+
+
+def verify_board(session: Session, *, head: str | None = None) -> Verified:
+    """:func:`verify_session` for a board."""
     events = whole_ledger(session)
-    if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
-        raise BoardError(
-            f"no event has the published hash {head[:64]}: the history was rewritten, or this is an older copy of it"
-        )
-    return _LEDGERS[events[0].kind](session, events)
-
-
-def _verify_board(session: Session, events: Sequence[LedgerEvent]) -> Verified:
+    check_head(events, head)
     scores, certificates = StoredScores(session), 0
     stored: dict[tuple[int, int, str], int] = {}
     state: BoardState | None = None
@@ -104,10 +103,6 @@ def _verify_board(session: Session, events: Sequence[LedgerEvent]) -> Verified:
     return Verified(
         events=len(events), vectors=len(stored), certificates=certificates, spent=state.spent, head=events[-1].hash
     )
-
-
-_LEDGERS: dict[str, Callable[[Session, Sequence[LedgerEvent]], Verified]] = {Created.kind: _verify_board}
-"""What verifies a ledger, by the kind of its first event."""
 
 
 def _new_edges(event: BoardEvent) -> Iterator[NewEdge]:

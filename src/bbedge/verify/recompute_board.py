@@ -188,6 +188,7 @@ def _as_stated(computed: Document, stated: Document, record: BoardRecord) -> Doc
             design_hash=record.design_hash,
             head=record.head,
             events=record.events,
+            attempts=record.attempts,
             active=_in_order(board.active, record.active),
             retired=_in_order(board.retired, record.retired),
         ),

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from bbedge._version import __version__
 from bbedge.board import Board
@@ -24,102 +23,26 @@ from bbedge.core.scores import Origin, Scores, SourceFile
 from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, FormatError, NoBoardError
 from bbedge.records.certificate import Document
+from bbedge.records.notes import NoteKind
+from bbedge.records.reading import as_options
 from bbedge.text import counted, listed, quoted, shown
 from bbedge.verify.consistency import check_consistency
 from bbedge.verify.differences import (
+    OF_SCORES,
+    OF_TABLE_OF_BOARD,
     Comparison,
     Difference,
     FileChanges,
-    comparable_notes,
     compare,
-    not_compared,
+    compare_notes,
     unknown_keys,
 )
+from bbedge.verify.outcome import Check, Verification
 from bbedge.verify.reading import Stated
-from bbedge.verify.recompute import check_given, check_items, design_of, needs_suite, rebuilt
+from bbedge.verify.recompute import check_given, check_items, design_of, needs_suite, rebuilt, stated_suite
 from bbedge.verify.recompute_board import board_of, rebuilt_board
 
-Status = Literal["ok", "differs", "unknown"]
-"""Checked and right; checked and not the same; or not possible to check."""
-CheckKind = Literal["schema", "consistency", "digest", "files", "ledger", "scores", "design", "results", "notes"]
-"""Typed and readable; free of contradictions; unchanged since it was written; from the same files; from a board whose
-events follow from its scores; from the same scores; under the same design; what follows from them; what it notes."""
-
 Write = Callable[[Argument], str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was checked."""
-
-    kind: CheckKind
-    """What was checked."""
-    status: Status
-    """Whether it is right."""
-    text: str
-    """A sentence about it, without its beginning and end."""
-    differences: tuple[Difference, ...] = ()
-    """What differs, field by field; of very many the first."""
-    count: int = 0
-    """The number of all differences."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Verification:
-    """What was checked of a certificate, in order."""
-
-    checks: tuple[Check, ...]
-    """Every check that could be made."""
-    version: str
-    """The version of bbedge that wrote the certificate."""
-
-    def __repr__(self) -> str:
-        return f"Verification({self.summary})"
-
-    @property
-    def verified(self) -> bool:
-        """Whether nothing differs."""
-        return all(check.status != "differs" for check in self.checks)
-
-    @property
-    def recomputed(self) -> bool:
-        """Whether the results were computed again, and not only the document checked."""
-        return any(check.kind == "results" for check in self.checks)
-
-    @property
-    def summary(self) -> str:
-        """The answer in one sentence."""
-        wrong = {check.kind: check.text for check in self.checks if check.status == "differs"}
-        if wrong.keys() & {"scores", "design"}:
-            wrong.pop("results", None)  # which then cannot be the same
-        if wrong:
-            return f"does not match: {'; '.join(wrong.values())}."
-        intact = any(check.kind == "digest" and check.status == "ok" for check in self.checks)
-        unchanged = "is unchanged since it was written" if intact else "carries no digest"
-        if self.recomputed:
-            of_board = any(check.kind == "ledger" and check.status != "unknown" for check in self.checks)
-            follows = f"everything that it concludes follows from the {'board' if of_board else 'scores'}"
-            open_ = [check.kind for check in self.checks if check.status == "unknown" and check.kind != "digest"]
-            rest = f" Not checked: {', '.join(open_)}." if open_ else ""
-            return f"verified: the certificate {unchanged}, and {follows}.{rest}"
-        first = (
-            "intact: the certificate matches its digest and agrees with itself"
-            if intact
-            else "consistent: the certificate agrees with itself, and carries no digest"
-        )
-        return f"{first}. This does not show that it is true: nothing was computed again, because no scores were given."
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """The result as plain values, for programs."""
-        return {
-            "verified": self.verified,
-            "recomputed": self.recomputed,
-            "summary": self.summary,
-            "certificate_version": self.version,
-            "version": __version__,
-            "checks": [asdict(check) for check in self.checks],
-        }
 
 
 def verify_certificate(
@@ -132,12 +55,13 @@ def verify_certificate(
     """Check a certificate, and compute it again from its scores or its board.
 
     ``certificate`` is a file that ``bbedge certify --json`` wrote, its content, or a :class:`Certificate`. Without
-    ``scores`` it is checked for contradictions and against its digest, which shows that it is as it was written, not
-    that it is true. With scores, the design that it states is made again, everything is computed, and every field is
-    compared. Where the first run was looked at before it was complete, the scores have a column for every item, and NaN
-    where nothing was run; they then verify the certificate of a board, too. A design with weights or views needs them
-    as ``suite``, the result of :func:`suite_options`, unless it is that of a board. ``write`` writes arguments in
-    sentences.
+    ``scores`` it is checked for contradictions and against its digest, which shows that it is consistent, not that it
+    is true. With scores, the design that it states is made again, everything is computed, and every field is compared.
+    What another version of bbedge wrote is not verified: only that version can compute it again. Where the first run
+    was looked at before it was complete, the scores have a column for every item, and NaN where nothing was run; they
+    then verify the certificate of a board, too. A design with weights or views needs them as ``suite``, the result of
+    :func:`suite_options`, unless it is that of a board or names the columns that they come from. ``write`` writes
+    arguments in sentences.
 
     **Guarantee:** a verified certificate says what these scores say under its design: names, ranks, edges and counts
     exactly, evidence and margins up to one millionth.
@@ -145,6 +69,8 @@ def verify_certificate(
     stated = certificate if isinstance(certificate, Stated) else Stated.of(certificate)
     _check_kind(stated, scores)
     checks = list(own_checks(stated))
+    if stated.document.bbedge != __version__:
+        return Verification(checks=tuple(checks), version=stated.document.bbedge)
     if isinstance(scores, Board):
         checks += _board_checks(stated, scores)
     elif scores is not None and stated.document.board:
@@ -157,32 +83,39 @@ def verify_certificate(
 def own_checks(stated: Stated) -> Iterator[Check]:
     """What a certificate can be checked for by itself."""
     yield _schema(stated)
-    try:
-        check_consistency(Parts.of(stated.document, source=stated.source))
-    except FormatError as error:
-        yield Check(
-            kind="consistency", status="differs", text=_without_end(str(error).removeprefix(f"{stated.source}: "))
-        )
-    else:
-        yield Check(kind="consistency", status="ok", text="it does not contradict itself")
     changed = is_changed(stated.content, stated.document)
     if changed is None:
         text = "it carries no digest, so that changes which contradict nothing else cannot be seen"
         yield Check(kind="digest", status="unknown", text=text)
     elif not changed:
-        yield Check(kind="digest", status="ok", text="it is that of the content")
+        yield Check(kind="digest", status="ok", text="it matches its digest")
     else:
-        text = "it was changed after it was written: its digest is not that of its content"
+        text = "it does not match its digest"
         yield Check(kind="digest", status="differs", text=text)
+    version = stated.document.bbedge
+    if version != __version__:
+        text = f"bbedge {shown(version)} wrote it, and this is bbedge {__version__}, which cannot compute it again"
+        yield Check(kind="version", status="unknown", text=text)
+        return
+    yield Check(kind="version", status="ok", text=f"this version, {__version__}, wrote it")
+    try:
+        check_consistency(Parts.of(stated.document, source=stated.source))
+    except FormatError as error:
+        text = _without_end(str(error).removeprefix(f"{stated.source}: "))
+        yield Check(kind="consistency", status="differs", text=text)
+    else:
+        yield Check(kind="consistency", status="ok", text="it does not contradict itself")
+    if stated.in_page:
+        text = "the certificate inside the page was checked, not what the page shows beside it"
+        yield Check(kind="page", status="unknown", text=text)
 
 
 def _schema(stated: Stated) -> Check:
     """Whether it says nothing that would not be read, and so could not be checked."""
-    text = f"written by bbedge {shown(stated.document.bbedge)}, and readable"
     unknown = list(unknown_keys(stated.content, plain(stated.document)))
     if not unknown:
-        return Check(kind="schema", status="ok", text=text)
-    return Check(kind="schema", status="differs", text=f"{text}, except for unknown keys: {listed(unknown)}")
+        return Check(kind="schema", status="ok", text="it is readable")
+    return Check(kind="schema", status="differs", text=f"it has unknown keys: {listed(unknown)}")
 
 
 def file_check(stated: Stated, found: Sequence[SourceFile] | None) -> Check:
@@ -231,8 +164,10 @@ def _check_kind(stated: Stated, scores: Scores | Board | None) -> None:
 
 def _score_checks(stated: Stated, scores: Scores, suite: SuiteOptions, write: Write) -> Iterator[Check]:
     document = stated.document
+    suite = suite or stated_suite(document, scores)
     check_given(document, scores, suite)
     yield file_check(stated, scores.sources)
+    yield from _reading_check(document, scores)
     try:
         fitted, design = design_of(document, scores, suite)
         leaderboard = rebuilt(document, fitted, design)
@@ -250,11 +185,27 @@ def _score_checks(stated: Stated, scores: Scores, suite: SuiteOptions, write: Wr
     yield from _results(stated, document_of(leaderboard))
 
 
+def _reading_check(document: Document, scores: Scores) -> Iterator[Check]:
+    """Whether the files were read with the options that the certificate states, if it states any."""
+    stated = (document.provenance and document.provenance.reading) or None
+    if stated is None:
+        return
+    words = " ".join(as_options(stated, taken=True) + as_options(stated, taken=False))
+    if scores.reading is None:
+        text = f"how these scores were read is not known; the certificate states {shown(words, None)}"
+        yield Check(kind="reading", status="unknown", text=text)
+    elif plain(stated) == plain(scores.reading):
+        yield Check(kind="reading", status="ok", text=f"as the certificate states: {shown(words, None)}")
+    else:
+        text = f"the files were read with other options; the certificate states {shown(words, None)}"
+        yield Check(kind="reading", status="differs", text=text)
+
+
 def _board_score_checks(stated: Stated, scores: Scores, write: Write) -> Iterator[Check]:
     """What a table of its scores shows of the certificate of a board."""
     document = stated.document
     check_items(document, scores)
-    text = "the board was not given: its history, its registration and the notes in it were not checked"
+    text = "the board was not given: its history and its registration were not checked"
     yield Check(kind="ledger", status="unknown", text=text)
     try:
         again = rebuilt_board(document, scores)
@@ -265,6 +216,7 @@ def _board_score_checks(stated: Stated, scores: Scores, write: Write) -> Iterato
     text = "the design has the same hash" if same else _other_design(document, scores)
     yield Check(kind="design", status="ok" if same else "differs", text=text)
     yield _compared(_comparison(stated, again.document))
+    yield _notes(stated, again.document, recomputed=OF_TABLE_OF_BOARD)
 
 
 def _misfit(error: BbedgeError, write: Write) -> Check:
@@ -351,20 +303,16 @@ def _compared(found: Comparison) -> Check:
     )
 
 
-def _notes(stated: Stated, computed: Document) -> Check:
-    """Compare notes; files may lie in other folders now."""
-    before, now = (comparable_notes(each) for each in (stated.document, computed))
-    if sorted(before) == sorted(now):
-        return Check(kind="notes", status="ok", text="its notes follow" + not_compared(stated.document))
-    extra = [Difference(place="notes", kind="only-stated", stated=note) for note in before if note not in now]
-    missing = [Difference(place="notes", kind="only-computed", computed=note) for note in now if note not in before]
-    return Check(
-        kind="notes",
-        status="differs",
-        text="its notes are not those of the scores",
-        differences=(*extra, *missing),
-        count=len(extra) + len(missing),
-    )
+def _notes(stated: Stated, computed: Document, *, recomputed: frozenset[NoteKind] = OF_SCORES) -> Check:
+    differences, open_ = compare_notes(stated.document.notes, computed.notes, recomputed)
+    if differences:
+        text = "its notes are not those of the scores"
+        return Check(kind="notes", status="differs", text=text, differences=differences, count=len(differences))
+    if open_:
+        kinds, said = ", ".join(sorted({note.kind for note in open_})), listed([note.text for note in open_], limit=3)
+        text = f"stated, not checked: {counted(len(open_), 'note')} of kind {kinds}: {said}"
+        return Check(kind="notes", status="unknown", text=text)
+    return Check(kind="notes", status="ok", text="its notes follow")
 
 
 def _without_end(text: str) -> str:

@@ -103,7 +103,7 @@ def test_the_certificate_is_of_the_last_version_with_runs(board):
     assert certificate.document["board"]["epoch"] == 1
     assert certificate.document["items"] == len(ITEMS)
     assert certificate.document["board"]["head"] == board.head
-    assert "temperature 0.7" in certificate.document["notes"]
+    assert "temperature 0.7" in [note["text"] for note in certificate.document["notes"]]
     assert board.certificate(2).document["items"] == len(ITEMS) + 2
     with pytest.raises(BoardError, match="there is no epoch 3"):
         board.certificate(3)

@@ -241,7 +241,7 @@ def test_a_part_that_repeats_the_pilot_is_refused(tmp_path, lost):
         add_part(board, pilots[0])
     board.add_part(some(pilots[0], MODELS, board.next_items), copies="allow")
     counted = "because copies were allowed when they were added: part 2 of replicate 1."
-    assert any(counted in note for note in board.certificate().content.notes)
+    assert any(counted in note.text for note in board.certificate().content.notes)
     board.verify()
     allowed = make(tmp_path / "allowed.db", **options, copies="allow")
     for panel in (*pilots, pilots[0]):

@@ -31,10 +31,10 @@ def test_what_a_reader_noticed_reaches_the_ledger_and_every_certificate(tmp_path
     board.add_model("d", replace(runs(rng, ("d",), 2), notes=(CACHE,)))
     board = Board.open(board.name)
     assert [note for _, note in board.noticed] == [SEED, CACHE]
-    assert {SEED.text, CACHE.text} <= set(document(board, board.leaderboard(), 1).notes)
+    assert {SEED, CACHE} <= set(document(board, board.leaderboard(), 1).notes)
     board.add_items(["x"])
-    assert SEED.text in document(board, board.leaderboard(1), 1).notes
-    assert SEED.text not in document(board, board.leaderboard(2), 2).notes
+    assert SEED in document(board, board.leaderboard(1), 1).notes
+    assert SEED not in document(board, board.leaderboard(2), 2).notes
     import_lines(export_lines(board.store), tmp_path / "copy.db", source="archive", verify=verify_session)
     assert Board.open(tmp_path / "copy.db").noticed == board.noticed
 
@@ -45,7 +45,7 @@ def test_repetitions_that_count_are_stated(tmp_path, rng):
     board.add(scores(np.repeat(same, 2, axis=0), ABC, start=1), copies="allow")
     made = document(board, board.leaderboard(), 1)
     assert made.design.copies == "refuse"
-    assert any("because copies were allowed when they were added: replicate 2" in note for note in made.notes)
+    assert any("because copies were allowed when they were added: replicate 2" in note.text for note in made.notes)
     verify(board.store)
 
     (tmp_path / "other").mkdir()
@@ -53,7 +53,7 @@ def test_repetitions_that_count_are_stated(tmp_path, rng):
     board.add(scores(np.repeat(same, 2, axis=0), ABC, start=1))
     made = document(board, board.leaderboard(), 1)
     assert made.design.copies == "allow"
-    assert any("as the design allows: replicate 2" in note for note in made.notes)
+    assert any("as the design allows: replicate 2" in note.text for note in made.notes)
 
 
 def table(path, *, block="block"):

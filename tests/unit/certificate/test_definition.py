@@ -77,7 +77,7 @@ def test_keys_of_later_versions_are_ignored():
         (("first_pass",), {"complete": 1}, "'complete' = 1 is not true or false in 'first_pass'"),
         (("edges", 0), {}, "'winner' is missing in 'edges[0]'"),
         (("top_k", "1"), [3], "'top_k' is not a text"),
-        (("notes",), {}, "'notes' is not a list of texts"),
+        (("notes",), {}, "'notes' is not a list of records"),
     ],
 )
 def test_a_message_names_the_file_the_place_and_what_belongs_there(path, value, what):

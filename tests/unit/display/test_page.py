@@ -16,14 +16,16 @@ import pytest
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.packing import inside_page, unpack
 from bbedge.certificate.provenance import provenance
 from bbedge.core.leaderboard import certify
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
-from bbedge.display.page.payload import embedded, pack
+from bbedge.display.page.payload import embedded
 from bbedge.display.ranking import rows
 from bbedge.display.verdict import verdict
-from unit.certificate.documents import circular, document, drawn
+from bbedge.errors import FormatError
+from unit.certificate.documents import circular, document, drawn, suite
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
 STYLE = files("bbedge.display.page").joinpath("page.css").read_text(encoding="ascii")
@@ -56,32 +58,25 @@ def test_the_certificate_is_in_the_page():
     assert data_of(render_page(Certificate.of(FEW)))["document"] == FEW
 
 
-def test_a_large_certificate_is_packed_without_loss():
-    content = json.loads(embedded(Certificate.of(FEW), most_plain=2))
-    packed = json.loads(gzip.decompress(base64.b64decode(content["packed"])))
-    names = [model["name"] for model in FEW["models"]]
-    rest = packed["rest"]
-    flat = packed["edges"]
-    rows = [flat[i : i + 4] for i in range(0, len(flat), 4)]
-    assert FEW["edges"] == [
-        {
-            "winner": names[a],
-            "loser": names[b],
-            "log_e": rest["log_e"][a][b],
-            "margin": rest["margins"][a][b],
-            "path_margin": path,
-            "first_certified": first,
-        }
-        for a, b, path, first in rows
-    ]
-    assert json.loads(json.dumps(pack(Certificate.of(FEW).content))) == packed
-    assert {k: members and [names[i] for i in members] for k, members in packed["top_k"].items()} == FEW["top_k"]
+AT_CHECKPOINTS = FEW | {"edges": [edge | {"first_part": 1} for edge in FEW["edges"]]}
+VIEWS = json.loads(suite().to_json())
+
+
+@pytest.mark.parametrize("content", [FEW, AT_CHECKPOINTS, VIEWS], ids=["few", "checkpoints", "views"])
+def test_a_large_certificate_is_packed_without_loss(content):
+    data = embedded(Certificate.of(content), most_plain=2)
+    packed = json.loads(gzip.decompress(base64.b64decode(json.loads(data)["packed"])))
+    assert unpack(packed) == content
+    page = f'<script type="application/json" id="data">{data}</script>'
+    assert inside_page(page, source="p.html", most_bytes=1 << 20) == content
+    with pytest.raises(FormatError, match="more than 100 bytes"):
+        inside_page(page, source="p.html", most_bytes=100)
 
 
 def test_hostile_names_stay_text():
     names = ["<script>alert(1)</script>", "</script><!--", '"><b>', "{{ 7 * 7 }}", "\u202eabc", "a&b"]
     content = document([0.9, 0.8, 0.6, 0.4, 0.2, 0.1], names=names)
-    content["notes"] = ["<i>note</i>"]
+    content["notes"] = [{"kind": "remark", "text": "<i>note</i>", "subject": []}]
     page = render_page(Certificate.of(content), title="<u>title</u>")
     for tag in ("<script>alert", "<!--", "<b>", "<i>note", "<u>title"):
         assert tag not in page

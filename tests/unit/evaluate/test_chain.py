@@ -218,6 +218,7 @@ def test_a_sample_with_other_items_is_refused(tmp_path):
     board = open_board(study, engine.benchmark())
     with journal_of(study, engine.benchmark(), board) as journal:
         page = journal.page(1)
+        page.begin(1)
         page.add(Done(model=TIED.models[0], sample=TIED.blocks[0], scores={"other": 1.0}))
         page.close()
     board.close()

@@ -1,3 +1,5 @@
+from contextlib import closing
+
 import pytest
 from msgspec.structs import replace
 
@@ -63,8 +65,8 @@ def test_other_damage_is_named_with_its_line(tmp_path):
 
 
 def test_a_page_of_another_study_is_refused(tmp_path):
-    with Journal(tmp_path, root="r") as journal:
-        journal.page(1).close()
+    with Journal(tmp_path, root="r") as journal, closing(journal.page(1)) as page:
+        page.begin(1)
     with Journal(tmp_path, root="other") as journal, pytest.raises(EvaluationError, match="belongs to another study"):
         journal.page(1)
 

@@ -131,7 +131,7 @@ def test_a_model_that_changes_while_samples_run_does_not_reach_the_board_without
     study, other = fake_study(tmp_path, NEAR), Served(answers="x-2")
     run(study, Served())
     with pytest.raises(
-        DesignError, match=r"calls its model 'x-2' and no longer 'x-1'.*remove .*replicate-00002\.jsonl"
+        DesignError, match=r"calls its model 'x-2' and no longer 'x-1'.*move .*replicate-00002\.jsonl to another folder"
     ):
         run(study, other)
     with Board.open(study.board) as board:

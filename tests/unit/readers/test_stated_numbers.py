@@ -58,7 +58,7 @@ def test_lm_eval_the_count_holds_for_every_filter(tmp_path):
 def test_lm_eval_a_mean_that_differs_is_noted_with_both_numbers(tmp_path):
     path = lm_eval_stating(tmp_path, mean=0.75)
     (note,) = stated(read(tmp_path))
-    assert (note.kind, note.subject) == ("log", (str(path),))
+    assert (note.kind, note.subject) == ("log", (path.name,))
     assert "the mean of 'acc' under 'none' over its 4 scores is 0.5, but" in note.text
     assert "states 0.75" in note.text
 
@@ -122,7 +122,10 @@ def test_lighteval(tmp_path):
     document["results"]["lighteval|quiz|0"]["extractive_match"] = 0.9
     results.write_text(json.dumps(document))
     (note,) = stated(read(tmp_path, metrics=("extractive_match",)))
-    assert f"{path}: the mean of 'extractive_match' over its 2 scores is 0.5, but {results} states 0.9" in note.text
+    assert (
+        f"{path.name}: the mean of 'extractive_match' over its 2 scores is 0.5, but {results.name} states 0.9"
+        in note.text
+    )
     assert stated(read(tmp_path, metrics=("pass@1:4_samples",))) == []
     document["config_tasks"]["lighteval|quiz"]["effective_num_docs"] = 30
     results.write_text(json.dumps(document))

@@ -52,7 +52,8 @@ def test_inside_the_first_run(tmp_path):
     assert "everything that it concludes follows from the scores." in found.summary
     statuses = {check.kind: check.status for check in found.checks}
     assert statuses == {
-        "schema": "ok", "consistency": "ok", "digest": "ok", "ledger": "unknown", "design": "ok", "results": "ok",
+        "schema": "ok", "digest": "ok", "version": "ok", "consistency": "ok", "ledger": "unknown", "design": "ok",
+        "results": "ok", "notes": "ok",
     }  # fmt: skip
     assert verify_certificate(content_of(board), table(board, panel, stopped={"d": 1})).verified  # a longer table
 

@@ -14,7 +14,8 @@ import pytest
 import bbedge
 from bbedge.certificate.provenance import digest
 from bbedge.core.scores import Scores
-from bbedge.verify.verify import Verification, verify_certificate
+from bbedge.verify.outcome import Verification
+from bbedge.verify.verify import verify_certificate
 from unit.certificate.documents import drawn, parted, parted_as_published, schema
 from unit.verify.test_consistency import life
 
@@ -50,17 +51,16 @@ def test_a_certificate_is_verified_by_its_scores():
     result = verify_certificate(CERTIFIED, SCORES)
     assert set(statuses(result).values()) == {"ok"}
     assert list(statuses(result)) == [
-        "schema", "consistency", "digest", "files", "scores", "design", "results", "notes",
+        "schema", "digest", "version", "consistency", "files", "scores", "design", "results", "notes",
     ]  # fmt: skip
-    assert result.summary.startswith("verified: the certificate is unchanged since it was written, and everything that")
+    assert result.summary.startswith("verified: the certificate matches its digest, and everything that")
     assert repr(result) == f"Verification({result.summary})"
     assert json.loads(json.dumps(result.content))["verified"] is True
 
 
 def test_without_scores_it_says_that_nothing_was_computed():
     result = verify_certificate(CERTIFIED)
-    assert result.verified
-    assert not result.recomputed
+    assert (result.outcome, result.verified) == ("consistent", False)
     assert "nothing was computed again" in result.summary
 
 
@@ -91,7 +91,7 @@ EDITS = {
     "margin": edited("edges", 0, "margin", to=lambda margin: margin + 0.01),
     "matrix": edited("margins", 0, 1, to=lambda margin: margin - 0.01),
     "evidence": edited("log_e", 1, 0, to=lambda log_e: log_e - 0.5),
-    "note": edited("notes", to=["Everything is fine."]),
+    "note": edited("notes", to=[{"kind": "remark", "subject": [], "text": "Everything is fine."}]),
     "name": edited("models", 0, "name", to="someone else"),
     "rank": edited("models", 0, "rank_interval", to=[1, 1]),
     "edge": edited("edges", to=lambda edges: edges[1:]),
@@ -141,7 +141,7 @@ def test_an_edit_is_found_without_the_scores(what):
     result = verify_certificate(EDITS[what])
     assert "digest" in wrong(result)
     assert result.summary.startswith("does not match: ")
-    assert "digest is not that of its content" in result.summary
+    assert "does not match its digest" in result.summary
 
 
 @pytest.mark.parametrize("what", EDITS)
@@ -324,7 +324,7 @@ def test_a_view_by_itself_is_not_computed_again():
     leaderboard = bbedge.certify(scores, **suite)
     assert verify_certificate(leaderboard.certificate(), scores, suite=suite).verified
     alone = json.loads(leaderboard.view("math").to_json())
-    assert verify_certificate(alone).verified
+    assert verify_certificate(alone).outcome == "consistent"
     with pytest.raises(bbedge.DomainError, match="is of one view by itself"):
         verify_certificate(alone, scores, suite=suite)
 
@@ -367,13 +367,16 @@ def test_missing_scores_cannot_be_hidden_by_leaving_out_what_says_so():
     assert places(verify_certificate(content, scores)) == ["design.gaps", "gaps"]
 
 
-def test_another_release_of_the_program_excuses_no_other_keys_and_notes():
+def test_what_another_version_wrote_is_not_verified():
     content = copy.deepcopy(CERTIFIED) | {"bbedge": "99.0"}
     content["provenance"]["version"] = "99.0"
-    result = verify_certificate(resealed(content), SCORES)
-    assert (result.verified, result.version) == (True, "99.0")
-    content |= {"later": 1, "notes": ["In other words."]}
-    assert wrong(verify_certificate(resealed(content), SCORES)) == {"schema", "results", "notes"}
+    for scores in (None, SCORES):
+        result = verify_certificate(resealed(content), scores)
+        assert (result.outcome, result.verified, result.version) == ("other-version", False, "99.0")
+        assert statuses(result) == {"schema": "ok", "digest": "ok", "version": "unknown"}
+        assert result.summary.startswith("not verified: bbedge 99.0 wrote it, and this is bbedge ")
+    content |= {"later": 1}
+    assert verify_certificate(resealed(content), SCORES).outcome == "differs"
 
 
 # Boards ------------------------------------------------------------------------------------------------------------
@@ -393,7 +396,16 @@ def test_a_board_gives_its_certificate_again_also_after_it_has_grown(board):
     content = json.loads(board.certificate().to_json())
     result = verify_certificate(content, board)
     assert result.verified, result.summary
-    assert list(statuses(result)) == ["schema", "consistency", "digest", "ledger", "design", "results", "notes"]
+    assert list(statuses(result)) == [
+        "schema",
+        "digest",
+        "version",
+        "consistency",
+        "ledger",
+        "design",
+        "results",
+        "notes",
+    ]
     assert result.summary.endswith("follows from the board.")
     board.add(SCORES)
     board.retire("plain")

@@ -6,11 +6,11 @@
     const names = rest.models.map((model) => model.name);
     const edges = (flat) => {
       const list = [];
-      for (let i = 0; i < flat.length; i += 4) {
-        const [a, b, path, first] = flat.slice(i, i + 4);
+      for (let i = 0; i < flat.length; i += 5) {
+        const [a, b, path, first, part] = flat.slice(i, i + 5);
         list.push({
           winner: names[a], loser: names[b], log_e: rest.log_e[a][b], margin: rest.margins[a][b],
-          path_margin: path, first_certified: first,
+          path_margin: path, first_certified: first, ...(part ? { first_part: part } : {}),
         });
       }
       return list;

@@ -7,17 +7,16 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
+from bbedge.certificate.packing import packed_text
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
 from bbedge.display.page.table import InfoColumn, ModelInfo, PageTable
-from bbedge.records.certificate import Conclusions, Document, Edge
 from bbedge.text import counted, shown
 
 MOST_MODELS = 60
@@ -153,8 +152,7 @@ def embedded(
     }
     if (1 + len(certificate.views)) * len(certificate.names) ** 2 <= most_plain**2:
         return _script_safe(content | {"document": plain(certificate.content)})
-    packed = gzip.compress(_json(pack(certificate.content)).encode("ascii"), compresslevel=6, mtime=0)
-    return _script_safe(content | {"packed": base64.b64encode(packed).decode("ascii")})
+    return _script_safe(content | {"packed": packed_text(certificate.content)})
 
 
 def _info(certificate: Certificate, column: InfoColumn) -> dict[str, object]:
@@ -179,38 +177,6 @@ def _panel(whole: Certificate, view: Certificate, table: PageTable) -> dict[str,
         "order": view.order,
         "labels": view.labels,
         "table": table.for_script(),
-    }
-
-
-def pack(document: Document) -> dict[str, object]:
-    """The document without what can be put together from the rest: see ``unpack`` in the script."""
-    rest = plain(document)
-    rest.pop("views", None)
-    packed = _packed(document, rest)
-    if document.views:
-        packed["views"] = [_packed(view, plain(view)) for view in document.views]
-    return packed
-
-
-def _packed(record: Conclusions, rest: dict[str, Any]) -> dict[str, object]:
-    place = {model.name: i for i, model in enumerate(record.models)}
-
-    def flat(edges: Sequence[Edge]) -> list[float]:
-        return [
-            value
-            for edge in edges
-            for value in (place[edge.winner], place[edge.loser], edge.path_margin, edge.first_certified)
-        ]
-
-    if record.edges is None:
-        return {"rest": rest}
-    pairs = {key: rest.pop(key) for key in ("current_edges", "unresolved") if key in rest}
-    sets = rest.pop("top_k")
-    return {
-        "rest": {key: value for key, value in rest.items() if key != "edges"},
-        "edges": flat(record.edges),
-        "pairs": {key: [place[name] for pair in listed for name in pair] for key, listed in pairs.items()},
-        "top_k": {k: members and [place[name] for name in members] for k, members in sets.items()},
     }
 
 

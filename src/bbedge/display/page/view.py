@@ -92,7 +92,7 @@ class PageView:
             n_pairs=certificate.n_pairs,
             facts=tuple(design_facts(certificate)),
             claims=tuple(claims(content.board or None)),
-            notes=tuple(shown(note, None) for note in content.notes),
+            notes=tuple(shown(note.text, None) for note in content.notes),
             alarm=alarm(certificate),
             replicates=certificate.replicates,
             has_evidence=has_evidence(certificate),

@@ -1,14 +1,13 @@
-"""What a gate found: a verdict for each claim, and one for the release."""
+"""A gate's report: a verdict for each claim, and one for the release."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from bbedge.errors import CONTRADICTION_EXIT_CODE
-from bbedge.gate.policy import Claim, Policy
+from bbedge.records.policy import Claim, Policy
+from bbedge.records.values import Name, Number, Ordinal, Strict
 
 Verdict = Literal["PASS", "FAIL", "OPEN", "CONTRADICTION"]
 """The claim is certified, its opposite is certified, neither is, or both are: then an assumption does not hold."""
@@ -19,26 +18,24 @@ EXIT_CODES: dict[Release, int] = {"ship": 0, "stop": 1, "undecided": 3, "contrad
 """What a command that ran the gate exits with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookResult:
+class LookResult(Strict, frozen=True, kw_only=True, omit_defaults=True):
     """What one look said of a claim."""
 
-    replicate: int
+    replicate: Ordinal
     """After how many runs; 1 inside the first one."""
     verdict: Verdict
     """At this look alone."""
-    lower: float
+    lower: Number
     """Lower bound of the difference at this look, in score units."""
-    upper: float
+    upper: Number
     """Upper bound likewise."""
-    difference: float | None
+    difference: Number | None
     """Candidate minus baseline or floor in this run alone, of the scores there are; ``None`` inside the first one."""
-    part: float | None = None
+    part: Number | None = None
     """The part of the first run that was there, at a look inside it; ``None`` at a look after a complete run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimOutlook:
+class ClaimOutlook(Strict, frozen=True, kw_only=True):
     """What would likely decide an open claim if the difference stays what it is: a forecast without guarantee.
 
     Each is enough by itself, with a probability of 80 %.
@@ -53,8 +50,7 @@ class ClaimOutlook:
     that of this one is fixed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimResult:
+class ClaimResult(Strict, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a claim about a candidate.
 
     **Guarantee:** with probability at least ``1 - alpha`` every interval and every verdict of the report is right, at
@@ -63,36 +59,63 @@ class ClaimResult:
 
     claim: Claim
     """The claim, about one view."""
-    candidate: str
+    candidate: Name
     """The candidate."""
     verdict: Verdict
     """What stands: the first verdict that was not open, unless something contradicts it."""
-    since: int | None
+    since: Ordinal | None
     """The run after which it was decided; ``None`` while it is open."""
-    difference: float
-    """Candidate minus baseline, or minus the floor, in score units, of the scores there are; NaN if one has none."""
-    lower: float
+    difference: Number | None
+    """Candidate minus baseline, or minus the floor, in score units, of the scores there are; ``None`` if one has
+    none."""
+    lower: Number
     """Lower bound of the difference over all looks, in score units; not below the bar if the claim is PASS."""
-    upper: float
+    upper: Number
     """Upper bound likewise; not above the bar if it is FAIL. Below the lower one: a contradiction."""
-    bar: float
+    bar: Number
     """What the difference must exceed, in score units."""
-    log_e: float
+    log_e: Number
     """Evidence for the claim, as a natural logarithm."""
-    log_e_against: float
+    log_e_against: Number
     """Evidence for its opposite."""
-    log_threshold: float
+    log_threshold: Number
     """What either must reach."""
     looks: tuple[LookResult, ...]
     """Every look."""
-    since_part: float | None = None
+    since_part: Number | None = None
     """The part of the first run after which it was decided, if that was inside it."""
     outlook: ClaimOutlook | None = None
-    """Of an open claim: what would decide it."""
+    """Of an open claim: what would decide it. A forecast, which no ledger holds."""
+
+    def to_values(self) -> dict[str, Any]:
+        """The result as plain values, for JSON."""
+        outlook = self.outlook
+        return {
+            "candidate": self.candidate,
+            "claim": str(self.claim),
+            **values_of(self.claim, "kind", "amount", "view", "tier"),
+            **values_of(self, "verdict", "since"),
+            "contradicted": self.verdict == "CONTRADICTION",
+            "difference": self.difference,
+            "bounds": [self.lower, self.upper],
+            **values_of(self, "bar", "log_e", "log_e_against", "log_threshold"),
+            "more_runs": None if outlook is None else outlook.more_runs,
+            "needed_items": None if outlook is None else outlook.items,
+            "needed_amount": None if outlook is None else outlook.amount,
+            "looks": [
+                {
+                    **values_of(look, "replicate", "verdict"),
+                    "bounds": [look.lower, look.upper],
+                    "difference": look.difference,
+                    **_given("part", look.part),
+                }
+                for look in self.looks
+            ],
+            **_given("since_part", self.since_part),
+        }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateReport:
+class GateReport(Strict, frozen=True, kw_only=True):
     """The result of a gate."""
 
     policy: Policy
@@ -159,10 +182,20 @@ class GateReport:
             "candidates": {name: self.release_of(name) for name in self.candidates},
             "open": policy.when_open,
             "spending": policy.spending,
-            "claims": [_values(each) for each in self.results],
+            "claims": [each.to_values() for each in self.results],
             "notes": list(self.notes),
             **_given("part", self.part),
         }
+
+
+def values_of(record: Strict, *keys: str) -> dict[str, Any]:
+    """Some fields of a record, in this order."""
+    return {key: getattr(record, key) for key in keys}
+
+
+def _given(key: str, value: float | None) -> dict[str, float]:
+    """An entry that is there only where there were looks inside the first run."""
+    return {} if value is None else {key: value}
 
 
 def awaited(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
@@ -175,43 +208,3 @@ def awaited(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
         return ()
     asked = [each for each in found if each.claim.tier == "block"] or found
     return tuple(each for each in asked if each.verdict == "OPEN")
-
-
-def _values(result: ClaimResult) -> dict[str, Any]:
-    outlook = result.outlook
-    return {
-        "candidate": result.candidate,
-        "claim": str(result.claim),
-        "kind": result.claim.kind,
-        "amount": result.claim.amount,
-        "view": result.claim.view,
-        "tier": result.claim.tier,
-        "verdict": result.verdict,
-        "since": result.since,
-        "contradicted": result.verdict == "CONTRADICTION",
-        "difference": None if math.isnan(result.difference) else result.difference,
-        "bounds": [result.lower, result.upper],
-        "bar": result.bar,
-        "log_e": result.log_e,
-        "log_e_against": result.log_e_against,
-        "log_threshold": result.log_threshold,
-        "more_runs": None if outlook is None else outlook.more_runs,
-        "needed_items": None if outlook is None else outlook.items,
-        "needed_amount": None if outlook is None else outlook.amount,
-        "looks": [
-            {
-                "replicate": look.replicate,
-                "verdict": look.verdict,
-                "bounds": [look.lower, look.upper],
-                "difference": look.difference,
-            }
-            | _given("part", look.part)
-            for look in result.looks
-        ],
-        **_given("since_part", result.since_part),
-    }
-
-
-def _given(key: str, value: float | None) -> dict[str, float]:
-    """An entry that is there only where there were looks inside the first run."""
-    return {} if value is None else {key: value}
