@@ -13,7 +13,7 @@ from bbedge.readers import Choices, read_scores
 from bbedge.readers import tools as registry
 from bbedge.readers.checking import check_reader
 from bbedge.readers.logs.contract import Log, Run, Sample
-from bbedge.readers.tools.lm_eval import LmEval
+from bbedge.readers.tools.lm_eval import LM_EVAL
 from log_makers import LOGS, lm_eval_run
 from shape_makers import SHAPES
 
@@ -55,18 +55,14 @@ def test_every_reader_keeps_the_contract(name, samples):
     assert count >= 12
 
 
-class Broken(LmEval):
-    """A reader that can be broken in one way at a time."""
+def broken(ways):
+    """A reader that is broken in one way."""
 
-    name = "broken"
-    title = "Broken"
+    def open_broken(path):
+        log = LM_EVAL.open(path)
+        return replace(log, samples=lambda: (replace(sample, **ways) for sample in log.samples()))
 
-    def __init__(self, ways):
-        self.ways = ways
-
-    def open(self, path):
-        log = super().open(path)
-        return replace(log, samples=lambda: (replace(sample, **self.ways) for sample in log.samples()))
+    return replace(LM_EVAL, name="broken", title="Broken", open=open_broken)
 
 
 @pytest.mark.parametrize(
@@ -84,37 +80,33 @@ def test_a_broken_reader_is_caught(ways, problem, tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "readers", lambda: {})
     monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     with pytest.raises(AssertionError, match=rf"reader 'broken': .*{problem}"):
-        check_reader(Broken(ways), [lm_eval_run(tmp_path)])
+        check_reader(broken(ways), [lm_eval_run(tmp_path)])
 
 
 def test_a_reader_that_crashes_on_a_log_that_was_cut_off_is_caught(tmp_path, monkeypatch):
-    class Crashing(LmEval):
-        def open(self, path):
-            log = super().open(path)
+    def open_crashing(path):
+        log = LM_EVAL.open(path)
 
-            def samples():
-                try:
-                    yield from log.samples()
-                except FormatError:
-                    raise KeyError("doc") from None
+        def samples():
+            try:
+                yield from log.samples()
+            except FormatError:
+                raise KeyError("doc") from None
 
-            return replace(log, samples=samples)
+        return replace(log, samples=samples)
 
     monkeypatch.setattr("bbedge.readers.checking.readers", lambda: {})
     with pytest.raises(KeyError):
-        check_reader(Crashing(), [lm_eval_run(tmp_path)])
+        check_reader(replace(LM_EVAL, open=open_crashing), [lm_eval_run(tmp_path)])
 
 
 def test_a_reader_without_a_proper_name_or_samples_is_caught(tmp_path):
-    class Shouting(LmEval):
-        name = "LM Eval"
-
     with pytest.raises(AssertionError, match="lower-case letters"):
-        check_reader(Shouting(), [])
+        check_reader(replace(LM_EVAL, name="LM Eval"), [])
     with pytest.raises(AssertionError, match="no sample"):
-        check_reader(LmEval(), [])
+        check_reader(LM_EVAL, [])
     with pytest.raises(AssertionError, match="does not recognise"):
-        check_reader(LmEval(), [LOGS / "README.md"])
+        check_reader(LM_EVAL, [LOGS / "README.md"])
 
 
 def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monkeypatch):
@@ -124,7 +116,7 @@ def test_a_reader_that_refuses_without_naming_the_file_is_caught(tmp_path, monke
     monkeypatch.setattr("bbedge.readers.json_files.shown_path", lambda _: "it")
     monkeypatch.setattr("bbedge.readers.opening.shown_path", lambda _: "it")
     with pytest.raises(AssertionError, match="is refused without its name"):
-        check_reader(LmEval(), [path])
+        check_reader(LM_EVAL, [path])
 
 
 class Lines:

@@ -203,7 +203,7 @@ def _run(
     table: Scores, options: DesignOptions, *, top_k: int | None, pilot: int | None, device: str | None
 ) -> Leaderboard:
     from bbedge.core.leaderboard import certify_design, pilot_design
-    from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.readers.assemble.grid import one_by_one
 
     if pilot is not None and top_k is not None:
         design = pilot_design(table, k=top_k, pilot=pilot, **options)

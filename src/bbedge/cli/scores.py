@@ -16,7 +16,7 @@ from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
 from bbedge.cli.views import About
 from bbedge.errors import DomainError
-from bbedge.readers.incomplete import ERROR_KINDS
+from bbedge.readers.choices import ERROR_KINDS
 from bbedge.text import counted, listed, shown, shown_path
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bbedge.errors import BbedgeError
-from bbedge.readers.incomplete import ERROR_KINDS
+from bbedge.readers.choices import ERROR_KINDS
 from bbedge.readers.logs.contract import Glimpse, Reader, Sample
 from bbedge.readers.tools import readers
 

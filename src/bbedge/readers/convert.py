@@ -21,10 +21,10 @@ from polars.io.plugins import register_io_source
 from bbedge._version import __version__
 from bbedge.errors import Argument, DomainError
 from bbedge.files import replacing
-from bbedge.readers.assemble.describing import describe, original_items
 from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.grid import Grid, Order, natural_key
 from bbedge.readers.assemble.joining import Rows, join_rows
+from bbedge.readers.assemble.shaping import describe, original_items
 from bbedge.readers.choices import Choices
 from bbedge.readers.limits import Limits, limited
 from bbedge.readers.logs.runs import PassBook, Watch

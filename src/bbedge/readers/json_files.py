@@ -46,14 +46,19 @@ def json_stream(path: str) -> Iterator[JsonStream]:
 
 
 def parts_under(
-    path: str, *lists: str, keep: Collection[str] = (), head: dict[str, Any] | None = None
+    path: str,
+    *lists: str,
+    inside: str | None = None,
+    keep: Collection[str] = (),
+    head: dict[str, Any] | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The elements of the arrays under some keys of a document, each with its key.
 
-    What stands under the keys ``keep`` goes into ``head`` on the way.
+    The keys of an object under the key ``inside`` count like those of the document. What stands under the keys ``keep``
+    goes into ``head`` on the way.
     """
     with json_stream(path) as stream:
-        for key in stream.entries():
+        for key in stream.entries(inside):
             if key in lists and stream.opens() == "[":
                 for row in stream.elements():
                     yield key, row
@@ -107,8 +112,11 @@ class JsonStream:
             if not self._more():
                 return ""
 
-    def entries(self) -> Iterator[str]:
-        """Enter an object: its keys, each before its value, which may be read, entered or left."""
+    def entries(self, inside: str | None = None) -> Iterator[str]:
+        """Enter an object: its keys, each before its value, which may be read, entered or left.
+
+        An object under the key ``inside`` is entered as well: its keys come in the place of that one.
+        """
         seen: set[str] = set()
         for _ in self._between("{", "}"):
             key = self.value()
@@ -119,7 +127,10 @@ class JsonStream:
             seen.add(key)
             self._expect(":")
             self._waiting = True
-            yield key
+            if key == inside and self.opens() == "{":
+                yield from self.entries()
+            else:
+                yield key
             if self._waiting:
                 self.skip()
 

@@ -263,7 +263,7 @@ def standard_input() -> str:
 # A stream can be read only once, and a survey reads its sources twice.
 @lru_cache(maxsize=1)
 def _spooled(stream: BinaryIO) -> str:
-    from bbedge.readers.assemble.spool import spool_folder
+    from bbedge.readers.assemble.grid import spool_folder
 
     try:
         folder = Path(tempfile.mkdtemp(prefix="bbedge-", dir=spool_folder()))

@@ -14,8 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError
-from bbedge.readers.choices import Choice, Choices
-from bbedge.readers.incomplete import IncompletePolicy
+from bbedge.readers.choices import Choice, Choices, IncompletePolicy
 from bbedge.readers.limits import Limits, limited
 from bbedge.text import counted, quoted, shown
 
@@ -75,9 +74,9 @@ def read_scores(
     **Needs:** every model x item x replicate at most once. A missing score is an error unless ``incomplete`` says what
     it counts as, or what to drop, which must be decided without looking at the scores.
     """
-    from bbedge.readers.assemble.describing import describe, original_items
     from bbedge.readers.assemble.joining import join_rows
     from bbedge.readers.assemble.pivot import Case, build_panels
+    from bbedge.readers.assemble.shaping import describe, original_items
 
     score_range = checked_range(score_range)
     policy = IncompletePolicy.of(incomplete)
@@ -133,9 +132,9 @@ def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -
 def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     from bbedge.core.copies import find_copies, fingerprints
     from bbedge.core.scores import Scores, SeenCopies
+    from bbedge.readers.assemble.grid import one_by_one
     from bbedge.readers.assemble.pivot import repeated_replicates
-    from bbedge.readers.assemble.spelling import padded_names, similar_models
-    from bbedge.readers.assemble.spool import one_by_one
+    from bbedge.readers.logs.naming import padded_names, similar_models
     from bbedge.records.notes import without_folders
 
     labels, models, items = panels.names

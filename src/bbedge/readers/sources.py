@@ -259,8 +259,7 @@ def _recognised(
 
 def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Source | Literal["unread"]:
     """A table in a folder that is one of scores, or that is none; one that only looks like scores is refused."""
-    from bbedge.readers.assemble.describing import Described
-    from bbedge.readers.assemble.shaping import Shaping
+    from bbedge.readers.assemble.shaping import Described, Shaping
     from bbedge.readers.candidates import looks_like_scores
 
     records = _records_of(path) if is_document(path) else "rows"

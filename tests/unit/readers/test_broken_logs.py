@@ -3,6 +3,7 @@
 import json
 import struct
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -130,9 +131,10 @@ def test_a_bug_is_not_hidden(tmp_path, monkeypatch):
 
 
 def test_two_readers_that_claim_one_file_are_told_apart_by_the_user(tmp_path, monkeypatch):
-    from bbedge.readers.tools.helm import Helm
+    from bbedge.readers.tools import readers
 
-    monkeypatch.setattr(Helm, "recognises", lambda *_: "samples")
+    claiming = replace(readers()["helm"], recognises=lambda _: "samples")
+    monkeypatch.setitem(readers()._loaded, "helm", claiming)
     path = inspect_log(tmp_path / "a.eval")
     with pytest.raises(FormatError, match=r"could be a log of 'Inspect AI', 'HELM'; .*format='inspect'"):
         read(path)

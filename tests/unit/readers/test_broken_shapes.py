@@ -55,7 +55,10 @@ def test_names_of_documents_stay_text(tmp_path):
     ("content", "said"),
     [
         ({"testRunData": {"testCases": [], "metricsData": []}}, "a.json: no test cases in the file"),
-        ({"testRunData": {"testCases": [7], "metricsData": []}}, "a.json: sample 1: '7' is no test case"),
+        (
+            {"testRunData": {"testCases": [7], "metricsData": []}},
+            "a.json: sample 1: '7' is no object",
+        ),
         (deepeval_run([deepeval_case(1, input=None)]), "a.json: sample 1: neither an input nor a scenario"),
         (deepeval_run([deepeval_case(1, metricsData=[{"score": 1}])]), "a.json: sample 1: a metric without a name"),
         (

@@ -112,7 +112,7 @@ def test_a_survey_says_which_metrics_are_on_which_scale(tmp_path):
 def test_a_table_is_written_in_parts_and_never_held_as_text(tmp_path, monkeypatch, layout, blocked):
     """The same rows in order, whatever their order was, with no more than a part of them as text at a time."""
     if layout == "in groups":
-        monkeypatch.setattr("bbedge.readers.assemble.spool.PANELS_IN_MEMORY", 13 * 4 * 60)
+        monkeypatch.setattr("bbedge.readers.assemble.grid.PANELS_IN_MEMORY", 13 * 4 * 60)
     if layout == "sparse":
         monkeypatch.setattr("bbedge.readers.assemble.grid.Grid.is_dense", lambda *_: False)
     monkeypatch.setattr("bbedge.readers.convert._ROWS", 50)

@@ -309,8 +309,8 @@ def test_panels_on_disk_are_the_same_as_in_memory(monkeypatch, policy):
     missing = cells([1], range(6), [3, 4]) | {(0, 2, 1), (2, 5, 4)}
     frame = table(3, 6, 4, without=missing - {(0, 2, 1)}, blank={(0, 2, 1)})
     whole = read_scores(frame, incomplete=policy)
-    monkeypatch.setattr("bbedge.readers.assemble.spool.ROWS_IN_MEMORY", 100)
-    monkeypatch.setattr("bbedge.readers.assemble.spool.PANELS_IN_MEMORY", 1)
+    monkeypatch.setattr("bbedge.readers.assemble.grid.ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr("bbedge.readers.assemble.grid.PANELS_IN_MEMORY", 1)
     monkeypatch.setattr("bbedge.readers.tables.frames._ROWS", 17)
     spooled = read_scores(frame, incomplete=policy)
     assert not spooled.values.flags.writeable

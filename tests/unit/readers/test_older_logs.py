@@ -49,7 +49,7 @@ def test_lm_eval_a_row_of_an_array_that_is_none_is_named(tmp_path):
     path.write_text(json.dumps([*json.loads(path.read_text()), {"note": "resumed"}], indent=2))
     assert f"{path}: sample 4: no doc_id and doc in this row" in refusal(path)
     path.write_text("[7]")
-    assert f"{path}: sample 1: '7' is not an object" in refusal(path, format="lm-eval")
+    assert f"{path}: sample 1: '7' is no object" in refusal(path, format="lm-eval")
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "json"])

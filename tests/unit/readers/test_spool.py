@@ -15,8 +15,8 @@ from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
 from bbedge.readers import read_scores
-from bbedge.readers.assemble import spool
-from bbedge.readers.assemble.spool import Spool, one_by_one, spool_folder
+from bbedge.readers.assemble import grid
+from bbedge.readers.assemble.grid import Spool, one_by_one, spool_folder
 from bbedge.readers.convert import convert
 from log_makers import inspect_log, inspect_sample
 
@@ -48,8 +48,8 @@ def small_memory(monkeypatch):
     """Memory for some rows and hardly any panel; and batches of few rows, so that there are many chunks."""
 
     def limited(rows=100, panels=1):
-        monkeypatch.setattr("bbedge.readers.assemble.spool.ROWS_IN_MEMORY", rows)
-        monkeypatch.setattr("bbedge.readers.assemble.spool.PANELS_IN_MEMORY", panels)
+        monkeypatch.setattr("bbedge.readers.assemble.grid.ROWS_IN_MEMORY", rows)
+        monkeypatch.setattr("bbedge.readers.assemble.grid.PANELS_IN_MEMORY", panels)
         monkeypatch.setattr("bbedge.readers.tables.frames._ROWS", 17)
 
     return limited
@@ -260,7 +260,7 @@ def test_the_file_has_no_name(tmp_path, small_memory, monkeypatch):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from bbedge.readers.assemble.spool import Spool
+from bbedge.readers.assemble.grid import Spool
 spool = Spool(sys.argv[1])
 spool.write(np.ones(1000))
 array = spool.mapped((1000,))
@@ -316,7 +316,7 @@ def test_scores_keep_every_bit(small_memory):
     for _ in range(2):
         assert read_scores(table).values.tobytes() == expected.tobytes()
         small_memory()
-    assert spool.ROWS_IN_MEMORY == 100
+    assert grid.ROWS_IN_MEMORY == 100
 
 
 @pytest.mark.parametrize("more", [[], ["--top-k", "1", "--pilot", "2"]])
@@ -333,13 +333,13 @@ MEASURE = """
 import resource, sys
 import polars as pl
 from bbedge.readers import read_scores
-from bbedge.readers.assemble import spool
+from bbedge.readers.assemble import grid
 from bbedge.readers.tables import frames
-frames._ROWS, spool.ROWS_IN_MEMORY, spool.PANELS_IN_MEMORY = 100_000, 8 << 20, 16 << 20
+frames._ROWS, grid.ROWS_IN_MEMORY, grid.PANELS_IN_MEMORY = 100_000, 8 << 20, 16 << 20
 read_scores(pl.DataFrame({"model": ["a", "b"], "item": ["x", "x"], "score": [1.0, 0.0]}))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 scores = read_scores(sys.argv[1])
-total = sum(float(panel.sum()) for panel in spool.one_by_one(scores.values))
+total = sum(float(panel.sum()) for panel in grid.one_by_one(scores.values))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, *scores.values.shape, total)
 """
 

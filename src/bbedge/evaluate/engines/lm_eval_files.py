@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.tools.lm_eval import LmEval, results_of
+from bbedge.readers.tools.lm_eval import LM_EVAL, results_of
 from bbedge.records.study import LmEvalArguments, LmEvalBenchmark
 
 # Of Python's and NumPy's random numbers, the tool's own defaults. Tasks make documents and order choices with them, so
@@ -94,7 +94,7 @@ def documents_of(out: Path) -> dict[str, ToolDocument]:
     found = {}
     for file in sample_files(out):
         task = results_of(str(file)).task
-        for sample, row in zip(LmEval().open(str(file)).samples(), _rows(file), strict=True):
+        for sample, row in zip(LM_EVAL.open(str(file)).samples(), _rows(file), strict=True):
             found[sample.item] = ToolDocument(task=task, number=int(row["doc_id"]), content=str(sample.content))
     return found
 

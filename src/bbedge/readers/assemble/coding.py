@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError, Part
-from bbedge.readers.assemble import spool
-from bbedge.readers.assemble.spool import Piece, Spool
+from bbedge.readers.assemble import grid
+from bbedge.readers.assemble.grid import Piece, Spool
 from bbedge.readers.choices import OTHER_BLOCKS
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
 from bbedge.readers.tables import Table
@@ -206,7 +206,7 @@ class Coder:
         kept: dict[Role, NDArray[Any] | Piece] = dict(values)
         size = sum(column.nbytes for column in values.values())
         present = _present(values["replicate"]) if "replicate" in values else None
-        if self._held + size > spool.ROWS_IN_MEMORY:
+        if self._held + size > grid.ROWS_IN_MEMORY:
             kept = {role: self._spool.write(column) for role, column in values.items()}
         else:
             self._held += size

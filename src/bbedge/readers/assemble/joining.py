@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.describing import Described, check_headline
 from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
-from bbedge.readers.assemble.shaping import Shaping, check_alike, check_one_metric, wide_notes
-from bbedge.readers.assemble.spelling import merge_models, merged_notes
+from bbedge.readers.assemble.shaping import (
+    Described,
+    Shaping,
+    check_alike,
+    check_headline,
+    check_one_metric,
+    wide_notes,
+)
 from bbedge.readers.choices import Choice, Choices
-from bbedge.readers.logs.naming import check_same_questions, refuse_shared_names
+from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.scales import MetricScales
+from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role, is_seed

@@ -22,8 +22,8 @@ from bbedge.readers.assemble.missing_scores import (
     kinds_in_words,
     size,
 )
-from bbedge.readers.assemble.spelling import similar_hint
-from bbedge.readers.incomplete import ERROR_KINDS, ErrorKind, IncompletePolicy
+from bbedge.readers.choices import ERROR_KINDS, ErrorKind, IncompletePolicy
+from bbedge.readers.logs.naming import similar_hint
 from bbedge.text import counted, quoted
 
 LAID_OUT = 1 << 26

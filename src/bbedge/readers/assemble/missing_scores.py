@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import Grid
-from bbedge.readers.incomplete import ERROR_KINDS, IncompletePolicy, Treatment
+from bbedge.readers.choices import ERROR_KINDS, IncompletePolicy, Treatment
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.wide import WideTable
 from bbedge.readers.tables.wrappers import without_metrics

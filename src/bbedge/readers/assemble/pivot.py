@@ -15,7 +15,7 @@ from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.grid import Grid, Names
+from bbedge.readers.assemble.grid import Grid, Names, Spool, one_by_one, spooled
 from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, uncovered
 from bbedge.readers.assemble.missing_scores import (
     AXES,
@@ -31,8 +31,7 @@ from bbedge.readers.assemble.missing_scores import (
     usable,
 )
 from bbedge.readers.assemble.pairing import check_paired
-from bbedge.readers.assemble.spool import Spool, one_by_one, spooled
-from bbedge.readers.incomplete import IncompletePolicy
+from bbedge.readers.choices import IncompletePolicy
 from bbedge.records.notes import Note
 from bbedge.records.values import Gaps as GapRule
 from bbedge.text import listed, quoted

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import JsonStream, member_names
 from bbedge.readers.opening import naming_errors, opened
 from bbedge.text import shown_path
@@ -163,6 +163,16 @@ class Reader(Protocol):
 
     def open(self, path: str) -> Log:
         """Open a log; raises :class:`~bbedge.errors.FormatError` where it is broken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A reader that is made of two functions."""
+
+    name: str
+    title: str
+    recognises: Callable[[Glimpse], Recognition]
+    open: Callable[[str], Log]
 
 
 @dataclass(frozen=True, kw_only=True)

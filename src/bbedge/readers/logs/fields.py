@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.logs.contract import Value
 
 TIME_IN_NAME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"

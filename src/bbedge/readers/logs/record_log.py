@@ -33,13 +33,21 @@ class Records:
     """What a record should be, for messages: ``a judgment of MT-Bench``."""
     under: tuple[str, ...] | None = None
     """The keys of the arrays that hold the records: none if the file is one array; None for JSON lines."""
+    inside: str | None = None
+    """The key of an object in the document that may hold these arrays and what is kept."""
+    keep: tuple[str, ...] = ()
+    """The keys of what else of the document is of use."""
+    head: dict[str, Any] = field(default_factory=dict)
+    """What stands under them, known once all records have been read."""
 
     @classmethod
-    def of(cls, path: str, *, expected: str, otherwise: tuple[str, ...] | None = None) -> Records:
+    def of(
+        cls, path: str, *, expected: str, otherwise: tuple[str, ...] | None = None, keep: tuple[str, ...] = ()
+    ) -> Records:
         """Look at how a file begins: a file that is no array is read as ``otherwise`` says."""
         with opened(path) as file:
             start = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-        return cls(path=path, expected=expected, under=() if start.startswith(b"[") else otherwise)
+        return cls(path=path, expected=expected, under=() if start.startswith(b"[") else otherwise, keep=keep)
 
     @property
     def counts(self) -> Literal["line", "sample"]:
@@ -51,7 +59,8 @@ class Records:
         if self.under is None:
             yield from objects(self.path)
         elif self.under:
-            yield from enumerate((row for _, row in parts_under(self.path, *self.under)), start=1)
+            parts = parts_under(self.path, *self.under, inside=self.inside, keep=self.keep, head=self.head)
+            yield from enumerate((row for _, row in parts), start=1)
         else:
             with json_stream(self.path) as stream:
                 yield from enumerate(stream.elements(), start=1)

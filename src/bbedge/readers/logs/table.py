@@ -13,15 +13,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError
-from bbedge.readers.choices import OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
-from bbedge.readers.incomplete import ERROR_KINDS
+from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
 from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
-from bbedge.readers.logs.metrics import EveryMetric, check_direction, with_usage
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
 from bbedge.readers.logs.runs import PassBook, Watch
 from bbedge.readers.logs.stated import RunTally
-from bbedge.readers.scales import MetricScales
+from bbedge.readers.metrics import EveryMetric, MetricScales, check_direction, with_usage
 from bbedge.readers.tables.columns import Role, names_from_objects
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
 from bbedge.text import listed, quoted, shown, shown_path

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.choices import Choice, ChoiceNeededError
 from bbedge.readers.logs.fields import number
-from bbedge.readers.scales import MetricScales
+from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, Table, TableFile
 from bbedge.readers.tables.columns import Role, failing, scores_from_text
 from bbedge.readers.tables.frames import Frame

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
-from bbedge.readers.json_files import document, document_beside, json_stream
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.choices import ErrorKind
+from bbedge.readers.json_files import document, document_beside
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import array, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import (
@@ -40,67 +40,66 @@ def _contestant(agent: str | None, model: str | None) -> str | None:
     return f"{agent} | {model}" if agent and model else model or agent
 
 
-class Harbor:
-    """Reads the folder of a Harbor job: ``result.json`` and a folder with another ``result.json`` for every trial.
+def _is_harbor(glimpse: Glimpse) -> Recognition:
+    """By the keys of the job or of a trial."""
+    if glimpse.has("n_total_trials", "stats"):
+        return "samples"
+    folder = Path(glimpse.path).parent
+    if glimpse.has("trial_name", "task_name") and (glimpse.has("agent_info") or glimpse.has("verifier_result")):
+        return "beside" if (folder.parent / _RESULT).is_file() else "samples"
+    described = glimpse.name in _BESIDE and (glimpse.has("agent") or glimpse.has("agents"))
+    if described and (folder / _RESULT).is_file():
+        return "beside"
+    in_trial = folder.name in _OF_TRIAL and all((above / _RESULT).is_file() for above in folder.parents[:2])
+    return "beside" if in_trial else "no"
 
-    Trials have no number: those of one task are repetitions in the order of their start.
-    """
 
-    name = "harbor"
-    title = "Harbor"
-
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the job or of a trial."""
-        if glimpse.has("n_total_trials", "stats"):
-            return "samples"
-        folder = Path(glimpse.path).parent
-        if glimpse.has("trial_name", "task_name") and (glimpse.has("agent_info") or glimpse.has("verifier_result")):
-            return "beside" if (folder.parent / _RESULT).is_file() else "samples"
-        described = glimpse.name in _BESIDE and (glimpse.has("agent") or glimpse.has("agents"))
-        if described and (folder / _RESULT).is_file():
-            return "beside"
-        in_trial = folder.name in _OF_TRIAL and all((above / _RESULT).is_file() for above in folder.parents[:2])
-        return "beside" if in_trial else "no"
-
-    def open(self, path: str) -> Log:
-        """Open a job and the results of its trials."""
-        place = shown_path(path)
-        job = document(path)
-        if "n_total_trials" not in job:
-            raise FormatError(
-                f"{place}: the result of one trial; expected the result.json of the job in the folder above: resume "
-                "the job, or name that file"
-            )
-        files = sorted(str(each) for each in Path(path).parent.glob(f"*/{_RESULT}"))
-        check_count(len(files), job.get("n_total_trials"), place=place, what="folders of trials with a result.json")
-        runs: dict[_Key, Run] = {}
-        starts = Numbering()
-        for trial in map(_trial, files):
-            key = _key(trial)
-            if key not in runs:
-                runs[key] = _run(key, trial, job)
-            starts.add((key, trial["task_name"]), _start(trial))
-        if not runs:
-            raise FormatError(f"{place}: a job without trials; let the job run")
-
-        def samples() -> Iterator[Sample]:
-            for position, trial in enumerate(map(_trial, files), start=1):
-                key = _key(trial)
-                repeat = starts.number((key, trial["task_name"]), _start(trial))
-                yield _sample(trial, runs[key], str(repeat), position)
-
-        tally = tallied(samples(), "reward")["reward"]
-        # The mean is that of a contestant on a dataset, and comparable if there is one.
-        evals = list(mapping(mapping(job.get("stats")).get("evals")).values())
-        metrics = array(mapping(evals[0]).get("metrics")) if len(evals) == 1 else []
-        stated = mapping(metrics[0]).get("mean") if metrics else None
-        return Log(
-            runs=tuple(runs.values()),
-            samples=samples,
-            usual_metric="reward",
-            beside=tuple(files),
-            notes=tuple(_notes(tally, stated, place=place, what="reward", tool="Harbor")),
+def _open_harbor(path: str) -> Log:
+    """Open a job and the results of its trials."""
+    place = shown_path(path)
+    job = document(path)
+    if "n_total_trials" not in job:
+        raise FormatError(
+            f"{place}: the result of one trial; expected the result.json of the job in the folder above: resume "
+            "the job, or name that file"
         )
+    files = sorted(str(each) for each in Path(path).parent.glob(f"*/{_RESULT}"))
+    check_count(len(files), job.get("n_total_trials"), place=place, what="folders of trials with a result.json")
+    runs: dict[_Key, Run] = {}
+    starts = Numbering()
+    for trial in map(_trial, files):
+        key = _key(trial)
+        if key not in runs:
+            runs[key] = _run(key, trial, job)
+        starts.add((key, trial["task_name"]), _start(trial))
+    if not runs:
+        raise FormatError(f"{place}: a job without trials; let the job run")
+
+    def samples() -> Iterator[Sample]:
+        for position, trial in enumerate(map(_trial, files), start=1):
+            key = _key(trial)
+            repeat = starts.number((key, trial["task_name"]), _start(trial))
+            yield _sample(trial, runs[key], str(repeat), position)
+
+    tally = tallied(samples(), "reward")["reward"]
+    # The mean is that of a contestant on a dataset, and comparable if there is one.
+    evals = list(mapping(mapping(job.get("stats")).get("evals")).values())
+    metrics = array(mapping(evals[0]).get("metrics")) if len(evals) == 1 else []
+    stated = mapping(metrics[0]).get("mean") if metrics else None
+    return Log(
+        runs=tuple(runs.values()),
+        samples=samples,
+        usual_metric="reward",
+        beside=tuple(files),
+        notes=tuple(_notes(tally, stated, place=place, what="reward", tool="Harbor")),
+    )
+
+
+HARBOR = Tool(name="harbor", title="Harbor", recognises=_is_harbor, open=_open_harbor)
+"""Reads the folder of a Harbor job: ``result.json`` and a folder with another ``result.json`` for every trial.
+
+Trials have no number: those of one task are repetitions in the order of their start.
+"""
 
 
 def _notes(tally: SampleTally, stated: object, *, place: str, what: str, tool: str) -> Iterator[str]:
@@ -172,7 +171,7 @@ def _scores(verified: Mapping[str, Any]) -> dict[str, Value]:
 
 
 _METADATA = "run_metadata.json"
-_STATED = ("n_resolved", "n_unresolved", "accuracy")
+_STATED = ("n_resolved", "n_unresolved", "accuracy", "is_resolved")
 _ATTEMPT = re.compile(r"\.(?P<index>\d+)-of-(?P<count>\d+)(?=\.|$)")
 # What failed beside the agent, whatever the tests said afterwards.
 _HARNESS: Mapping[str | None, ErrorKind] = {
@@ -186,75 +185,63 @@ _HARNESS: Mapping[str | None, ErrorKind] = {
 _WITHOUT_TESTS: Mapping[str | None, ErrorKind] = {"agent_timeout": "infrastructure"}
 
 
-class TerminalBench:
-    """Reads ``results.json`` of a run of Terminal-Bench, with ``run_metadata.json`` beside it."""
+def _is_terminal_bench(glimpse: Glimpse) -> Recognition:
+    """By the keys of a trial, or by those of the description of the run."""
+    if glimpse.has("trial_name", "task_id", "is_resolved"):
+        # The result of one trial, which the results of the run repeat.
+        whole_run = [parent / "results.json" for parent in Path(glimpse.path).parents[1:4]]
+        return "beside" if any(path.is_file() for path in whole_run) else "samples"
+    if glimpse.has("results") and b'"is_resolved"' in glimpse.head and b'"trial_name"' in glimpse.head:
+        return "samples"
+    return "beside" if glimpse.has("run_id", "agent_name", "n_attempts") else "no"
 
-    name = "terminal-bench"
-    title = "Terminal-Bench"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of a trial, or by those of the description of the run."""
-        if glimpse.has("trial_name", "task_id", "is_resolved"):
-            # The result of one trial, which the results of the run repeat.
-            whole_run = [parent / "results.json" for parent in Path(glimpse.path).parents[1:4]]
-            return "beside" if any(path.is_file() for path in whole_run) else "samples"
-        if glimpse.has("results") and b'"is_resolved"' in glimpse.head and b'"trial_name"' in glimpse.head:
-            return "samples"
-        return "beside" if glimpse.has("run_id", "agent_name", "n_attempts") else "no"
-
-    def open(self, path: str) -> Log:
-        """Open results; they are read once for what the run states about itself."""
-        place = shown_path(path)
-        metadata, beside = document_beside(Path(path).parent / _METADATA)
-        run = Run(
-            model=_contestant(text(metadata.get("agent_name")), text(metadata.get("model_name"))),
-            task=text(metadata.get("dataset_name")) or "",
-            identity=text(metadata.get("uuid")) or "",
-            when=text(metadata.get("start_time")) or "",
-            protocol=settings({"version of the tasks": metadata.get("dataset_version")}),
-            sampling=settings({"agent arguments": metadata.get("agent_kwargs")}),
-            fields={"run_metadata": metadata} if metadata else {},
+def _open_terminal_bench(path: str) -> Log:
+    """Open results; they are read once for what the run states about itself."""
+    place = shown_path(path)
+    metadata, beside = document_beside(Path(path).parent / _METADATA)
+    run = Run(
+        model=_contestant(text(metadata.get("agent_name")), text(metadata.get("model_name"))),
+        task=text(metadata.get("dataset_name")) or "",
+        identity=text(metadata.get("uuid")) or "",
+        when=text(metadata.get("start_time")) or "",
+        protocol=settings({"version of the tasks": metadata.get("dataset_version")}),
+        sampling=settings({"agent arguments": metadata.get("agent_kwargs")}),
+        fields={"run_metadata": metadata} if metadata else {},
+    )
+    records = Records(path=path, expected="a trial of Terminal-Bench", under=("results",), keep=_STATED)
+    stated, attempts = records.head, dict[int, int]()
+    tally = tallied((_resolved(record, run, attempts) for record in records.loose()), "is_resolved")["is_resolved"]
+    if "is_resolved" in stated:
+        raise FormatError(
+            f"{place}: the result of one trial; Terminal-Bench writes the results.json of the run into a folder above "
+            "when the run ends: resume the run, or name that file"
         )
-        stated: dict[str, Any] = {}
-        attempts: dict[int, int] = {}
-        tally = tallied(_trials(path, run, stated, attempts), "is_resolved")["is_resolved"]
-        # The name of a trial states which attempt it is, of how many.
-        check_count(len(attempts), max(attempts.values()), place=place, what="attempts at the tasks")
-        resolved, unresolved = stated_count(stated.get("n_resolved")), stated_count(stated.get("n_unresolved"))
-        if resolved is not None and unresolved is not None:
-            check_count(tally.samples, resolved + unresolved, place=place, what="trials")
-        missing = f"{place} has no {_METADATA} beside it, which would name the agent and the model."
-        what = "number of resolved trials"
-        return Log(
-            runs=(run,),
-            samples=lambda: _trials(path, run, {}, {}),
-            usual_metric="is_resolved",
-            beside=beside,
-            notes=(
-                *(() if beside else (missing,)),
-                *_notes(tally, stated.get("accuracy"), place=place, what=what, tool="Terminal-Bench"),
-            ),
-        )
+    if not tally.samples:
+        raise records.lack("results in the file")
+    # The name of a trial states which attempt it is, of how many.
+    check_count(len(attempts), max(attempts.values()), place=place, what="attempts at the tasks")
+    resolved, unresolved = stated_count(stated.get("n_resolved")), stated_count(stated.get("n_unresolved"))
+    if resolved is not None and unresolved is not None:
+        check_count(tally.samples, resolved + unresolved, place=place, what="trials")
+    missing = f"{place} has no {_METADATA} beside it, which would name the agent and the model."
+    what = "number of resolved trials"
+    return Log(
+        runs=(run,),
+        samples=lambda: (_resolved(record, run, {}) for record in records.loose()),
+        usual_metric="is_resolved",
+        beside=beside,
+        notes=(
+            *(() if beside else (missing,)),
+            *_notes(tally, stated.get("accuracy"), place=place, what=what, tool="Terminal-Bench"),
+        ),
+    )
 
 
-def _trials(path: str, run: Run, stated: dict[str, Any], attempts: dict[int, int]) -> Iterator[Sample]:
-    """The trials; what the run states goes into ``stated``, the attempts with how many there are into ``attempts``."""
-    records = Records(path=path, expected="a trial of Terminal-Bench", under=("results",))
-    place = 0
-    with json_stream(path) as stream:
-        for key in stream.entries():
-            if key in _STATED:
-                stated[key] = stream.value()
-            elif key == "is_resolved":
-                raise FormatError(
-                    f"{shown_path(path)}: the result of one trial; Terminal-Bench writes the results.json of the run "
-                    "into a folder above when the run ends: resume the run, or name that file"
-                )
-            elif key == "results" and stream.opens() == "[":
-                for place, row in enumerate(stream.elements(), start=1):
-                    yield _resolved(LogRecord(records, place, row), run, attempts)
-    if not place:
-        raise FormatError(f"{shown_path(path)}: no results in the file; expected the results.json of a run")
+TERMINAL_BENCH = Tool(
+    name="terminal-bench", title="Terminal-Bench", recognises=_is_terminal_bench, open=_open_terminal_bench
+)
+"""Reads ``results.json`` of a run of Terminal-Bench, with ``run_metadata.json`` beside it."""
 
 
 def _resolved(record: LogRecord, run: Run, attempts: dict[int, int]) -> Sample:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import Archive, JsonStream, parts_under
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
 from bbedge.readers.logs.fields import (
     answer_text,
     array,
@@ -25,9 +25,9 @@ from bbedge.readers.logs.fields import (
     text,
     whole,
 )
-from bbedge.readers.logs.metrics import amounts
 from bbedge.readers.logs.record_log import LogRecord, Records
 from bbedge.readers.logs.stated import stated_means
+from bbedge.readers.metrics import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
 
@@ -44,40 +44,39 @@ _ROLE = "grader"
 _HEADER = ("version", "status", "eval", "plan", "results", "error", "invalidated")
 
 
-class InspectAi:
-    """Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
+def _is_inspect_ai(glimpse: Glimpse) -> Recognition:
+    """By the members of the archive, or by the keys of the document."""
+    if "header.json" in glimpse.members or "_journal/start.json" in glimpse.members:
+        return "samples"
+    if glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"):
+        return "samples"
+    return "samples" if glimpse.has("version", "status", "eval") else "no"
 
-    name = "inspect"
-    title = "Inspect AI"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the members of the archive, or by the keys of the document."""
-        if "header.json" in glimpse.members or "_journal/start.json" in glimpse.members:
-            return "samples"
-        if glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"):
-            return "samples"
-        return "samples" if glimpse.has("version", "status", "eval") else "no"
+def _open_inspect_ai(path: str) -> Log:
+    """Open a log and read its header."""
+    with opened(path) as file:
+        zipped = file.read(2) == b"PK"
+    header = _zipped_header(path) if zipped else _json_header(path)
+    run = _run(header, path)
+    notes = []
+    if header.get("status") != "success":
+        notes.append(f"{shown_path(path)}: the log says that the run ended with {quoted(str(header['status']))}.")
+    if header.get("invalidated"):
+        notes.append(f"{shown_path(path)}: the log is marked as invalidated.")
+    scorer = text(mapping(mapping(header.get("results")).get("scorer")).get("name"))
+    return Log(
+        runs=(run,),
+        samples=lambda: _samples(
+            _zipped_samples(path) if zipped else (row for _, row in parts_under(path, "samples")), run, path, scorer
+        ),
+        notes=tuple(notes),
+        stated=lambda: _stated(header, run, path),
+    )
 
-    def open(self, path: str) -> Log:
-        """Open a log and read its header."""
-        with opened(path) as file:
-            zipped = file.read(2) == b"PK"
-        header = _zipped_header(path) if zipped else _json_header(path)
-        run = _run(header, path)
-        notes = []
-        if header.get("status") != "success":
-            notes.append(f"{shown_path(path)}: the log says that the run ended with {quoted(str(header['status']))}.")
-        if header.get("invalidated"):
-            notes.append(f"{shown_path(path)}: the log is marked as invalidated.")
-        scorer = text(mapping(mapping(header.get("results")).get("scorer")).get("name"))
-        return Log(
-            runs=(run,),
-            samples=lambda: _samples(
-                _zipped_samples(path) if zipped else (row for _, row in parts_under(path, "samples")), run, path, scorer
-            ),
-            notes=tuple(notes),
-            stated=lambda: _stated(header, run, path),
-        )
+
+INSPECT_AI = Tool(name="inspect", title="Inspect AI", recognises=_is_inspect_ai, open=_open_inspect_ai)
+"""Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
 
 
 def _zipped_header(path: str) -> dict[str, Any]:

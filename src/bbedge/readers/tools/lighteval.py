@@ -14,7 +14,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
 from bbedge.readers.logs.fields import (
     TIME_IN_NAME,
     answer_text,
@@ -40,45 +40,46 @@ _OLD_QUESTION = ("example", "full_prompt")
 _ROWS = 4096
 
 
-class Lighteval:
-    """Reads details of lighteval since 0.6."""
+def _is_lighteval(glimpse: Glimpse) -> Recognition:
+    """By the columns of the details, or by the keys of the results."""
+    if glimpse.columns >= _COLUMNS or _is_old(glimpse.columns):
+        return "samples"
+    if glimpse.columns >= {"config_general", "results"}:
+        return "beside"
+    if not glimpse.has("config_general", "results"):
+        return "no"
+    # Results without details are refused when they are opened, so that no model is lost.
+    return "beside" if _has_details(Path(glimpse.path)) else "samples"
 
-    name = "lighteval"
-    title = "lighteval"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the columns of the details, or by the keys of the results."""
-        if glimpse.columns >= _COLUMNS or _is_old(glimpse.columns):
-            return "samples"
-        if glimpse.columns >= {"config_general", "results"}:
-            return "beside"
-        if not glimpse.has("config_general", "results"):
-            return "no"
-        # Results without details are refused when they are opened, so that no model is lost.
-        return "beside" if _has_details(Path(glimpse.path)) else "samples"
-
-    def open(self, path: str) -> Log:
-        """Open details and look for the results of the same time."""
-        glimpse = Glimpse.of(path)
-        if glimpse.has("config_general", "results"):
-            raise FormatError(
-                f"{shown_path(path)}: results of lighteval without details of the same time; run lighteval again with "
-                "--save-details, or leave the file out"
-            )
-        old = _is_old(glimpse.columns)
-        named = _DETAILS.fullmatch(Path(path).name)
-        time = named["time"] if named else ""
-        task = (None if old else _task(path)) or (named["task"] if named else "")
-        described, beside = document_beside(_results(Path(path), time) if named else None)
-        run = _run(described, task, time)
-        missing = f"{shown_path(path)}: no results_<time>.json of the same time was found, which names the model."
-        return Log(
-            runs=(run,),
-            samples=lambda: _old_samples(path, run) if old else _samples(path, run),
-            beside=beside,
-            notes=() if beside else (missing,),
-            stated=lambda: _stated(described, run, "".join(beside)),
+def _open_lighteval(path: str) -> Log:
+    """Open details and look for the results of the same time."""
+    glimpse = Glimpse.of(path)
+    if glimpse.has("config_general", "results"):
+        raise FormatError(
+            f"{shown_path(path)}: results of lighteval without details of the same time; run lighteval again with "
+            "--save-details, or leave the file out"
         )
+    old = _is_old(glimpse.columns)
+    named = _DETAILS.fullmatch(Path(path).name)
+    time = named["time"] if named else ""
+    # The name of the task in that of the file may have lost characters.
+    first = next((mapping(row["doc"]) for _, row in _table_rows(path, ("doc", "metric"))), {}) if not old else {}
+    task = text(first.get("task_name")) or (named["task"] if named else "")
+    described, beside = document_beside(_results(Path(path), time) if named else None)
+    run = _run(described, task, time)
+    missing = f"{shown_path(path)}: no results_<time>.json of the same time was found, which names the model."
+    return Log(
+        runs=(run,),
+        samples=lambda: _old_samples(path, run) if old else _samples(path, run),
+        beside=beside,
+        notes=() if beside else (missing,),
+        stated=lambda: _stated(described, run, "".join(beside)),
+    )
+
+
+LIGHTEVAL = Tool(name="lighteval", title="lighteval", recognises=_is_lighteval, open=_open_lighteval)
+"""Reads details of lighteval since 0.6."""
 
 
 def _is_old(columns: frozenset[str]) -> bool:
@@ -117,11 +118,6 @@ def _has_details(path: Path) -> bool:
 
 def _any_file(folder: Path, pattern: str) -> bool:
     return folder.is_dir() and next(iter(folder.glob(pattern)), None) is not None
-
-
-def _task(path: str) -> str | None:
-    """The task of the first sample; its name in the file's name may have lost characters."""
-    return next((text(mapping(row["doc"]).get("task_name")) for _, row in _table_rows(path, ("doc", "metric"))), None)
 
 
 def _run(results: Mapping[str, Any], task: str, time: str) -> Run:

@@ -19,10 +19,10 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool
 from bbedge.readers.logs.fields import TIME_IN_NAME, array, digest, mapping, number, numbers, settings, text, whole
 from bbedge.readers.logs.record_log import Records, numbered
-from bbedge.text import counted, listed, quoted, shown_path
+from bbedge.text import counted, listed, shown_path
 
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.jsonl?(?:\.gz)?")
 _RESULTS = re.compile(rf"(?:.*_)?(?P<time>{TIME_IN_NAME})\.json")
@@ -37,47 +37,46 @@ _OF_RUN = ("system_instruction", "chat_template_sha", "lm_eval_version", "git_ha
 _NOT_METRICS = frozenset((*_OF_DOCUMENT, *_OF_ANSWER))
 
 
-class LmEval:
-    """Reads samples of lm-evaluation-harness since 0.4.0."""
+def _is_lm_eval(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first row, or of the results; results without samples are refused when they are opened."""
+    if _is_samples(glimpse):
+        return "samples"
+    if not _is_results(glimpse):
+        return "no"
+    return "beside" if _has_samples(glimpse.path) else "samples"
 
-    name = "lm-eval"
-    title = "lm-evaluation-harness"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first row, or of the results; results without samples are refused when they are opened."""
-        if _is_samples(glimpse):
-            return "samples"
-        if not _is_results(glimpse):
-            return "no"
-        return "beside" if _has_samples(glimpse.path) else "samples"
-
-    def open(self, path: str) -> Log:
-        """Open a file of samples and read the results beside it."""
-        glimpse = Glimpse.of(path)
-        if not _is_samples(glimpse) and _is_results(glimpse):
-            # Broken results say so themselves.
-            document(path)
-            raise FormatError(
-                f"{shown_path(path)}: results of lm-evaluation-harness without samples; run lm_eval again with "
-                "--log_samples, or leave the file out"
-            )
-        found = results_of(path)
-        run = _run(found)
-        filters: set[str | None] = set()
-        records = Records.of(path, expected="a sample of lm_eval")
-        missing = (
-            f"{shown_path(path)} has no results_<time>.json (or results.json) of the same run beside it, which would "
-            "name the model, seeds and settings."
+def _open_lm_eval(path: str) -> Log:
+    """Open a file of samples and read the results beside it."""
+    glimpse = Glimpse.of(path)
+    if not _is_samples(glimpse) and _is_results(glimpse):
+        # Broken results say so themselves.
+        document(path)
+        raise FormatError(
+            f"{shown_path(path)}: results of lm-evaluation-harness without samples; run lm_eval again with "
+            "--log_samples, or leave the file out"
         )
-        lost = missing if found.path is None else _lost_tasks(found, found.path)
-        return Log(
-            runs=(run,),
-            samples=lambda: _samples(records, run, filters),
-            counts=records.counts,
-            beside=() if found.path is None else (found.path,),
-            notes=(lost,) if lost else (),
-            stated=lambda: _stated_by(found, run, frozenset(filters)),
-        )
+    found = results_of(path)
+    run = _run(found)
+    filters: set[str | None] = set()
+    records = Records.of(path, expected="a sample of lm_eval")
+    missing = (
+        f"{shown_path(path)} has no results_<time>.json (or results.json) of the same run beside it, which would "
+        "name the model, seeds and settings."
+    )
+    lost = missing if found.path is None else _lost_tasks(found, found.path)
+    return Log(
+        runs=(run,),
+        samples=lambda: _samples(records, run, filters),
+        counts=records.counts,
+        beside=() if found.path is None else (found.path,),
+        notes=(lost,) if lost else (),
+        stated=lambda: _stated_by(found, run, frozenset(filters)),
+    )
+
+
+LM_EVAL = Tool(name="lm-eval", title="lm-evaluation-harness", recognises=_is_lm_eval, open=_open_lm_eval)
+"""Reads samples of lm-evaluation-harness since 0.4.0."""
 
 
 def _is_samples(glimpse: Glimpse) -> bool:
@@ -125,10 +124,8 @@ def _run(found: ToolResults) -> Run:
 
 def _samples(records: Records, run: Run, filters: set[str | None]) -> Iterator[Sample]:
     seen: Counter[tuple[str | None, str]] = Counter()
-    for record in records.loose():
+    for record in records:
         row = record.row
-        if not isinstance(record.found, dict):
-            raise FormatError(f"{record.at}: {quoted(str(record.found))} is not an object; check the file")
         if "doc_id" not in row or "doc" not in row:
             raise record.lacks("doc_id and doc in this row")
         hashed = text(row.get("doc_hash"))
@@ -190,7 +187,9 @@ def results_of(path: str) -> ToolResults:
     if named:
         task, time = named["task"], named["time"]
         usual = file.parent / f"results_{time}.json"
-        found = next((each for each in (usual, *_of_time(file.parent, time)) if each.is_file()), None)
+        timed = (each for each in sorted(_files(file.parent)) if not _SAMPLES.fullmatch(each.name))
+        of_time = (each for each in timed if (match := _RESULTS.fullmatch(each.name)) and match["time"] == time)
+        found = next((each for each in (usual, *of_time) if each.is_file()), None)
         content = document(str(found)) if found is not None else {}
         return ToolResults(task=task, time=time, path=None if found is None else str(found), content=content)
     stem = _ENDING.sub("", file.name)
@@ -212,9 +211,11 @@ def _has_samples(path: str) -> bool:
 def _logged_tasks(folder: Path, time: str, results: Mapping[str, Any]) -> set[str]:
     """The tasks of a run that have samples in a folder."""
     if time:
-        return {match["task"] for match in _sample_names(folder) if match["time"] == time}
+        named = (_SAMPLES.fullmatch(each.name) for each in _files(folder))
+        return {match["task"] for match in named if match and match["time"] == time}
     by_stem = _tasks_by_stem(results)
-    return {by_stem[stem] for stem in _stems(folder) if stem in by_stem}
+    stems = {_plain(_ENDING.sub("", each.name)) for each in _files(folder) if _ENDING.search(each.name)}
+    return {task for stem, task in by_stem.items() if stem in stems}
 
 
 def _model_of(results: Mapping[str, Any]) -> str | None:
@@ -236,7 +237,13 @@ def _stated_by(found: ToolResults, run: Run, filters: frozenset[str | None]) -> 
     count = whole(mapping(mapping(found.content.get("n-samples")).get(found.task)).get("effective"))
     if count is not None:
         yield Stated(where=found.path, run=run, count=count)
-    means = _plain_means(mapping(mapping(found.content.get("configs")).get(found.task)))
+    config = mapping(mapping(found.content.get("configs")).get(found.task))
+    means = {
+        name
+        for each in map(mapping, array(config.get("metric_list")))
+        if (name := text(each.get("metric"))) is not None
+        and (each.get("aggregation") == "mean" or (each.get("aggregation") is None and name in _MEANS))
+    }
     for key, value in mapping(mapping(found.content.get("results")).get(found.task)).items():
         metric, _, chosen = key.partition(",")
         mean = number(value)
@@ -257,27 +264,6 @@ def _lost_tasks(found: ToolResults, path: str) -> str | None:
     return (
         f"{shown_path(path)} has results of {counted(len(tasks), 'task')}, but there are no samples of "
         f"{listed(lost, limit=3)} beside it, so that these are not read."
-    )
-
-
-def _plain_means(config: Mapping[str, Any]) -> set[str]:
-    return {
-        name
-        for each in map(mapping, array(config.get("metric_list")))
-        if (name := text(each.get("metric"))) is not None
-        and (each.get("aggregation") == "mean" or (each.get("aggregation") is None and name in _MEANS))
-    }
-
-
-def _sample_names(folder: Path) -> Iterator[re.Match[str]]:
-    return (match for each in _files(folder) if (match := _SAMPLES.fullmatch(each.name)))
-
-
-def _of_time(folder: Path, time: str) -> list[Path]:
-    return sorted(
-        each
-        for each in _files(folder)
-        if (match := _RESULTS.fullmatch(each.name)) and match["time"] == time and not _SAMPLES.fullmatch(each.name)
     )
 
 
@@ -316,8 +302,3 @@ def _files(folder: Path) -> list[Path]:
     except OSError:
         # A folder that cannot be listed is reported by whoever searches it.
         return []
-
-
-def _stems(folder: Path) -> Iterator[str]:
-    """The names of files that may be samples, without their endings, as they are compared."""
-    return (_plain(_ENDING.sub("", each.name)) for each in _files(folder) if _ENDING.search(each.name))

@@ -6,48 +6,47 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.json_files import objects, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.json_files import objects
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records, Row, numbered
 from bbedge.readers.logs.stated import stated_means
 from bbedge.text import listed, quoted, shown_path
 
 
-class OpenAiEvals:
-    """Reads event logs of OpenAI evals since its first release: JSON lines that begin with the run's specification.
+def _is_openai_evals(glimpse: Glimpse) -> Recognition:
+    """By the specification in the first line, or by the keys of an event."""
+    if "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type"):
+        return "samples"
+    return "no"
 
-    A sample's scores are spread over events of type ``match`` and ``metrics``; they are put together per ``sample_id``.
-    """
 
-    name = "openai-evals"
-    title = "OpenAI evals"
-
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the specification in the first line, or by the keys of an event."""
-        if "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type"):
-            return "samples"
-        return "no"
-
-    def open(self, path: str) -> Log:
-        """Open a log and read its specification."""
-        spec = next((row["spec"] for _, row in objects(path) if isinstance(row.get("spec"), dict)), None)
-        if spec is None:
-            raise FormatError(
-                f"{shown_path(path)}:1: no spec in the first line, so that model and run are not known; expected a log "
-                "of oaieval"
-            )
-        run = _run(spec)
-        report: dict[str, Any] = {}
-        return Log(
-            runs=(run,),
-            samples=lambda: _samples(path, run, report),
-            counts="line",
-            # Other numbers of the report need not be means.
-            stated=lambda: stated_means(
-                ((metric, report.get("accuracy")) for metric in ("match", "accuracy")), where=path, run=run
-            ),
+def _open_openai_evals(path: str) -> Log:
+    """Open a log and read its specification."""
+    spec = next((row["spec"] for _, row in objects(path) if isinstance(row.get("spec"), dict)), None)
+    if spec is None:
+        raise FormatError(
+            f"{shown_path(path)}:1: no spec in the first line, so that model and run are not known; expected a log "
+            "of oaieval"
         )
+    run = _run(spec)
+    report: dict[str, Any] = {}
+    return Log(
+        runs=(run,),
+        samples=lambda: _samples(path, run, report),
+        counts="line",
+        # Other numbers of the report need not be means.
+        stated=lambda: stated_means(
+            ((metric, report.get("accuracy")) for metric in ("match", "accuracy")), where=path, run=run
+        ),
+    )
+
+
+OPENAI_EVALS = Tool(name="openai-evals", title="OpenAI evals", recognises=_is_openai_evals, open=_open_openai_evals)
+"""Reads event logs of OpenAI evals since its first release: JSON lines that begin with the run's specification.
+
+A sample's scores are spread over events of type ``match`` and ``metrics``; they are put together per ``sample_id``.
+"""
 
 
 def _run(spec: Mapping[str, Any]) -> Run:
@@ -129,69 +128,65 @@ _SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "rea
 _PASSED = ".passed"
 
 
-class OpenAiApi:
-    """Reads output items of the OpenAI Evals API, exported as JSON lines or listed by the API.
+def _is_openai_api(glimpse: Glimpse) -> Recognition:
+    """By the keys of an item, or by what the API calls it."""
+    exported = glimpse.has("run_id", "item", "sample", "grades", "passes")
+    if exported or glimpse.has("run_id", "datasource_item", "results"):
+        return "samples"
+    page = glimpse.first.get("object") == "list" and glimpse.has("data")
+    return "samples" if page and b'"eval.run.output_item"' in glimpse.head else "no"
 
-    An export has ``grades`` and ``passes`` by grader; the API has a list of ``results`` and wraps a page of items in an
-    object. A run asks every question once, so that the runs of a model are its replicates.
-    """
 
-    name = "openai-api"
-    title = "OpenAI Evals API"
-
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of an item, or by what the API calls it."""
-        exported = glimpse.has("run_id", "item", "sample", "grades", "passes")
-        if exported or glimpse.has("run_id", "datasource_item", "results"):
-            return "samples"
-        page = glimpse.first.get("object") == "list" and glimpse.has("data")
-        return "samples" if page and b'"eval.run.output_item"' in glimpse.head else "no"
-
-    def open(self, path: str) -> Log:
-        """Open output items; they are read once to see which runs there are."""
-        page = Glimpse.of(path).first.get("object") == "list"
-        expected = "an output item of the OpenAI Evals API"
-        records = Records.of(path, expected=expected, otherwise=("data",) if page else None)
-        if page and _has_more(path):
+def _open_openai_api(path: str) -> Log:
+    """Open output items; they are read once to see which runs there are."""
+    page = Glimpse.of(path).first.get("object") == "list"
+    records = Records.of(
+        path,
+        expected="an output item of the OpenAI Evals API",
+        otherwise=("data",) if page else None,
+        keep=("has_more",),
+    )
+    described: dict[str, tuple[str | None, Row]] = {}
+    graders: dict[str, None] = {}
+    copies = Numbering(unique=True)
+    for record in records:
+        row, name = record.row, record.name("run_id")
+        model = _model(row)
+        known = described.get(name, (None, row))[0]
+        if model is not None and known not in (None, model):
             raise FormatError(
-                f"{shown_path(path)}: has_more says that the page ends before the run does; put all items of the run "
-                "into one file, one per line"
+                f"{record.at}: run {quoted(name)} has answers of {listed(sorted([known or '', model]))}; expected "
+                "one model per run: separate their items"
             )
-        described: dict[str, tuple[str | None, Row]] = {}
-        graders: dict[str, None] = {}
-        copies = Numbering(unique=True)
-        for record in records:
-            row, name = record.row, record.name("run_id")
-            model = _model(row)
-            known = described.get(name, (None, row))[0]
-            if model is not None and known not in (None, model):
-                raise FormatError(
-                    f"{record.at}: run {quoted(name)} has answers of {listed(sorted([known or '', model]))}; expected "
-                    "one model per run: separate their items"
-                )
-            # A sample that failed may say nothing about its settings.
-            if model is not None or name not in described:
-                described[name] = (model, row)
-            graders.update(dict.fromkeys(each for each in _scores(row) if not each.endswith(_PASSED)))
-            if not _item(row):
-                raise record.lacks("item")
-            copies.add((name, digest(_item(row))), _index(row))
-        if not described:
-            raise records.lack("records in the file")
-        runs = {name: _described_run(name, model, row) for name, (model, row) in described.items()}
-        return Log(
-            runs=tuple(runs.values()),
-            samples=lambda: (_output_item(record, runs[record.name("run_id")], copies) for record in records),
-            counts=records.counts,
-            usual_metric=next(iter(graders)) if len(graders) == 1 else None,
+        # A sample that failed may say nothing about its settings.
+        if model is not None or name not in described:
+            described[name] = (model, row)
+        graders.update(dict.fromkeys(each for each in _scores(row) if not each.endswith(_PASSED)))
+        if not _item(row):
+            raise record.lacks("item")
+        copies.add((name, digest(_item(row))), _index(row))
+    if records.head.get("has_more") is True:
+        raise FormatError(
+            f"{shown_path(path)}: has_more says that the page ends before the run does; put all items of the run "
+            "into one file, one per line"
         )
+    if not described:
+        raise records.lack("records in the file")
+    runs = {name: _described_run(name, model, row) for name, (model, row) in described.items()}
+    return Log(
+        runs=tuple(runs.values()),
+        samples=lambda: (_output_item(record, runs[record.name("run_id")], copies) for record in records),
+        counts=records.counts,
+        usual_metric=next(iter(graders)) if len(graders) == 1 else None,
+    )
 
 
-def _has_more(path: str) -> bool:
-    head: dict[str, Any] = {}
-    for _ in parts_under(path, keep=("has_more",), head=head):
-        pass
-    return head.get("has_more") is True
+OPENAI_API = Tool(name="openai-api", title="OpenAI Evals API", recognises=_is_openai_api, open=_open_openai_api)
+"""Reads output items of the OpenAI Evals API, exported as JSON lines or listed by the API.
+
+An export has ``grades`` and ``passes`` by grader; the API has a list of ``results`` and wraps a page of items in an
+object. A run asks every question once, so that the runs of a model are its replicates.
+"""
 
 
 def _model(row: Row) -> str | None:

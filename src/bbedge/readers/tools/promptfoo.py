@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import JsonStream, json_stream, objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
-from bbedge.readers.logs.metrics import amounts
 from bbedge.readers.logs.record_log import Numbering
+from bbedge.readers.metrics import amounts
 from bbedge.text import shown_path
 
 # The kinds of failure that promptfoo writes: 1 is a wrong answer, 2 an error on the way to one.
@@ -30,46 +30,45 @@ _Rows = Callable[[], Iterator[tuple[int, Any]]]
 _Key = tuple[str, str]
 
 
-class Promptfoo:
-    """Reads results of promptfoo, of version 2 of the results and later."""
+def _is_promptfoo(glimpse: Glimpse) -> Recognition:
+    """By the keys of the document or of the first row."""
+    if glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")):
+        return "samples"
+    named = b'"promptIdx"' in glimpse.head or b'"shareableUrl"' in glimpse.head
+    named = named or all(word in glimpse.head for word in _IN_A_ROW)
+    return "samples" if glimpse.has("results") and (glimpse.has("evalId") or named) else "no"
 
-    name = "promptfoo"
-    title = "promptfoo"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the document or of the first row."""
-        if glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")):
-            return "samples"
-        named = b'"promptIdx"' in glimpse.head or b'"shareableUrl"' in glimpse.head
-        named = named or all(word in glimpse.head for word in _IN_A_ROW)
-        return "samples" if glimpse.has("results") and (glimpse.has("evalId") or named) else "no"
-
-    def open(self, path: str) -> Log:
-        """Open results; they are read once to see which providers and prompts there are, and which repetitions."""
-        of_lines = Glimpse.of(path).has("provider")
-        head: dict[str, Any] = {}
-        rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
-        plan = _plan(rows, path)
-        plan.check_repetitions(head, path)
-        several = len({prompt for _, prompt in plan.contestants}) > 1
-        runs = {
-            key: Run(
-                model=f"{key[0]} | {prompt}" if several else key[0],
-                # The first row's own name is the same in both forms of one output.
-                identity=first,
-                when=text(head.get("timestamp")) or "",
-                protocol=settings({"promptfoo version": mapping(head.get("metadata")).get("promptfooVersion")}),
-                fields={"provider": key[0], "prompt": prompt},
-            )
-            for key, (prompt, first) in plan.contestants.items()
-        }
-        return Log(
-            runs=tuple(runs.values()),
-            samples=lambda: _samples(rows, runs, plan, path),
-            counts="line" if of_lines else "sample",
-            usual_metric="score",
-            stated=lambda: _stated(head, path),
+def _open_promptfoo(path: str) -> Log:
+    """Open results; they are read once to see which providers and prompts there are, and which repetitions."""
+    of_lines = Glimpse.of(path).has("provider")
+    head: dict[str, Any] = {}
+    rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
+    plan = _plan(rows, path)
+    plan.check_repetitions(head, path)
+    several = len({prompt for _, prompt in plan.contestants}) > 1
+    runs = {
+        key: Run(
+            model=f"{key[0]} | {prompt}" if several else key[0],
+            # The first row's own name is the same in both forms of one output.
+            identity=first,
+            when=text(head.get("timestamp")) or "",
+            protocol=settings({"promptfoo version": mapping(head.get("metadata")).get("promptfooVersion")}),
+            fields={"provider": key[0], "prompt": prompt},
         )
+        for key, (prompt, first) in plan.contestants.items()
+    }
+    return Log(
+        runs=tuple(runs.values()),
+        samples=lambda: _samples(rows, runs, plan, path),
+        counts="line" if of_lines else "sample",
+        usual_metric="score",
+        stated=lambda: _stated(head, path),
+    )
+
+
+PROMPTFOO = Tool(name="promptfoo", title="promptfoo", recognises=_is_promptfoo, open=_open_promptfoo)
+"""Reads results of promptfoo, of version 2 of the results and later."""
 
 
 def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
@@ -78,28 +77,25 @@ def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
     The rows are a list inside ``results``, or, where a program wrote the summary itself, ``results``.
     """
     with json_stream(path) as stream:
-        for key in stream.entries():
-            if key == "results" and stream.opens() == "{":
-                for inner in stream.entries():
-                    yield from _part(stream, inner, head)
-            else:
-                yield from _part(stream, key, head)
+        for key in stream.entries("results"):
+            opens = stream.opens()
+            if key == "results" and opens == "[":
+                yield from enumerate(stream.elements(), start=1)
+            elif key == "table" and opens == "{":
+                head |= _table(stream, head)
+            elif key in _SUMMARY:
+                head[key] = stream.value()
 
 
-def _part(stream: JsonStream, key: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
-    opens = stream.opens()
-    if key == "results" and opens == "[":
-        yield from enumerate(stream.elements(), start=1)
-    elif key == "table" and opens == "{":
-        for inner in stream.entries():
-            if inner == "body" and stream.opens() == "[":
-                # One test a row; kept are the hashes of its variables and of all of it.
-                tests = (mapping(mapping(row).get("test")) for row in stream.elements())
-                head["tests"] = [(digest(test.get("vars")), digest(test)) for test in tests]
-            elif inner == "head":
-                head.setdefault("prompts", mapping(stream.value()).get("prompts"))
-    elif key in _SUMMARY:
-        head[key] = stream.value()
+def _table(stream: JsonStream, head: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What the table of a document says of tests and prompts."""
+    for key in stream.entries():
+        if key == "body" and stream.opens() == "[":
+            # One test a row; kept are the hashes of its variables and of all of it.
+            tests = (mapping(mapping(row).get("test")) for row in stream.elements())
+            yield "tests", [(digest(test.get("vars")), digest(test)) for test in tests]
+        elif key == "head" and "prompts" not in head:
+            yield "prompts", mapping(stream.value()).get("prompts")
 
 
 @dataclass(slots=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
-from bbedge.readers.json_files import document_beside, json_stream
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Value
+from bbedge.readers.choices import ErrorKind
+from bbedge.readers.json_files import document_beside
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
 from bbedge.readers.logs.fields import (
     array,
     digest,
@@ -30,56 +30,24 @@ _NEMO_RESULTS = "results.jsonl"
 _NEMO_SAMPLING = ("temperature", "top_p", "max_tokens", "system_prompt")
 
 
-class NemoEvaluator:
-    """Reads results of NeMo Evaluator.
-
-    ``results.jsonl`` has a row per problem and repeat, and ``eval-<time>-<benchmark>.json`` stands beside it. A problem
-    that could not be asked or scored has a reward of 0; the row's details say so, and such a row has no score here.
-    """
-
-    name = "nemo-evaluator"
-    title = "NeMo Evaluator"
-
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first row, or of the bundle."""
-        if glimpse.has("problem_idx"):
-            # What was done step by step has the same rows, without what describes the problems.
-            if glimpse.name != _NEMO_RESULTS and (Path(glimpse.path).parent / _NEMO_RESULTS).is_file():
-                return "beside"
-            return "samples" if glimpse.has("reward") else "no"
-        benchmark = mapping(glimpse.first.get("benchmark"))
-        return "beside" if glimpse.has("config") and "name" in benchmark and "scores" in benchmark else "no"
-
-    def open(self, path: str) -> Log:
-        """Open results, and read the bundle beside them."""
-        place = shown_path(path)
-        # A run that is repeated writes a bundle of its own and replaces the results.
-        bundle, beside = document_beside(max(Path(path).parent.glob("eval-*.json"), key=str, default=None))
-        benchmark = mapping(bundle.get("benchmark"))
-        run = _nemo_run(bundle, benchmark)
-        tally = tallied(_nemo_samples(path, run), "reward")["reward"]
-        check_count(tally.samples, bundle.get("n_results"), place=place, what="rows")
-        check_count(len(tally.items), benchmark.get("samples"), place=place, what="problems")
-        stated = mapping(mapping(benchmark.get("scores")).get("mean_reward")).get("value")
-        missing = (
-            f"{place} has no eval-<time>-<benchmark>.json beside it, which would name the model and the benchmark."
-        )
-        return Log(
-            runs=(run,),
-            samples=lambda: _nemo_samples(path, run),
-            counts="line",
-            usual_metric="reward",
-            beside=beside,
-            notes=(
-                *(() if bundle else (missing,)),
-                *compared_mean(tally.mean_with_failures, stated, place=place, what="reward"),
-            ),
-        )
+def _is_nemo_evaluator(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first row, or of the bundle."""
+    if glimpse.has("problem_idx"):
+        # What was done step by step has the same rows, without what describes the problems.
+        if glimpse.name != _NEMO_RESULTS and (Path(glimpse.path).parent / _NEMO_RESULTS).is_file():
+            return "beside"
+        return "samples" if glimpse.has("reward") else "no"
+    benchmark = mapping(glimpse.first.get("benchmark"))
+    return "beside" if glimpse.has("config") and "name" in benchmark and "scores" in benchmark else "no"
 
 
-def _nemo_run(bundle: Mapping[str, Any], benchmark: Mapping[str, Any]) -> Run:
-    config = mapping(bundle.get("config"))
-    return Run(
+def _open_nemo_evaluator(path: str) -> Log:
+    """Open results, and read the bundle beside them."""
+    place = shown_path(path)
+    # A run that is repeated writes a bundle of its own and replaces the results.
+    bundle, beside = document_beside(max(Path(path).parent.glob("eval-*.json"), key=str, default=None))
+    config, benchmark = mapping(bundle.get("config")), mapping(bundle.get("benchmark"))
+    run = Run(
         model=text(config.get("model")),
         task=text(benchmark.get("name")) or "",
         identity=text(bundle.get("run_id")) or "",
@@ -95,6 +63,32 @@ def _nemo_run(bundle: Mapping[str, Any], benchmark: Mapping[str, Any]) -> Run:
         sampling=settings({name: config.get(name) for name in _NEMO_SAMPLING}),
         fields={"config": config} if config else {},
     )
+    tally = tallied(_nemo_samples(path, run), "reward")["reward"]
+    check_count(tally.samples, bundle.get("n_results"), place=place, what="rows")
+    check_count(len(tally.items), benchmark.get("samples"), place=place, what="problems")
+    stated = mapping(mapping(benchmark.get("scores")).get("mean_reward")).get("value")
+    missing = f"{place} has no eval-<time>-<benchmark>.json beside it, which would name the model and the benchmark."
+    return Log(
+        runs=(run,),
+        samples=lambda: _nemo_samples(path, run),
+        counts="line",
+        usual_metric="reward",
+        beside=beside,
+        notes=(
+            *(() if bundle else (missing,)),
+            *compared_mean(tally.mean_with_failures, stated, place=place, what="reward"),
+        ),
+    )
+
+
+NEMO_EVALUATOR = Tool(
+    name="nemo-evaluator", title="NeMo Evaluator", recognises=_is_nemo_evaluator, open=_open_nemo_evaluator
+)
+"""Reads results of NeMo Evaluator.
+
+``results.jsonl`` has a row per problem and repeat, and ``eval-<time>-<benchmark>.json`` stands beside it. A problem
+that could not be asked or scored has a reward of 0; the row's details say so, and such a row has no score here.
+"""
 
 
 def _nemo_samples(path: str, run: Run) -> Iterator[Sample]:
@@ -136,52 +130,53 @@ def _nemo_failure(details: Mapping[str, Any]) -> tuple[str | None, ErrorKind | N
 _EeeKey = tuple[str, str, str]
 
 
-class EveryEvalEver:
-    """Reads rows of the instance-level schema of Every Eval Ever 0.2 and 0.3.
+def _is_every_eval_ever(glimpse: Glimpse) -> Recognition:
+    """By the keys of the first row, or of the aggregates."""
+    if glimpse.has("evaluation_id", "model_id", "sample_id", "evaluation"):
+        return "samples"
+    return "beside" if glimpse.has("evaluation_id", "evaluation_results", "model_info") else "no"
 
-    ``<id>_samples.jsonl`` has a row per scored answer, and ``<id>.json`` with aggregates stands beside it. One
-    ``evaluation_id`` is one run. An answer that was scored in several ways has a row for each, distinguished by
-    ``evaluation_result_id``: such ways are filters, of which one is chosen.
-    """
 
-    name = "every-eval-ever"
-    title = "Every Eval Ever"
+def _open_every_eval_ever(path: str) -> Log:
+    """Open rows and read the aggregates beside them; the rows are read once to see which runs there are."""
+    place = shown_path(path)
+    stem = Path(path).name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
+    said, beside = document_beside(Path(path).parent / f"{stem}.json")
+    records = Records(path=path, expected="a row of Every Eval Ever")
+    ways: dict[_EeeKey, list[str]] = {}
+    for record in records:
+        ways.setdefault(_eee_key(record), []).append(text(record.row.get("evaluation_result_id")) or "")
+    stated = mapping(said.get("detailed_evaluation_results")).get("total_rows")
+    check_count(sum(map(len, ways.values())), stated, place=place, what="rows")
+    results = [each for each in array(said.get("evaluation_results")) if isinstance(each, dict)]
+    runs = {key: _eee_run(key, said, results, set(of_key)) for key, of_key in ways.items()}
+    several = {key for key, of_key in ways.items() if len(set(of_key)) > 1}
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the keys of the first row, or of the aggregates."""
-        if glimpse.has("evaluation_id", "model_id", "sample_id", "evaluation"):
-            return "samples"
-        return "beside" if glimpse.has("evaluation_id", "evaluation_results", "model_info") else "no"
-
-    def open(self, path: str) -> Log:
-        """Open rows and read the aggregates beside them; the rows are read once to see which runs there are."""
-        place = shown_path(path)
-        stem = Path(path).name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
-        said, beside = document_beside(Path(path).parent / f"{stem}.json")
-        records = Records(path=path, expected="a row of Every Eval Ever")
-        ways: dict[_EeeKey, list[str]] = {}
+    def samples() -> Iterator[Sample]:
         for record in records:
-            ways.setdefault(_eee_key(record), []).append(text(record.row.get("evaluation_result_id")) or "")
-        stated = mapping(said.get("detailed_evaluation_results")).get("total_rows")
-        check_count(sum(map(len, ways.values())), stated, place=place, what="rows")
-        results = [each for each in array(said.get("evaluation_results")) if isinstance(each, dict)]
-        runs = {key: _eee_run(key, said, results, set(of_key)) for key, of_key in ways.items()}
-        several = {key for key, of_key in ways.items() if len(set(of_key)) > 1}
+            key = _eee_key(record)
+            yield _eee_sample(record, runs[key], several=key in several)
 
-        def samples() -> Iterator[Sample]:
-            for record in records:
-                key = _eee_key(record)
-                yield _eee_sample(record, runs[key], several=key in several)
+    missing = f"{place} has no file with the aggregates beside it, which would say whether less is better."
+    return Log(
+        runs=tuple(runs.values()),
+        samples=samples,
+        counts="line",
+        usual_metric="score",
+        beside=beside,
+        notes=(*(() if beside else (missing,)), *_eee_compared(samples(), results, place)),
+    )
 
-        missing = f"{place} has no file with the aggregates beside it, which would say whether less is better."
-        return Log(
-            runs=tuple(runs.values()),
-            samples=samples,
-            counts="line",
-            usual_metric="score",
-            beside=beside,
-            notes=(*(() if beside else (missing,)), *_eee_compared(samples(), results, place)),
-        )
+
+EVERY_EVAL_EVER = Tool(
+    name="every-eval-ever", title="Every Eval Ever", recognises=_is_every_eval_ever, open=_open_every_eval_ever
+)
+"""Reads rows of the instance-level schema of Every Eval Ever 0.2 and 0.3.
+
+``<id>_samples.jsonl`` has a row per scored answer, and ``<id>.json`` with aggregates stands beside it. One
+``evaluation_id`` is one run. An answer that was scored in several ways has a row for each, distinguished by
+``evaluation_result_id``: such ways are filters, of which one is chosen.
+"""
 
 
 def _eee_key(record: LogRecord) -> _EeeKey:
@@ -254,47 +249,43 @@ _TABLE_TARGET = ("ground_truth", "targets", "target", "expected_response")
 _TABLE_LOWER = ("toxicity/", "flesch_kincaid_grade_level/", "ari_grade_level/")
 
 
-class MlFlow:
-    """Reads evaluation tables of MLflow 2.
+def _is_mlflow(glimpse: Glimpse) -> Recognition:
+    """By the names of the columns; where these follow the data, by the name of the file."""
+    if not glimpse.has("data"):
+        return "no"
+    columns = glimpse.first.get("columns")
+    if columns is None:
+        return "samples" if glimpse.name.removesuffix(".gz") == "eval_results_table.json" else "no"
+    scored = any(isinstance(name, str) and name.endswith(_TABLE_SCORE) for name in array(columns))
+    return "samples" if scored else "no"
 
-    ``eval_results_table.json`` is the table that ``mlflow.evaluate`` logs as an artifact. A row is one question and its
-    answer, with a column ``<metric>/<version>/score`` for each metric. Neither the model nor the run is named in it.
-    """
 
-    name = "mlflow"
-    title = "MLflow"
+def _open_mlflow(path: str) -> Log:
+    """Open a table; it is read once for its columns."""
+    records = Records(path=path, expected="a table of MLflow", under=("data",), keep=("columns",))
+    columns = _table_columns(records)
+    if not any(name in columns for name in _TABLE_QUESTION):
+        raise FormatError(
+            f"{shown_path(path)}: no column that holds the question, so that items have no name; expected one of "
+            f"{listed(_TABLE_QUESTION, limit=10)}: rename the column of the data that is evaluated"
+        )
+    lower = frozenset(name for name in columns if name.endswith(_TABLE_SCORE) and name.startswith(_TABLE_LOWER))
+    run = Run(model=None, lower_is_better=lower)
+    return Log(runs=(run,), samples=lambda: _table_samples(records, run, columns))
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the names of the columns; where these follow the data, by the name of the file."""
-        if not glimpse.has("data"):
-            return "no"
-        columns = glimpse.first.get("columns")
-        if columns is None:
-            return "samples" if glimpse.name.removesuffix(".gz") == "eval_results_table.json" else "no"
-        scored = any(isinstance(name, str) and name.endswith(_TABLE_SCORE) for name in array(columns))
-        return "samples" if scored else "no"
 
-    def open(self, path: str) -> Log:
-        """Open a table; it is read once for its columns."""
-        records = Records(path=path, expected="a table of MLflow", under=("data",))
-        columns = _table_columns(records)
-        if not any(name in columns for name in _TABLE_QUESTION):
-            raise FormatError(
-                f"{shown_path(path)}: no column that holds the question, so that items have no name; expected one of "
-                f"{listed(_TABLE_QUESTION, limit=10)}: rename the column of the data that is evaluated"
-            )
-        lower = frozenset(name for name in columns if name.endswith(_TABLE_SCORE) and name.startswith(_TABLE_LOWER))
-        run = Run(model=None, lower_is_better=lower)
-        return Log(runs=(run,), samples=lambda: _table_samples(records, run, columns))
+MLFLOW = Tool(name="mlflow", title="MLflow", recognises=_is_mlflow, open=_open_mlflow)
+"""Reads evaluation tables of MLflow 2.
+
+``eval_results_table.json`` is the table that ``mlflow.evaluate`` logs as an artifact. A row is one question and its
+answer, with a column ``<metric>/<version>/score`` for each metric. Neither the model nor the run is named in it.
+"""
 
 
 def _table_columns(records: Records) -> list[str]:
-    columns: object = None
-    with json_stream(records.path) as stream:
-        if stream.opens() == "{":
-            for key in stream.entries():
-                if key == "columns":
-                    columns = stream.value()
+    for _ in records.rows():
+        pass
+    columns = records.head.get("columns")
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise records.lack("list of columns")
     repeated = [name for name, count in Counter(columns).items() if count > 1]

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.incomplete import ErrorKind
+from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
 from bbedge.readers.logs.fields import mapping
 from bbedge.readers.logs.record_log import holds_no_score
 from bbedge.readers.opening import naming_errors
@@ -53,43 +53,42 @@ _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
 _REPOSITORY = re.compile(r"-\d+$")
 
 
-class SweBench:
-    """Reads results of SWE-bench."""
+def _is_swe_bench(glimpse: Glimpse) -> Recognition:
+    """By the names of the lists; what else is in the folder of a system stands beside."""
+    if _has_lists(glimpse) or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
+        return "samples"
+    if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
+        return "samples"
+    return "beside" if _is_beside(glimpse) else "no"
 
-    name = "swe-bench"
-    title = "SWE-bench"
 
-    def recognises(self, glimpse: Glimpse) -> Recognition:
-        """By the names of the lists; what else is in the folder of a system stands beside."""
-        if _has_lists(glimpse) or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
-            return "samples"
-        if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
-            return "samples"
-        return "beside" if _is_beside(glimpse) else "no"
+def _open_swe_bench(path: str) -> Log:
+    """Open the lists of one system."""
+    system = _system(path)
+    content = document(path)
+    run = Run(
+        model=None if system is None else system.name,
+        identity="" if system is None else f"{system.parent.name}/{system.name}",
+        fields={} if system is None else {"metadata": _metadata(system)},
+    )
+    if Path(path).name == _DETAILS:
+        return Log(runs=(run,), samples=lambda: _of_details(path, run, content))
+    lists = _lists(content, path)
+    _check_counts(content, lists, path)
+    attempted = _attempted(lists, system, path)
+    summary = Path(path).parent / _SUMMARY
+    compared = summary.is_file() and system is not None
+    notes = _compared(summary, len(_resolved(lists)), len(attempted.instances), path) if compared else ()
+    return Log(
+        runs=(run,),
+        samples=lambda: _samples(run, lists, attempted.instances),
+        beside=(*attempted.beside, *((str(summary),) if compared else ())),
+        notes=(*attempted.notes, *notes),
+    )
 
-    def open(self, path: str) -> Log:
-        """Open the lists of one system."""
-        system = _system(path)
-        content = document(path)
-        run = Run(
-            model=None if system is None else system.name,
-            identity="" if system is None else f"{system.parent.name}/{system.name}",
-            fields={} if system is None else {"metadata": _metadata(system)},
-        )
-        if Path(path).name == _DETAILS:
-            return Log(runs=(run,), samples=lambda: _of_details(path, run, content))
-        lists = _lists(content, path)
-        _check_counts(content, lists, path)
-        attempted = _attempted(lists, system, path)
-        summary = Path(path).parent / _SUMMARY
-        compared = summary.is_file() and system is not None
-        notes = _compared(summary, len(_resolved(lists)), len(attempted.instances), path) if compared else ()
-        return Log(
-            runs=(run,),
-            samples=lambda: _samples(run, lists, attempted.instances),
-            beside=(*attempted.beside, *((str(summary),) if compared else ())),
-            notes=(*attempted.notes, *notes),
-        )
+
+SWE_BENCH = Tool(name="swe-bench", title="SWE-bench", recognises=_is_swe_bench, open=_open_swe_bench)
+"""Reads results of SWE-bench."""
 
 
 def _system(path: str) -> Path | None:
