@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 
 SCRIPT = Path(__file__).with_name("board_history.py")
 Record = dict[str, Any]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, CopiedReplicateError
 from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.verify.ledger import verify, verify_session
 
 MODELS = ("weak", "middling ü", "strong '模型'")
 ITEMS = tuple(f"q{i}" for i in range(30))

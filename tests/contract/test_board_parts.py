@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify_session
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.verify.ledger import verify_session
 from unit.board import passes
 
 TESTS = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 
 SCRIPT = Path(__file__).with_name("board_writer.py")
 _spec = importlib.util.spec_from_file_location("board_writer", SCRIPT)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import bbedge
-from bbedge.board.verify import verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.journal import Journal
@@ -22,6 +21,7 @@ from bbedge.ledger.store import Store
 from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
 from bbedge.verify import read_certificate
+from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 
 MODELS, ITEMS = ("a", "b"), ("q1", "q2", "q3")

@@ -21,10 +21,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.verify.ledger import verify, verify_session
 
 MODELS = ("weak", "middle", "strong")
 ITEMS = tuple(f"q{i}" for i in range(16))

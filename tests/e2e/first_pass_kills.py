@@ -21,13 +21,13 @@ from typing import Any
 
 import bbedge.ledger.chain
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.evaluate.events import Dropped, Looked, PartLooked
 from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.runner import evaluate
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.store import Session
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 # The first and the last model are decided inside the pass, and the two others are open after it.

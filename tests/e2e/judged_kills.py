@@ -21,12 +21,12 @@ from typing import Any
 import bbedge.ledger.chain
 import fake_judge
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.evaluate.engines.inspect import InspectEngine
 from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.runner import evaluate
 from bbedge.ledger.archive import export_lines
 from bbedge.records.journal import Judged
+from bbedge.verify.ledger import verify
 
 
 class Clock(datetime):

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 
 SERVERS = Path(__file__).parents[1] / "servers"
 CHECK = "Reply with the word ok."

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
+from bbedge.verify.ledger import verify
 from e2e.test_evaluate_command import SERVERS, environment, events, run, serve
 
 TESTS = Path(__file__).parents[1]

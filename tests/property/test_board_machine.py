@@ -19,12 +19,12 @@ from hypothesis.stateful import (
 )
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.replay import replay
-from bbedge.board.verify import verify, verify_session
+from bbedge.board.change import replay
 from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.verify.ledger import verify, verify_session
 from unit.board.recomputed import Record, assert_same
 
 OPTIONS = [

@@ -5,7 +5,6 @@ from bbedge.board.change import Added
 from bbedge.board.design import BoardDesign
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.stored_scores import NextRun
-from bbedge.board.verify import Verified
 from bbedge.board.views import Headline, Views
 
-__all__ = ["Added", "Board", "BoardDesign", "CheckpointRule", "Headline", "NextRun", "Verified", "Views"]
+__all__ = ["Added", "Board", "BoardDesign", "CheckpointRule", "Headline", "NextRun", "Views"]

@@ -11,34 +11,37 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Self
 
-from bbedge.board.change import Added, Change
+from bbedge.board.admit import admit, create, registration
+from bbedge.board.change import Added, Change, created, load, replay
 from bbedge.board.design import BoardDesign, IncompleteRule
 from bbedge.board.passes import drawn_seed
-from bbedge.board.replay import (
-    apply,
-    begin,
-    computed_registration,
-    created,
-    load,
-    replay,
-    resolved_if_means,
-    scored_items,
-)
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import NextRun
-from bbedge.board.verify import Verified, verify
+from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
 from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError
 from bbedge.ledger.archive import export_file
-from bbedge.ledger.chain import LedgerEvent, checked
+from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store
-from bbedge.records.events import AbandonReason, AttemptOutcome, NoteAdded, ReplicateAdded, ScoresAdded
+from bbedge.records.events import (
+    AbandonReason,
+    AttemptBegun,
+    AttemptEnded,
+    AttemptOutcome,
+    Created,
+    ItemsAdded,
+    ModelRetired,
+    NoteAdded,
+    ReplicateAdded,
+    ScoresAdded,
+)
 from bbedge.records.notes import Note
 from bbedge.records.values import Copies
 from bbedge.text import counted
+
+_Small = ModelRetired | NoteAdded | AttemptBegun | AttemptEnded  # events without scores or items
 
 
 class Board:
@@ -88,20 +91,22 @@ class Board:
         blocks are run. The board draws one unless it is given, and records it; a seed that is given must have been
         drawn at random once the items were known.
         """
-        labels = tuple(items if blocks is None else blocks)
-        kept = design.kept_columns(columns or {})
         seed = drawn_seed() if order_seed is None and design.checkpoints is not None else order_seed
-        state = BoardState(design, models, items, labels, kept, order_seed=seed)
+        proposed = Created(
+            design=design.content,
+            registration="",
+            models=tuple(models),
+            items=tuple(items),
+            blocks=tuple(items if blocks is None else blocks),
+            columns=design.kept_columns(columns or {}),
+            order_seed=seed,
+        )
+        create(proposed)
         store = Store(place, create=True)
         store.check_storable(models)
         with store.write() as session:
-            events = list(checked(session.events()))
-            if not events:
-                Change(session=session, state=state, events=events).create()
-            before = created(events[0])
-            seed = before.order_seed if order_seed is None else order_seed
-            there = computed_registration(before)
-            if there != design.registration(models, items, labels, kept, order_seed=seed):
+            there = Change.create(session, proposed, any_seed=order_seed is None)
+            if there is not None:
                 raise BoardError(
                     f"{store.name}: a board with another design (registration {there[:16]}) is "
                     "here already; a design cannot be changed after it was frozen. Make a new board elsewhere"
@@ -137,7 +142,7 @@ class Board:
     @property
     def registration(self) -> str:
         """The hash of everything that was frozen when the board was made: design, models, items and blocks."""
-        return computed_registration(created(self._events[0]))
+        return registration(created(self._events[0]))
 
     @property
     def state(self) -> BoardState:
@@ -189,9 +194,10 @@ class Board:
         if len(self._state.epochs[number - 1].stages) != 1:
             return
         with self._store.read() as session:
-            state = begin(self._events[0])
+            scores = StoredScores(session)
+            state, _ = create(created(self._events[0]))
             for event in self._events[1:]:
-                apply(state, session, event)
+                admit(state, event.content, scores)
                 if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
                     looks = state.epoch.stages[0].certifier.last_looks
                     if looks and looks[0].replicate == state.epoch.replicates:
@@ -304,19 +310,18 @@ class Board:
         new view of this epoch; the design's rule gives it a share.
         """
         seed = drawn_seed() if order_seed is None and self.design.checkpoints is not None else order_seed
+        labels, kept = tuple(items if blocks is None else blocks), self.design.kept_columns(columns or {})
         with self._change() as change:
-            kept = self.design.kept_columns(columns or {})
-            change.add_items(tuple(items), tuple(items if blocks is None else blocks), kept, seed)
+            epoch = change.state.epoch.number + 1
+            change.append(ItemsAdded(epoch=epoch, items=tuple(items), blocks=labels, columns=kept, order_seed=seed))
 
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
-        with self._change() as change:
-            change.retire(model)
+        self._append(ModelRetired, model=model)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
-        with self._change() as change:
-            change.note(about, text, particulars)
+        self._append(NoteAdded, about=about, text=text, particulars=particulars)
 
     def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
         """Record that a run is about to make its first request, before it does.
@@ -325,15 +330,13 @@ class Board:
         the next one after an attempt that ended as abandoned. The seeds of its requests follow from ``seed``, and
         ``protocol`` is the SHA-256 of everything that determines what is asked.
         """
-        with self._change() as change:
-            change.begin_attempt(replicate, attempt, seed, protocol)
+        self._append(AttemptBegun, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol)
 
     def end_attempt(
         self, replicate: int, attempt: int, outcome: AttemptOutcome, *, reason: AbandonReason | None = None
     ) -> None:
         """Record what became of an attempt: ``abandoned``, or ``finished`` once its scores are on the board."""
-        with self._change() as change:
-            change.end_attempt(replicate, attempt, outcome, reason)
+        self._append(AttemptEnded, replicate=replicate, attempt=attempt, outcome=outcome, reason=reason)
 
     @property
     def noted(self) -> tuple[NoteAdded, ...]:
@@ -361,13 +364,14 @@ class Board:
         # By name: boards know nothing of documents.
         return import_module("bbedge.board_certificate").board_certificate(self, epoch)
 
-    def verify(self, head: str | None = None) -> Verified:
+    def verify(self, head: str | None = None) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
         """Compute every look again from the stored scores and compare it with every event of the board.
 
         The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
         published earlier, or at least its first 16 digits: some event must have it.
         """
-        return verify(self._store, head=head)
+        # By name: a board knows nothing of what verifies it.
+        return import_module("bbedge.verify.ledger").verify(self._store, head=head)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""
@@ -382,11 +386,15 @@ class Board:
         """Close the database."""
         self._store.close()
 
+    def _append(self, kind: type[_Small], **said: Any) -> None:  # noqa: ANN401 - the fields of the event
+        with self._change() as change:
+            change.append(kind(epoch=change.state.epoch.number, **said))
+
     @contextmanager
     def _change(self) -> Iterator[Change]:
         """One transaction, kept whole or not at all."""
         with self._store.write() as session:
             # Read again: another writer may have been here since the board was opened.
             events, state = load(session)
-            yield Change(session=session, state=state, events=events)
+            yield Change(session=session, state=state, events=events, scores=StoredScores(session))
         self._events, self._state = events, state

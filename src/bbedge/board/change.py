@@ -1,62 +1,101 @@
-"""One change to a board inside one transaction: change the state, then append an event and its scores."""
+"""One change to a board inside one transaction: load the state, propose an event, admit it, append it, save."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
 
-import numpy as np
-from msgspec.structs import asdict
-from numpy.typing import NDArray
+from msgspec.structs import replace
 
-from bbedge.board.admit import begin_attempt, end_attempt
-from bbedge.board.arrivals import (
-    Arrival,
-    Arrivals,
-    arranged,
-    check_version,
-    counted_copies,
-    read_panel,
-    recorded,
-    stored_replicates,
-)
+from bbedge.board.admit import admit, changed_stages, create, follow, registration
 from bbedge.board.design import IncompleteRule
-from bbedge.board.part_arrival import arrived_part, repeated_pilot
-from bbedge.board.replay import save, stored_panel, stored_parts
-from bbedge.board.stage import Found, Panel, Stage, merged
-from bbedge.board.state import BoardState, missing_scores
-from bbedge.board.stored_scores import check_rule, completed, seen_scores
-from bbedge.board.views import Columns
+from bbedge.board.incoming import given_replicate, proposed_model, proposed_part, proposed_replicate
+from bbedge.board.stage import Stage
+from bbedge.board.state import BoardState
+from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.checkpoints import Checkpoint
+from bbedge.core.copies import described
+from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
-from bbedge.core.views import HEADLINE
-from bbedge.errors import BoardError, CopiedReplicateError
-from bbedge.ledger.chain import LedgerEvent
+from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, NoBoardError
+from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Session, Vector
-from bbedge.ledger.vectors import checksum, pack
+from bbedge.ledger.vectors import digest
 from bbedge.records.codec import to_json
 from bbedge.records.events import (
-    AbandonReason,
     AttemptBegun,
     AttemptEnded,
-    AttemptOutcome,
     BoardEvent,
-    CountedCopy,
     Created,
-    ItemsAdded,
     ModelAdded,
-    ModelRetired,
     NewEdge,
     NoteAdded,
-    Opened,
     PartAdded,
     PilotAdded,
     ReplicateAdded,
 )
-from bbedge.records.notes import Note
 from bbedge.records.values import Copies
-from bbedge.text import listed, quoted
+
+
+def whole_ledger(session: Session) -> list[LedgerEvent]:
+    """All events, each checked; a ledger without a beginning or an end is refused."""
+    events = list(checked(session.events()))
+    if not events:
+        raise NoBoardError("the board is empty: its creation was interrupted; run bbedge board init again")
+    if session.head() != events[-1].hash:
+        raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
+    return events
+
+
+def created(event: LedgerEvent) -> Created:
+    """What the first event of a checked ledger says."""
+    assert isinstance(event.content, Created)
+    return event.content
+
+
+def save(session: Session, stages: Iterable[Stage]) -> dict[int, str]:
+    """Save the evidence of the stages; its checksums go into the ledger, so that changed evidence is never used."""
+    states = {stage.claim: stage.certifier.to_bytes() for stage in stages}
+    session.put_cache(states)
+    return {claim: digest(state) for claim, state in states.items()}
+
+
+def saved_sums(events: Iterable[LedgerEvent]) -> dict[int, str]:
+    """The last checksum that the ledger states for the saved evidence of each claim."""
+    sums: dict[int, str] = {}
+    for event in events:
+        if not isinstance(event.content, NoteAdded | AttemptBegun | AttemptEnded):
+            sums |= event.content.cache
+    return sums
+
+
+def load(session: Session) -> tuple[list[LedgerEvent], BoardState]:
+    """The ledger and the state: the structure from the events, the evidence as it was saved with them.
+
+    Evidence whose checksum is not the one in the ledger is not used: all of it is then computed from the scores.
+    """
+    events = whole_ledger(session)
+    sums, saved = saved_sums(events), session.cache()
+    if all(claim in saved and digest(saved[claim]) == stated for claim, stated in sums.items()):
+        state, _ = create(created(events[0]))
+        for event in events[1:]:
+            follow(state, event.content)
+        try:
+            for stage in state.stages:
+                stage.certifier = Certifier.from_bytes(stage.design, saved[stage.claim])
+        except (BbedgeError, KeyError):
+            return events, replay(session, events)
+        return events, state
+    return events, replay(session, events)
+
+
+def replay(session: Session, events: Sequence[LedgerEvent]) -> BoardState:
+    """The state, computed from the stored scores."""
+    scores = StoredScores(session)
+    state, _ = create(created(events[0]))
+    for event in events[1:]:
+        admit(state, event.content, scores)
+    return state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +119,29 @@ class Added:
     checkpoint: Checkpoint | None = None
     """The checkpoint that the first pass has come to, if a part of it was added."""
 
+    @classmethod
+    def by(cls, events: Sequence[BoardEvent], **others: object) -> Added:
+        """What these events brought."""
+        looks = [
+            event.outcome
+            for event in events
+            if isinstance(event, PartAdded | ReplicateAdded | ModelAdded) and event.outcome is not None
+        ]
+        views: dict[str, tuple[NewEdge, ...]] = {}
+        for look in looks:
+            for view, seen in look.views.items():
+                if seen.certified:
+                    views[view] = views.get(view, ()) + seen.certified
+        pilots = [event for event in events if isinstance(event, PilotAdded)]
+        return cls(
+            replicates=tuple(event.replicate for event in events if isinstance(event, ReplicateAdded)),
+            pilots=tuple(event.pilot for event in pilots),
+            candidate=next((event.candidate for event in pilots if event.candidate), None),
+            edges=tuple(edge for look in looks for edge in look.certified),
+            views=views,
+            **others,  # type: ignore[arg-type]
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
@@ -91,239 +153,80 @@ class Change:
     """The state of now."""
     events: list[LedgerEvent]
     """The ledger."""
-
-    def create(self) -> None:
-        """Record the design, models and items of a new board."""
-        design, epoch = self.state.design, self.state.epoch
-        content = Created(
-            design=design.content,
-            registration=design.registration(
-                epoch.models, epoch.items, epoch.blocks, epoch.columns, order_seed=epoch.order_seed
-            ),
-            models=tuple(epoch.models),
-            items=epoch.items,
-            blocks=epoch.blocks,
-            columns=epoch.columns,
-            order_seed=epoch.order_seed,
-            stages=_opened(epoch.stages),
-            cache=save(self.session, epoch.stages),
-        )
-        self._append(content)
+    scores: StoredScores
+    """The stored scores."""
 
     def add(self, scores: Scores, copies: Copies | None, *, whole_runs: bool = False) -> Added:
         """Add replicates, in order; with ``whole_runs`` also those that lack the runs of a model altogether."""
-        state = self.state
-        check_rule(state, whole_runs=whole_runs)
-        check_version(self.events, state.epoch.number, scores.runs)
-        arrivals = Arrivals.of(
-            scores,
-            state,
-            stored_replicates(self.events, state.epoch.number),
-            panels=lambda place: read_panel(self.session, state, place),
-            seen=self._seen(),
-            whole_runs=whole_runs,
+        state, rule = self.state, copies or self.state.design.copies
+        events: list[BoardEvent] = []
+        already: dict[int, int] = {}
+        for index in range(len(scores.replicates)):
+            given = given_replicate(scores, index, state, self.scores, whole_runs=whole_runs)
+            if given.position is not None:
+                already[index] = given.position + 1
+                continue
+            event, vectors = proposed_replicate(scores, given, state, rule, whole_runs=whole_runs)
+            events.append(self.append(event, {event.place: vectors}))
+        if rule == "refuse" and len(events) > 1:
+            # Replicates that come together may show more than one after the other.
+            found = [copy for copy in scores.copies if copy.replicate not in already]
+            if found:
+                raise CopiedReplicateError(described(found, scores.replicates))
+        pilots, places = state.epoch.pilots, already.values()
+        return Added.by(
+            events,
+            already=tuple(place - pilots for place in places if place > pilots),
+            already_pilots=tuple(place for place in places if place <= pilots),
         )
-        rule, named = copies or state.design.copies, scores.numbered or any(scores.runs)
-        copied = counted_copies(self.session, state, arrivals, rule, named=named)
-        pilots, replicates = state.epoch.pilots, state.epoch.replicates
-        chosen, found = state.candidate, list[Found]()
-        for each in arrivals.fresh:
-            origin = _origin(scores, copied.get(state.epoch.pilots + state.epoch.replicates, ()))
-            if state.in_pilot:
-                self._add_pilot(each, origin)
-            else:
-                found.append(self._add_replicate(each, origin))
-        now = state.epoch
-        return Added(
-            **_new(merged(found)),
-            replicates=tuple(range(replicates + 1, now.replicates + 1)),
-            pilots=tuple(range(pilots + 1, now.pilots + 1)),
-            already=tuple(place - now.pilots for place in arrivals.already if place > now.pilots),
-            already_pilots=tuple(place for place in arrivals.already if place <= now.pilots),
-            candidate=state.candidate if chosen is None else None,
-        )
-
-    def _add_pilot(self, fresh: Arrival, origin: _Origin) -> None:
-        epoch = self.state.epoch
-        earlier = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, epoch.pilots + 1)]
-        candidate = self.state.add_pilot(fresh.panel, earlier)
-        content = PilotAdded(
-            gaps=missing_scores(fresh.panel),
-            epoch=epoch.number,
-            pilot=epoch.pilots,
-            vectors=fresh.vectors,
-            runs=tuple(sorted(fresh.stored.runs)),
-            candidate=candidate,
-            stages=_opened(epoch.stages),
-            cache=save(self.session, epoch.stages),
-            **origin,
-        )
-        self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
-
-    def _add_replicate(self, fresh: Arrival, origin: _Origin) -> Found:
-        epoch = self.state.epoch
-        found = self.state.add_replicate(fresh.panel)
-        content = ReplicateAdded(
-            gaps=missing_scores(fresh.panel),
-            epoch=epoch.number,
-            replicate=epoch.replicates,
-            vectors=fresh.vectors,
-            runs=tuple(sorted(fresh.stored.runs)),
-            cache=save(self.session, epoch.stages),
-            **asdict(epoch.outcome(found)),
-            **origin,
-        )
-        self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
-        return found
-
-    def _seen(self) -> Panel:
-        """The scores of a first pass that is not complete, in the run order."""
-        epoch = self.state.epoch
-        return seen_scores(stored_parts(self.session, epoch)) if epoch.is_inside_pass else {}
 
     def add_part(self, scores: Scores, copies: Copies | None, rule: IncompleteRule | None = None) -> Added:
         """Add the scores up to the next checkpoint of the first pass; ``rule`` is about those that are missing."""
-        state, epoch = self.state, self.state.epoch
-        check_version(self.events, epoch.number, scores.runs)
-        stored, seen = stored_replicates(self.events, epoch.number), self._seen()
-        fresh = arrived_part(scores, state, stored, seen, rule=rule)
-        copied = self._copied_part(fresh.panel, seen, copies or state.design.copies)
-        found = state.add_part(fresh.panel)
-        checkpoint = epoch.parts[-1].checkpoint
-        content = PartAdded(
-            epoch=epoch.number,
-            checkpoint=checkpoint.number,
-            blocks=checkpoint.blocks,
-            items=len(epoch.new_places(checkpoint.number)),
-            vectors=fresh.vectors,
-            gaps=missing_scores(fresh.panel),
-            runs=tuple(sorted(fresh.stored.runs)),
-            cache=save(self.session, epoch.stages),
-            **asdict(epoch.outcome(found)),
-            **_origin(scores, copied),
-        )
-        self._append(content, {(content.place, model): data for model, data in fresh.packed.items()})
-        return Added(**_new(found), checkpoint=checkpoint)
-
-    def _copied_part(self, panel: Panel, seen: Panel, rule: Copies) -> tuple[CountedCopy, ...]:
-        """The pilot replicate that a part repeats, or an error if it does not count."""
-        pilots = [stored_panel(self.session, self.state, -pilot) for pilot in range(1, self.state.epoch.pilots + 1)]
-        pilot = repeated_pilot(panel, self.state, seen, pilots)
-        if pilot is None:
-            return ()
-        if rule == "refuse":
-            raise CopiedReplicateError(
-                f"The part has the scores of pilot replicate {pilot} on every item up to checkpoint "
-                f"{self.state.upcoming().number}.",
-                remedy="The runs of a pilot choose the candidate and cannot be evidence as well.",
-            )
-        return (CountedCopy(of=pilot, models=tuple(panel), whole=True),)
+        checkpoint = self.state.upcoming()
+        event, vectors = proposed_part(scores, self.state, self.scores, copies or self.state.design.copies, rule=rule)
+        return Added.by([self.append(event, {event.place: vectors})], checkpoint=checkpoint)
 
     def add_model(self, name: str, scores: Scores | None, copies: Copies | None, *, whole_runs: bool = False) -> Added:
         """Join a new model's runs with the stored replicates."""
-        state, epoch = self.state, self.state.epoch
-        check_rule(state, whole_runs=whole_runs)
-        runs: list[NDArray[np.float64]] = []
-        if scores is not None:
-            check_version(self.events, epoch.number, scores.runs)
-            scores.check_copies(copies or state.design.copies)
-            if scores.models != (name,):
-                raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
-            panels = [arranged(scores, values, state) for values in scores.values]
-            whole = whole_runs and any(panels)
-            runs = [completed(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
-        stored = (stored_panel(self.session, state, r) for r in range(1, epoch.replicates + 1))
-        found = state.add_model(name, runs, stored)
-        packed = {(place, name): pack(run) for place, run in enumerate(runs, start=1)}
-        content = ModelAdded(
-            epoch=epoch.number,
-            model=name,
-            vectors=tuple(checksum(data) for data in packed.values()),
-            gaps=tuple(int(np.isnan(run).sum()) for run in runs),
-            runs=() if scores is None else scores.runs,
-            stages=_opened(epoch.stages[-1:]),
-            cache=save(self.session, epoch.stages[-1:]),
-            **(asdict(epoch.outcome(found)) if epoch.replicates else {}),
-            **(_Origin() if scores is None else _origin(scores, recorded(scores.copies))),
-        )
-        self._append(content, packed)
-        return Added(**_new(found))
+        rule = copies or self.state.design.copies
+        event, runs = proposed_model(name, scores, self.state, rule, whole_runs=whole_runs)
+        return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
 
-    def add_items(
-        self, items: tuple[str, ...], blocks: tuple[str, ...], columns: Columns, order_seed: int | None
-    ) -> None:
-        """Open an epoch."""
-        self.state.add_items(items, blocks, columns, order_seed=order_seed)
-        epoch = self.state.epoch
-        content = ItemsAdded(
-            epoch=epoch.number,
-            items=items,
-            blocks=blocks,
-            columns={name: texts[-len(items) :] for name, texts in epoch.columns.items()},
-            order_seed=order_seed,
-            models=tuple(epoch.models),
-            stages=_opened(epoch.stages),
-            cache=save(self.session, epoch.stages),
-        )
-        self._append(content)
+    def append(self, event: BoardEvent, vectors: Mapping[int, Mapping[str, StoredVector]] | None = None) -> BoardEvent:
+        """Admit a proposed event, with the scores by place and model that come with it, and append it to the ledger."""
+        vectors = vectors or {}
+        for place, of_models in vectors.items():
+            self.scores.offer(self.state.epoch, place, of_models)
+        return self._write(admit(self.state, event, self.scores), vectors)
 
-    def retire(self, model: str) -> None:
-        """Stop a model."""
-        self.state.retire(model)
-        epoch = self.state.epoch
-        self._append(ModelRetired(epoch=epoch.number, model=model, cache=save(self.session, epoch.stages)))
-
-    def note(self, about: str, text: str, particulars: Mapping[str, object]) -> None:
-        """Record something that readers of the board should know."""
-        epoch = self.state.epoch.number
-        self._append(NoteAdded(epoch=epoch, about=about, text=text, particulars=particulars))
-
-    def begin_attempt(self, replicate: int, attempt: int, seed: int, protocol: str) -> None:
-        """Record that a run is about to make its first request."""
-        epoch = self.state.epoch.number
-        event = AttemptBegun(epoch=epoch, replicate=replicate, attempt=attempt, seed=seed, protocol=protocol)
-        begin_attempt(self.state, event)
-        self._append(event)
-
-    def end_attempt(self, replicate: int, attempt: int, outcome: AttemptOutcome, reason: AbandonReason | None) -> None:
-        """Record what became of an attempt."""
-        epoch = self.state.epoch.number
-        event = AttemptEnded(epoch=epoch, replicate=replicate, attempt=attempt, outcome=outcome, reason=reason)
-        end_attempt(self.state, event)
-        self._append(event)
-
-    def _append(self, content: BoardEvent, packed: Mapping[tuple[int, str], bytes] | None = None) -> None:
-        """Append an event to the ledger, with the packed scores by place and model that came with it."""
-        event = LedgerEvent.now(self.events[-1] if self.events else None, content.kind, to_json(content))
-        _ = event.content  # what could not be read again is not written
-        vectors = [
-            Vector(epoch=self.state.epoch.number, replicate=place, model=model, data=data)
-            for (place, model), data in (packed or {}).items()
+    def _write(self, event: BoardEvent, vectors: Mapping[int, Mapping[str, StoredVector]]) -> BoardEvent:
+        stages = changed_stages(self.state, event)
+        if not isinstance(event, NoteAdded | AttemptBegun | AttemptEnded):
+            event = replace(event, cache=save(self.session, stages))
+        entry = LedgerEvent.now(self.events[-1] if self.events else None, event.kind, to_json(event))
+        _ = entry.content  # what could not be read again is not written
+        self.session.append(entry)
+        stored = [
+            Vector(epoch=self.state.epoch.number, replicate=place, model=model, data=each.data)
+            for place, of_models in vectors.items()
+            for model, each in of_models.items()
         ]
-        self.session.append(event)
-        self.session.put_vectors(event.seq, vectors)
-        self.events.append(event)
+        self.session.put_vectors(entry.seq, stored)
+        self.events.append(entry)
+        return event
 
+    @classmethod
+    def create(cls, session: Session, proposed: Created, *, any_seed: bool) -> str | None:
+        """Begin a ledger: record the design, models and items of a new board.
 
-class _New(TypedDict):
-    edges: tuple[NewEdge, ...]
-    views: dict[str, tuple[NewEdge, ...]]
-
-
-def _new(found: Found) -> _New:
-    views = {view: tuple(edges) for view, edges in found.items() if view != HEADLINE and edges}
-    return _New(edges=tuple(found.get(HEADLINE, ())), views=views)
-
-
-def _opened(stages: Sequence[Stage]) -> tuple[Opened, ...]:
-    return tuple(stage.opened for stage in stages)
-
-
-class _Origin(TypedDict, total=False):
-    files: tuple[str, ...]
-    copies: tuple[CountedCopy, ...]
-    notes: tuple[Note, ...]
-
-
-def _origin(scores: Scores, copies: tuple[CountedCopy, ...]) -> _Origin:
-    return _Origin(files=scores.files, copies=copies, notes=scores.notes)
+        Where there is one already, nothing is written. If it began otherwise, its registration is returned; with
+        ``any_seed`` the seed of its order may be another one.
+        """
+        events = list(checked(session.events()))
+        if not events:
+            state, event = create(proposed)
+            cls(session=session, state=state, events=events, scores=StoredScores(session))._write(event, {})
+            return None
+        before = created(events[0])
+        same = replace(proposed, order_seed=before.order_seed) if any_seed else proposed
+        return None if registration(before) == registration(same) else registration(before)

@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from bbedge.board.passes import part_number
 from bbedge.board.stage import Found, Stage, joined_edges
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
+from bbedge.core.copies import CopySearch, Fingerprint
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
 from bbedge.core.progress import PartCount
 from bbedge.core.views import HEADLINE
-from bbedge.records.events import AttemptOutcome, Outcome, Tally, ViewOutcome
+from bbedge.errors import BoardError
+from bbedge.ledger.vectors import missing_checksum
+from bbedge.records.events import (
+    AttemptOutcome,
+    ModelAdded,
+    Outcome,
+    PartAdded,
+    PilotAdded,
+    ReplicateAdded,
+    Tally,
+    ViewOutcome,
+)
+from bbedge.text import quoted
+
+
+@dataclass(slots=True, kw_only=True)
+class KnownReplicate:
+    """What identifies a stored replicate, besides its scores."""
+
+    runs: set[str]
+    """The identities of its runs, as far as they have any; those of models that joined later are among them."""
+    has_gaps: bool
+    """Whether any score is missing."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,12 +69,23 @@ class Epoch:
     """Missing scores of each model that lacks any, over the replicates and parts in the evidence."""
     stages: list[Stage] = field(default_factory=list)
     """Its claims."""
+    known: list[KnownReplicate] = field(default_factory=list)
+    """What the ledger says of every replicate, pilots first."""
+    part_runs: set[str] = field(default_factory=set)
+    """The identities of the runs in the parts of the first pass."""
+    copies: CopySearch = field(init=False)
+    """The checksums of all stored scores, pilots first."""
+    nothing: str = field(init=False)
+    """The checksum of a run without any score, which repeats nothing."""
     attempts: dict[int, list[AttemptOutcome | None]] = field(default_factory=dict)
     """What became of every attempt at each replicate, pilots included; ``None`` if it has not ended."""
     looks_at: dict[str, list[LookCount]] = field(default_factory=lambda: {HEADLINE: []})
     """The history of looks at all its stages together, by view; the headline's is :attr:`looks`."""
     parts_at: dict[str, list[PartCount]] = field(default_factory=lambda: {HEADLINE: []})
     """The same of the looks inside the first pass; the headline's is :attr:`parts`."""
+
+    def __post_init__(self) -> None:
+        self.copies, self.nothing = CopySearch(self.blocks), missing_checksum(len(self.items))
 
     @property
     def looks(self) -> list[LookCount]:
@@ -108,52 +144,73 @@ class Epoch:
             return np.empty(0, dtype=np.intp)
         return plan.new_places(checkpoint)
 
-    def count_part(self, models: Iterable[str], missing: Mapping[str, int]) -> None:
-        """Count what these models lack in a part of the first pass."""
-        self.partial.update(models)
-        self.missing.update(missing)
+    def place_at(self, position: int) -> int:
+        """Where the replicate at a position, from 0 and with the pilots first, is stored."""
+        return position - self.pilots + 1 if position >= self.pilots else -1 - position
 
-    def count_replicate(self, models: Iterable[str], missing: Mapping[str, int]) -> None:
-        """Count a replicate of these models, and what they lack in it."""
-        if not self.replicates:  # what the parts of the first pass lack is among what it lacks
-            for model in models:
+    def count_at(self, place: int) -> int:
+        """The number of scores of a model that are stored at a place."""
+        checkpoint = part_number(place)
+        return len(self.items) if checkpoint is None else len(self.new_places(checkpoint))
+
+    def follow_part(self, part: PartAdded) -> None:
+        """Count a part of the first pass."""
+        self.part_runs.update(part.runs)
+        self.partial.update(part.vectors)
+        self.missing.update(part.gaps)
+
+    def follow_replicate(self, added: PilotAdded | ReplicateAdded) -> None:
+        """Count a replicate or a pilot, what it lacks, and what identifies it."""
+        self.known.append(KnownReplicate(runs=set(added.runs), has_gaps=bool(added.gaps)))
+        self.copies.add(
+            {model: Fingerprint(digest=each) for model, each in added.vectors.items() if each != self.nothing}
+        )
+        if isinstance(added, PilotAdded):
+            self.pilots += 1
+            return
+        if not self.replicates:  # what the parts of the first pass are and lack is part of what it is and lacks
+            self.known[-1].runs |= self.part_runs
+            for model in added.vectors:
                 self.missing.pop(model, None)
         self.replicates += 1
-        self.partial.difference_update(models)
-        self.missing.update(missing)
+        self.partial.difference_update(added.vectors)
+        self.missing.update(added.gaps)
+        for stage in self.stages:
+            if not added.vectors.keys().isdisjoint(stage.design.models):
+                stage.places.append(self.replicates)
 
-    def note_look(self) -> None:
-        """Remember the counts of a look after a replicate."""
-        for view, looks in self.looks_at.items():
-            graph = self._graph(view)
-            looks.append(LookCount(replicate=self.replicates, edges=graph.n_edges, resolved_pairs=graph.n_resolved))
+    def follow_model(self, joined: ModelAdded) -> None:
+        """Count the runs of a model whose stage was opened."""
+        self.missing.update({joined.model: sum(joined.gaps)})
+        self.stages[-1].places.extend(range(1, len(joined.vectors) + 1))
+        for run, digest in enumerate(joined.vectors):
+            stored = self.known[self.pilots + run]
+            stored.runs.update(joined.runs[run] if joined.runs else ())
+            stored.has_gaps |= any(joined.gaps[run : run + 1])
+            if digest != self.nothing:
+                self.copies.join(self.pilots + run, joined.model, Fingerprint(digest=digest))
 
-    def note_part(self, checkpoint: Checkpoint, *, models: int) -> None:
-        """Remember the counts of a look at a checkpoint, with so many models running."""
-        for view, looks in self.parts_at.items():
-            graph = self._graph(view)
-            looks.append(
-                PartCount(checkpoint=checkpoint, models=models, edges=graph.n_edges, resolved_pairs=graph.n_resolved)
-            )
-
-    def _graph(self, view: str) -> Graph:
-        return Graph(joined_edges(self.models, self.stages, view))
-
-    @property
-    def last_looks(self) -> Mapping[str, LookCount | PartCount]:
-        """The last look at each view, inside the first pass or after a replicate."""
-        history: Mapping[str, list[LookCount] | list[PartCount]] = self.looks_at if self.replicates else self.parts_at
-        return {view: looks[-1] for view, looks in history.items()}
+    def follow_look(self, outcome: Outcome, checkpoint: Checkpoint | None = None, *, models: int = 0) -> None:
+        """Remember the counts of a look: after a replicate, or at a checkpoint with so many models running."""
+        seen: Mapping[str, Outcome | ViewOutcome] = {**outcome.views, HEADLINE: outcome}
+        for view in self.looks_at:
+            if view not in seen:
+                raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
+            counts = asdict(seen[view].look)
+            if checkpoint is None:
+                self.looks_at[view].append(LookCount(replicate=self.replicates, **counts))
+            else:
+                self.parts_at[view].append(PartCount(checkpoint=checkpoint, models=models, **counts))
 
     def outcome(self, found: Found) -> Outcome:
         """What the last look showed; ``found`` is what it certified for the first time."""
-        headline, *others = ((name, self._outcome(name, look, found)) for name, look in self.last_looks.items())
-        seen = headline[1]
-        return Outcome(look=seen.look, current=seen.current, certified=seen.certified, views=dict(others))
+        headline, *others = ((view, self._outcome(view, found)) for view in self.looks_at)
+        return Outcome(**asdict(headline[1]), views=dict(others))
 
-    def _outcome(self, view: str, look: LookCount | PartCount, found: Found) -> ViewOutcome:
+    def _outcome(self, view: str, found: Found) -> ViewOutcome:
+        graph = Graph(joined_edges(self.models, self.stages, view))
         return ViewOutcome(
-            look=Tally(edges=look.edges, resolved_pairs=look.resolved_pairs),
+            look=Tally(edges=graph.n_edges, resolved_pairs=graph.n_resolved),
             current={stage.claim: np.packbits(stage.current_edges(view)).tobytes() for stage in self.stages},
             certified=tuple(found.get(view, ())),
         )

@@ -7,17 +7,139 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bbedge.board.replay import stored_panel
-from bbedge.board.stage import Panel
+from bbedge.board.epoch import Epoch
+from bbedge.board.passes import part_number, part_place
+from bbedge.board.stage import Panel, Stage
 from bbedge.board.state import BoardState
 from bbedge.core.checkpoints import Checkpoint
+from bbedge.core.copies import Fingerprint
+from bbedge.core.graph import Graph
+from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
-from bbedge.errors import Argument, BoardError
+from bbedge.errors import BoardError
+from bbedge.ledger.store import Session
+from bbedge.ledger.vectors import checksum, pack, unpack
 from bbedge.text import listed, quoted
 
 if TYPE_CHECKING:
     from bbedge.board.board import Board
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StoredVector:
+    """The scores of a model in a replicate, or in a part of the first pass."""
+
+    scores: NDArray[np.float64]
+    """A score for each item; NaN where one is missing."""
+    data: bytes
+    """The same, packed."""
+    print: Fingerprint
+    """What stands for them; its digest is their checksum in the ledger."""
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64], data: bytes | None = None) -> StoredVector:
+        """The vector of these scores; ``data`` is what they pack to, if that is known."""
+        data = pack(scores) if data is None else data
+        return cls(scores=scores, data=data, print=Fingerprint.of(scores, checksum(data)))
+
+
+class StoredScores:
+    """The scores of a board, and those that come with an event that is not on it yet."""
+
+    def __init__(self, session: Session | None = None) -> None:
+        self._session = session
+        self._offered: dict[tuple[int, int], dict[str, StoredVector]] = {}
+        self._last: tuple[tuple[int, int], Panel] | None = None  # models of a replicate are asked for in turn
+        self._samples: dict[int, _Samples] = {}
+
+    def offer(self, epoch: Epoch, place: int, vectors: Mapping[str, StoredVector]) -> None:
+        """Have these scores as if they were stored."""
+        self._offered.setdefault((epoch.number, place), {}).update(vectors)
+        self._last = None
+
+    def vectors(self, epoch: Epoch, place: int, models: Iterable[str]) -> dict[str, StoredVector]:
+        """The scores of these models at a place, each computed from what is stored; refused if any is missing."""
+        offered, count = self._offered.get((epoch.number, place), {}), epoch.count_at(place)
+        stored = {} if offered else self._packed(epoch, place)
+        found: dict[str, StoredVector] = {}
+        for model in models:
+            if model not in offered and model not in stored:
+                raise BoardError(f"the scores of {called(epoch.number, place, model)} are missing")
+            found[model] = offered.get(model) or StoredVector.of(unpack(stored[model], count), stored[model])
+        return found
+
+    def _packed(self, epoch: Epoch, place: int) -> dict[str, bytes]:
+        return {} if self._session is None else self._session.vectors(epoch.number, place)
+
+    def panel(self, epoch: Epoch, place: int) -> Panel:
+        """All scores at a place, those of models that joined later included; pilots are -1, -2, ..."""
+        key = epoch.number, place
+        if self._last is None or self._last[0] != key:
+            count = epoch.count_at(place)
+            stored = {model: unpack(data, count) for model, data in self._packed(epoch, place).items()}
+            offered = {model: each.scores for model, each in self._offered.get(key, {}).items()}
+            self._last = key, {**stored, **offered}
+        return self._last[1]
+
+    def parts(self, epoch: Epoch) -> list[Panel]:
+        """The parts of the first pass that were looked at, in order; each in the order in which items were run."""
+        return [self.panel(epoch, part_place(each.checkpoint.number)) for each in epoch.parts]
+
+    def seen(self, epoch: Epoch) -> Panel:
+        """What is on the board of a first pass that is not complete; see :func:`seen_scores`."""
+        return seen_scores(self.parts(epoch)) if epoch.is_inside_pass else {}
+
+    def agreeing(self, epoch: Epoch, position: int, panel: Panel, others: Sequence[int]) -> Iterable[int]:
+        """Those of the other replicates of an epoch that may agree with one wherever both have scores.
+
+        Some scores of every replicate are kept, so that each is read once however often it is compared.
+        """
+        samples = self._samples.setdefault(epoch.number, _Samples(len(epoch.items)))
+        for each in (*others, position):
+            if each not in samples.known:
+                samples.add(each, panel if each == position else self.panel(epoch, epoch.place_at(each)))
+        return samples.agreeing(panel, others)
+
+
+class _Samples:
+    """The scores of all models on a few items, replicate by replicate."""
+
+    def __init__(self, count: int) -> None:
+        self._items = np.unique(np.linspace(0, count - 1, min(count, 64)).astype(np.intp))
+        self._of_models: dict[str, NDArray[np.float64]] = {}
+        self.known: set[int] = set()
+
+    def add(self, position: int, panel: Panel) -> None:
+        """Keep those of a replicate."""
+        self.known.add(position)
+        for model, row in panel.items():
+            kept = self._of_models.get(model, np.full((64, len(self._items)), np.nan))
+            while len(kept) <= position:
+                kept = np.concatenate([kept, np.full_like(kept, np.nan)])
+            kept[position] = row[self._items]
+            self._of_models[model] = kept
+
+    def agreeing(self, panel: Panel, others: Sequence[int]) -> list[int]:
+        """The replicates that agree with a panel on these items, as far as both have scores."""
+        positions = np.array(others, dtype=np.intp)
+        for model, row in panel.items():
+            kept = self._of_models[model]
+            there = positions[positions < len(kept)]
+            theirs, ours = kept[there], row[self._items]
+            differ = ((theirs != ours) & ~np.isnan(theirs) & ~np.isnan(ours)).any(axis=1)
+            positions = np.setdiff1d(positions, there[differ], assume_unique=True)
+        return [int(position) for position in positions]
+
+
+def called(epoch: int, place: int, model: str) -> str:
+    """A stored vector in a message."""
+    part = part_number(place)
+    which = f"replicate {place}" if place > 0 else f"pilot replicate {-place}"
+    if part is not None:
+        which = f"the part of the first pass before checkpoint {part}"
+    return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
 def stored_scores(board: Board, models: Sequence[str]) -> Scores:
@@ -34,8 +156,9 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
         )
     values = np.empty((epoch.replicates, len(models), len(epoch.items)))
     with board.store.read() as session:
+        scores = StoredScores(session)
         for place, into in enumerate(values, start=1):
-            panel = stored_panel(session, board.state, place)
+            panel = scores.panel(epoch, place)
             lacking = [model for model in models if model not in panel]
             if lacking:
                 raise BoardError(f"{board.name}: replicate {place} of {len(values)} lacks {listed(lacking)}")
@@ -59,105 +182,46 @@ def seen_scores(parts: Sequence[Panel]) -> Panel:
     return {model: np.concatenate([part[model] for part in parts if model in part]) for model in models}
 
 
-def check_seen(given: Panel, seen: Panel, items: Sequence[str]) -> None:
-    """Refuse scores of these items, in the run order, that are not those on the board; they may be left out."""
-    for model, row in given.items():
-        before = seen.get(model, row[:0])
-        now = row[: len(before)]
-        wrong = np.flatnonzero(~np.isnan(now) & (now != before))
-        if not len(wrong):
-            continue
-        item = quoted(items[int(wrong[0])])
-        if np.isnan(before[wrong[0]]):
-            raise BoardError(
-                f"{quoted(model)} has no score on {item} on the board. A missing score that is recorded is final: a "
-                "score that comes later could have been chosen after it was seen. Keep the score out"
-            )
-        raise BoardError(
-            f"the score of {quoted(model)} on {item} differs from the one on the board, where the first pass has come "
-            "beyond this item; a stored score cannot be changed"
-        )
+def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
+    """Pairs that would be certified if missing scores had been their models' means: a hint, never a claim.
 
-
-def without_stopped(panel: Panel, state: BoardState, seen: Panel) -> Panel:
-    """A complete replicate without models that were stopped, if it has no scores of them but those on the board."""
-    return {
-        model: row
-        for model, row in panel.items()
-        if model not in state.retired or not _is_known(row, state, seen.get(model, row[:0]))
-    }
-
-
-def _is_known(row: np.ndarray, state: BoardState, before: np.ndarray) -> bool:
-    places = state.epoch.seen_places[: len(before)]
-    expected = np.full(len(row), np.nan)
-    expected[places] = before
-    return bool(np.all(np.isnan(row) | (row == expected)))
-
-
-def check_rule(state: BoardState, *, whole_runs: bool) -> None:
-    """Refuse to count whole runs as missing where the design counts no missing scores."""
-    if whole_runs and state.design.incomplete == "refuse":
-        raise BoardError(
-            Argument("incomplete", "worst-case"),
-            " is not part of this board's design, which is frozen: a replicate stays incomplete until every score is "
-            "there",
-        )
-
-
-def completed(panel: Panel, models: Iterable[str], state: BoardState, *, whole_runs: bool) -> Panel:
-    """The panel as the design counts it, with all of the ``models``.
-
-    One that is not there is refused, unless ``whole_runs`` says that its whole run is missing.
+    Only for a version that no model was added to.
     """
-    if state.design.incomplete == "refuse":
-        return panel
-    absent = [model for model in models if model not in panel]
-    if absent and not whole_runs:
-        raise BoardError(
-            f"model {quoted(absent[0])} has no score at all in this replicate, which stays incomplete until the run of "
-            "the model is there. If it will never come, retire the model, or count the whole run as missing: ",
-            Argument("incomplete", state.design.incomplete),
-        )
-    nothing = np.full(len(state.epoch.items), np.nan)
-    found = {**panel, **dict.fromkeys(absent, nothing)}
-    if state.design.incomplete == "zero":
-        return {model: np.nan_to_num(scores, nan=0.0) for model, scores in found.items()}
-    return found
+    if len(epoch.stages) != 1 or not epoch.replicates:
+        return None
+    scores = StoredScores(session)
+    panels = [scores.panel(epoch, replicate) for replicate in range(1, epoch.replicates + 1)]
+    parts = scores.parts(epoch)
+    means: dict[str, float] = {}
+    for model in epoch.models:
+        of_model = [panel[model] for panel in panels if model in panel] or [
+            part[model] for part in parts if model in part
+        ]
+        known = [scores[~np.isnan(scores)] for scores in of_model]
+        means[model] = float(np.concatenate(known).mean()) if sum(map(len, known)) else 0.0
+    real = epoch.stages[0]
+    stage = Stage(claim=0, level=real.level, newcomer=None, design=real.design, certifier=Certifier(real.design))
+    for part in parts:
+        stage.take_part(_filled(part, means))
+    for replicate, panel in enumerate(panels, start=1):
+        stage.take(_filled(panel, means), replicate)
+    return Graph(stage.edges()).n_resolved
 
 
-def check_final(before: Panel, now: Panel, items: Sequence[str], place: int) -> None:
-    """Refuse scores that differ from those of a stored replicate only in filling its gaps."""
-    shared = [model for model in now if model in before]
-    if not shared or not _agree(before, now, shared):
-        return
-    for model in shared:
-        filled = np.isnan(before[model]) & ~np.isnan(now[model])
-        if filled.any():
-            item = items[int(np.flatnonzero(filled)[0])]
-            raise BoardError(
-                f"replicate {place} is on the board already, where {quoted(model)} has no score on {quoted(item)}. "
-                "A missing score that is recorded is final: a score that comes later could have been chosen after it "
-                "was seen. Keep the score out, or run a new replicate"
-            )
+def scored_items(session: Session, epoch: Epoch) -> NDArray[np.bool_]:
+    """Which items each model of a version has a score on in any complete replicate: models x items."""
+    scores = StoredScores(session)
+    scored = np.zeros((len(epoch.models), len(epoch.items)), dtype=np.bool_)
+    for replicate in range(1, epoch.replicates + 1):
+        panel = scores.panel(epoch, replicate)
+        for place, model in enumerate(epoch.models):
+            if model in panel:
+                scored[place] |= ~np.isnan(panel[model])
+    return scored
 
 
-def completes(before: Panel, now: Panel, least: int) -> bool:
-    """Whether these are the scores of a stored replicate with other gaps: every score that both have is the same.
-
-    Scores of models that solve everything, or nothing, say little; of the others there must be at least ``least``.
-    """
-    shared, there = [model for model in now if model in before], 0
-    for model in shared:
-        both = before[model][~np.isnan(before[model]) & ~np.isnan(now[model])]
-        there += len(both) if not least or (len(both) and both.min() < both.max()) else 0
-    return there >= max(1, least) and _agree(before, now, shared)
-
-
-def _agree(before: Panel, now: Panel, models: Sequence[str]) -> bool:
-    return all(
-        bool(np.all((before[model] == now[model]) | np.isnan(before[model]) | np.isnan(now[model]))) for model in models
-    )
+def _filled(panel: Panel, means: Mapping[str, float]) -> Panel:
+    return {model: np.nan_to_num(scores, nan=means[model]) for model, scores in panel.items()}
 
 
 NextKind = Literal["part", "rest", "replicate", "pilot"]

@@ -36,10 +36,7 @@ from bbedge.files import read_text, write_whole
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board.verify import Verified
     from bbedge.core.scores import Scores
-    from bbedge.gate.admit import VerifiedGate
-    from bbedge.ledger.store import Session
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -236,26 +233,18 @@ def verify(
 ) -> None:
     """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger."""
     from bbedge.ledger.store import Store
+    from bbedge.verify.ledger import verify as check
 
     store = Store(place, what="ledger")
-    store.check_whole()
-    with spinner() as progress, store.read() as session:
+    with spinner() as progress:
         progress("recomputing every look")
-        done = _verified(session, head=head)
+        done = check(store, head=head)
     if design is not None:
         open_board(place, design)
     say(
         f"{store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
         f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
     )
-
-
-def _verified(session: Session, *, head: str | None = None) -> Verified | VerifiedGate:
-    """Verify a board or a gate's ledger, whichever it is."""
-    from bbedge.board.verify import verify_session as verify_board
-    from bbedge.gate.admit import verify_session as verify_gate
-
-    return (verify_gate if session.is_gate() else verify_board)(session, head=head)
 
 
 @app.command()
@@ -292,10 +281,11 @@ def export(
 def import_(archive: Annotated[Path, typer.Argument(help="An archive that export wrote.")], place: Place) -> None:
     """Create a board or a gate's ledger from an archive and verify it."""
     from bbedge.ledger.archive import import_file
+    from bbedge.verify.ledger import verify_session
 
     with spinner() as progress:
         progress(f"importing {shown_path(archive)} and recomputing every look")
-        done = import_file(archive, place, verify=_verified)
+        done = import_file(archive, place, verify=verify_session)
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
 
 

@@ -142,8 +142,8 @@ def _is_archive(place: str) -> bool:
 def _opened(place: str) -> Iterator[Board]:
     """The board at a place; of an archive, a board that is removed afterwards."""
     from bbedge.board import Board
-    from bbedge.board.verify import verify_session
     from bbedge.ledger.archive import import_file
+    from bbedge.verify.ledger import verify_session
 
     if not _is_archive(place):
         with Board.open(place) as board:

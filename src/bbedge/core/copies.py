@@ -51,10 +51,15 @@ def may_be_chance(runs: Runs, equal: Sequence[int], *, tests: int = 1, blocks: S
     """
     count, size = len(runs), len(equal)
     if size == count:
-        return (count - 1) * _log_chance_of_repeating(runs) > log(COINCIDENCE)
+        return _may_all_repeat(runs, count)
     log_shares = np.log(_agreeing(_contents(runs, blocks), size))
     log_expected = log(comb(count, size)) + float(log_shares.sum())
     return log_expected + log(tests * size * (size - 1)) > log(COINCIDENCE)
+
+
+def _may_all_repeat(runs: Runs, count: int) -> bool:
+    """Whether it is no surprise that so many runs are equal, and nothing shows how much they differ."""
+    return (count - 1) * _log_chance_of_repeating(runs) > log(COINCIDENCE)
 
 
 def _contents(runs: Runs, blocks: Sequence[str] | None) -> NDArray[np.float64]:
@@ -143,70 +148,70 @@ def fingerprints(models: Sequence[str], panel: NDArray[np.float64]) -> dict[str,
 
 
 def find_copies(
-    replicates: Sequence[Mapping[str, Fingerprint]],
-    vectors: Vectors,
-    *,
-    first: int = 0,
-    least: int = FEW,
-    blocks: Sequence[str] | None = None,
+    replicates: Sequence[Mapping[str, Fingerprint]], vectors: Vectors, *, blocks: Sequence[str] | None = None
 ) -> tuple[Copy, ...]:
-    """Copies among the replicates from position ``first`` on, each with the earliest replicate that it repeats.
+    """Copies among the replicates, each with the earliest replicate that it repeats; see :class:`CopySearch`.
+
+    ``blocks`` has the block of each item.
+    """
+    search = CopySearch(blocks)
+    for prints in replicates:
+        search.add(prints)
+    return tuple(copy for place, prints in enumerate(replicates) for copy in search.copies(place, prints, vectors))
+
+
+class CopySearch:
+    """The replicates so far, by their fingerprints, and which of them repeat earlier ones.
 
     A replicate is a copy if every model that both have repeats its scores, or if one model does, and the replicates
     differ so much otherwise that fewer than 0.05 such coincidences are expected; see
     :func:`~bbedge.core.copies.may_be_chance`. With fewer than ``least`` scores, or where every model solves
     everything or nothing, neither is a sign of a copy; nor is a model that repeats itself always, beside others that do
-    not. ``least=0`` finds every repetition of all models. ``blocks`` has the block of each item.
+    not. ``least=0`` finds every repetition of all models.
     """
-    return _Search(replicates, vectors, least, blocks).copies(first)
 
-
-class _Search:
-    """The search for copies among some replicates."""
-
-    def __init__(
-        self,
-        replicates: Sequence[Mapping[str, Fingerprint]],
-        vectors: Vectors,
-        least: int,
-        blocks: Sequence[str] | None,
-    ) -> None:
-        self._replicates, self._vectors, self._least, self._blocks = replicates, vectors, least, blocks
+    def __init__(self, blocks: Sequence[str] | None = None) -> None:
+        self._blocks = blocks
+        self._replicates: list[dict[str, Fingerprint]] = []
         self._places: dict[str, dict[str, list[int]]] = {}  # of each model and digest
-        for place, prints in enumerate(replicates):
-            for model, each in prints.items():
-                self._places.setdefault(model, {}).setdefault(each.digest, []).append(place)
-        # Each model is searched by itself, and all of them together.
-        self._tests = len(self._places) + (len(self._places) > 1)
         self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], bool] = {}
 
-    def copies(self, first: int) -> tuple[Copy, ...]:
-        found: list[Copy] = []
-        for place in range(first, len(self._replicates)):
-            prints = self._replicates[place]
-            whole = self._first_equal(place)
-            if whole is not None:
-                found.append(Copy(replicate=place, of=whole, models=tuple(prints), whole=True))
-                continue
-            of: dict[int, list[str]] = {}
-            for model, each in prints.items():
-                equal = self._places[model][each.digest]
-                varies = each.varied and each.size >= FEW and len(self._places[model]) > 1
-                if equal[0] < place and varies and not self._may_be_chance((model,), equal):
-                    of.setdefault(equal[0], []).append(model)
-            found += [Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of)]
-        return tuple(found)
+    def add(self, prints: Mapping[str, Fingerprint]) -> None:
+        """Add the next replicate."""
+        self._replicates.append({})
+        for model, each in prints.items():
+            self.join(len(self._replicates) - 1, model, each)
 
-    def _first_equal(self, place: int) -> int | None:
+    def join(self, place: int, model: str, each: Fingerprint) -> None:
+        """Add a model to the replicate at a position; a model comes to its replicates in their order."""
+        self._replicates[place][model] = each
+        self._places.setdefault(model, {}).setdefault(each.digest, []).append(place)
+        self._known.clear()
+
+    def copies(
+        self, place: int, prints: Mapping[str, Fingerprint], vectors: Vectors, *, least: int = FEW
+    ) -> tuple[Copy, ...]:
+        """What the replicate at a position repeats; ``prints`` are its fingerprints, with sizes."""
+        whole = self._first_equal(place, prints, vectors, least)
+        if whole is not None:
+            return (Copy(replicate=place, of=whole, models=tuple(prints), whole=True),)
+        of: dict[int, list[str]] = {}
+        for model, each in prints.items():
+            equal = self._places[model][each.digest]
+            varies = each.varied and each.size >= FEW and len(self._places[model]) > 1
+            if equal[0] < place and varies and not self._may_be_chance((model,), equal, vectors):
+                of.setdefault(equal[0], []).append(model)
+        return tuple(Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of))
+
+    def _first_equal(self, place: int, prints: Mapping[str, Fingerprint], vectors: Vectors, least: int) -> int | None:
         """The first replicate that has the same scores for all models that both have, unless that may be chance."""
-        prints = self._replicates[place]
         earlier = {other for model, each in prints.items() for other in self._places[model][each.digest]}
         for other in sorted(each for each in earlier if each < place):
             shared = tuple(model for model in prints if model in self._replicates[other])
             if (
                 all(prints[model] == self._replicates[other][model] for model in shared)
-                and sum(prints[model].size for model in shared if prints[model].varied) >= self._least
-                and not (self._least and self._may_be_chance(shared, self._equal(shared, prints)))
+                and sum(prints[model].size for model in shared if prints[model].varied) >= least
+                and not (least and self._may_be_chance(shared, self._equal(shared, prints), vectors))
             ):
                 return other
         return None
@@ -216,17 +221,22 @@ class _Search:
         of_models = [self._places[model][prints[model].digest] for model in models]
         return sorted(set(of_models[0]).intersection(*of_models[1:]))
 
-    def _may_be_chance(self, models: tuple[str, ...], equal: Sequence[int]) -> bool:
+    def _may_be_chance(self, models: tuple[str, ...], equal: Sequence[int], vectors: Vectors) -> bool:
         key = models, tuple(equal)
         if key not in self._known:
             there = [place for place, prints in enumerate(self._replicates) if all(each in prints for each in models)]
-            n_items = len(self._vectors(there[0], models[0]))
+            n_items = len(vectors(there[0], models[0]))
             most = max(1, _MOST_SCORES // max(1, n_items * len(there)))
             # Those that vary most: a model that always repeats itself shows nothing.
             chosen = sorted(models, key=lambda model: -len(self._places[model]))[:most]
-            runs = np.stack([[self._vectors(place, model) for model in chosen] for place in there])
-            self._known[key] = may_be_chance(
-                runs, [there.index(place) for place in equal], tests=self._tests, blocks=self._blocks
+            # Each model is searched by itself, and all of them together.
+            tests = len(self._places) + (len(self._places) > 1)
+            needed = there[:1] if len(equal) == len(there) else there  # one stands for all, if they are equal
+            runs = np.stack([[vectors(place, model) for model in chosen] for place in needed])
+            self._known[key] = (
+                _may_all_repeat(runs, len(there))
+                if len(equal) == len(there)
+                else may_be_chance(runs, [there.index(place) for place in equal], tests=tests, blocks=self._blocks)
             )
         return self._known[key]
 

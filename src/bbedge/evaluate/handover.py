@@ -9,9 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from bbedge.board import Board
-from bbedge.board.replay import stored_parts
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import seen_scores
+from bbedge.board.stored_scores import StoredScores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, Sample
@@ -67,7 +66,7 @@ def stored_first_run(board: Board) -> dict[str, dict[str, float]]:
     if not epoch.is_inside_pass:
         return {}
     with board.store.read() as session:
-        seen = seen_scores(stored_parts(session, epoch))
+        seen = StoredScores(session).seen(epoch)
     items = [epoch.items[place] for place in epoch.seen_places]
     return {
         model: dict(zip(items, row.tolist(), strict=False)) for model, row in seen.items()

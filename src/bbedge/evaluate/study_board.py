@@ -18,8 +18,7 @@ from msgspec import structs
 from bbedge.board import Board, BoardDesign
 from bbedge.board.epoch import Epoch
 from bbedge.board.passes import CheckpointRule
-from bbedge.board.replay import stored_parts
-from bbedge.board.stored_scores import stored_scores
+from bbedge.board.stored_scores import StoredScores, stored_scores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
@@ -339,7 +338,7 @@ def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:
     if checkpoints is None:
         return None
     with board.store.read() as session:
-        parts = stored_parts(session, board.state.epoch)
+        parts = StoredScores(session).parts(board.state.epoch)
     return FirstRun(
         checkpoints=checkpoints,
         parts=tuple(np.stack([part[model] for model in models]) for part in parts),

@@ -1,7 +1,8 @@
 """The events of a ledger: a struct for each kind, as the ledger's texts hold them.
 
 An event has the keys of its struct and no others; every one states the version of its keys. What an event says is
-admitted by the room whose ledger it is on; here are only keys, types and bounds.
+admitted by the room whose ledger it is on; here are only keys, types and bounds. What follows from the scores and the
+events before has a default in Python, because a proposed event does not state it yet; in a ledger it is always there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from msgspec import UNSET, UnsetType, field
 from bbedge.errors import BoardError
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.notes import Note
-from bbedge.records.values import Digest, Name, Number, Ordinal, Seed, Stored, Strict
+from bbedge.records.values import Copies, Digest, Name, Number, Ordinal, Seed, Stored, Strict
 
 
 class Opened(Strict, frozen=True, kw_only=True):
@@ -110,9 +111,9 @@ class Created(Event, frozen=True, kw_only=True):
     """What else the design uses of each item, by the name of the column."""
     order_seed: Seed | None = None
     """The seed of the order in which the blocks of the first pass are run."""
-    stages: tuple[Opened, ...]
+    stages: tuple[Opened, ...] = ()
     """The claims that it opens: none while there is a pilot to come."""
-    cache: dict[Stored, Digest]
+    cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of each claim."""
 
 
@@ -128,6 +129,8 @@ class _Scored(_InEpoch, frozen=True, kw_only=True):
 
     files: tuple[Digest, ...] = ()
     """The SHA-256 of each file."""
+    copy_rule: Copies
+    """What was decided about scores that repeat earlier ones: whether they stop the work, or count."""
     copies: tuple[CountedCopy, ...] = ()
     """What was counted although it repeats earlier scores."""
     notes: tuple[Note, ...] = ()
@@ -140,13 +143,17 @@ class PilotAdded(_Scored, frozen=True, kw_only=True):
     kind = "pilot"
     pilot: Ordinal
     """Its number."""
+    named: bool
+    """Whether a number or identities of runs distinguish it from stored replicates, and not only its scores."""
+    whole_runs: bool
+    """Whether models without any score count, by the design's rule for missing scores."""
     vectors: dict[Name, Digest]
     """The checksum of the scores of each model."""
-    candidate: tuple[Name, ...] | None
+    candidate: tuple[Name, ...] | None = None
     """The Top-k candidate, if this was the last pilot replicate."""
-    stages: tuple[Opened, ...]
+    stages: tuple[Opened, ...] = ()
     """The claims that it opens."""
-    cache: dict[Stored, Digest]
+    cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of each claim."""
     gaps: dict[Name, Ordinal] = field(default_factory=dict)
     """The number of missing scores of each model that lacks any."""
@@ -164,17 +171,17 @@ class _Looked(_Scored, frozen=True, kw_only=True):
 
     vectors: dict[Name, Digest]
     """The checksum of the scores of each model."""
-    cache: dict[Stored, Digest]
+    cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of each claim."""
-    gaps: dict[Name, Ordinal]
+    gaps: dict[Name, Ordinal] = field(default_factory=dict)
     """The number of missing scores of each model that lacks any."""
     runs: tuple[Name, ...] = ()
     """The identities of its runs."""
-    look: Tally
+    look: Tally = Tally(edges=0, resolved_pairs=0)
     """What stands after the look."""
-    current: dict[Stored, bytes]
+    current: dict[Stored, bytes] = field(default_factory=dict)
     """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
-    certified: tuple[NewEdge, ...]
+    certified: tuple[NewEdge, ...] = ()
     """What is certified for the first time."""
     views: dict[Name, ViewOutcome] = field(default_factory=dict)
     """The same of the other views of the epoch."""
@@ -212,6 +219,10 @@ class ReplicateAdded(_Looked, frozen=True, kw_only=True):
     kind = "replicate"
     replicate: Ordinal
     """Its number."""
+    named: bool
+    """Whether a number or identities of runs distinguish it from stored replicates, and not only its scores."""
+    whole_runs: bool
+    """Whether models without any score count, by the design's rule for missing scores."""
 
     @property
     def place(self) -> int:
@@ -225,11 +236,13 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
     kind = "add-model"
     model: Name
     """The model."""
+    whole_runs: bool
+    """Whether runs without any score count, by the design's rule for missing scores."""
     vectors: tuple[Digest, ...]
     """The checksum of its scores in the first replicates, in order."""
-    stages: tuple[Opened, ...]
+    stages: tuple[Opened, ...] = ()
     """The claim that it opens."""
-    cache: dict[Stored, Digest]
+    cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of that claim."""
     gaps: tuple[Stored, ...] = ()
     """The number of missing scores in each of these."""
@@ -268,11 +281,11 @@ class ItemsAdded(_InEpoch, frozen=True, kw_only=True):
     """What else the design uses of each, by the name of the column."""
     order_seed: Seed | None = None
     """The seed of the order in which the blocks of its first pass are run."""
-    models: tuple[Name, ...]
+    models: tuple[Name, ...] = ()
     """The models of the epoch."""
-    stages: tuple[Opened, ...]
+    stages: tuple[Opened, ...] = ()
     """The claim that it opens."""
-    cache: dict[Stored, Digest]
+    cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of that claim."""
 
 
@@ -282,7 +295,7 @@ class ModelRetired(_InEpoch, frozen=True, kw_only=True):
     kind = "retire"
     model: Name
     """The model."""
-    cache: dict[Stored, Digest]
+    cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of each claim of the epoch."""
 
 

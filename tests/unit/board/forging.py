@@ -14,10 +14,12 @@ import numpy as np
 from bbedge.board import Board, BoardDesign
 from bbedge.board.views import Headline, Views
 from bbedge.core.arrays import write_archive
+from bbedge.core.scores import Scores
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import FILE_VERSION, canonical
+from unit.board import passes
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")
@@ -119,6 +121,31 @@ def with_views_and_gaps(folder) -> Board:
     board.add(gapped("acd"))
     board.add_items(MORE, columns={"topic": ("y", "z")})
     board.add(gapped("acd", 2, (*ITEMS, *MORE)))
+    return board
+
+
+def in_parts_with_attempts(folder) -> Board:
+    """A pilot, a first pass in parts, attempts at runs, identities of runs, and runs that repeat each other."""
+    board = passes.make(folder / "board.db", family="pilot-top-k", k=2, pilot=1, copies="allow")
+    board.begin_attempt(1, 1, 5, "0" * 64)
+    board.end_attempt(1, 1, "abandoned", reason="journal-missing")
+    board.begin_attempt(1, 2, 6, "0" * 64)
+    passes.complete(board, passes.drawn(1))
+    board.end_attempt(1, 2, "finished")
+    first = passes.drawn(2)
+    passes.add_part(board, first)
+    board.retire("d")
+    passes.add_part(board, first)
+    passes.complete(board, first)
+    again = passes.some(passes.drawn(3), ("a", "b", "c"), passes.ITEMS)
+    for name in ("x", "y"):
+        board.add(replace(again, runs=((f"run {name}",),)))
+    single = passes.drawn(4)
+    single["b"] = passes.drawn(3)["b"]
+    board.add(passes.some(single, ("a", "b", "c"), passes.ITEMS))
+    newcomer = passes.drawn(5, ("e",))["e"]
+    values = [[newcomer], [passes.drawn(6, ("e",))["e"]], [newcomer], [passes.drawn(7, ("e",))["e"]]]
+    board.add_model("e", Scores.of(values, models=("e",), items=passes.ITEMS))
     return board
 
 
@@ -287,3 +314,184 @@ def _edited(state: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
     buffer = io.BytesIO()
     write_archive(buffer, arrays.items())
     return buffer.getvalue(), name
+
+
+def forge_meaning(forged: Forged, rng: np.random.Generator) -> None:
+    """One thing that an event states becomes another one that an event could state."""
+    while True:
+        number = int(rng.integers(len(forged.rows)))
+        row = forged.rows[number]
+        possible = [change for change, keys in _CHANGES.items() if keys <= row["content"].keys()]
+        if not possible:
+            continue
+        change = possible[int(rng.integers(len(possible)))]
+        before = copy.deepcopy(row)
+        change(row["content"], row, forged, rng)
+        if row != before:
+            forged.what = f"event {number + 1} {row['kind']} {change.__name__}"
+            return
+
+
+def _number(content, row, forged, rng):
+    key = str(rng.choice([k for k in ("replicate", "pilot", "checkpoint", "attempt", "epoch") if k in content]))
+    content[key] = max(1, content[key] + int(rng.choice([-1, 1])))
+
+
+def _level(content, row, forged, rng):
+    for stage in content["stages"]:
+        stage["level"] *= float(rng.choice([0.5, 0.999999, 1.000001, 2.0]))
+
+
+def _claim(content, row, forged, rng):
+    for stage in content["stages"]:
+        stage["claim"] += 1
+
+
+def _edge_left_out(content, row, forged, rng):
+    content["certified"] = content["certified"][1:]
+
+
+def _edge_added(content, row, forged, rng):
+    names = sorted(content.get("vectors") or {"a": 0, "b": 0}) if isinstance(content["vectors"], dict) else ["a", "b"]
+    winner, loser = rng.choice(names, 2, replace=False)
+    edge = {"claim": 0, "log_e": 12.5, "loser": str(loser), "replicate": 1, "winner": str(winner)}
+    content["certified"] = [*content["certified"], edge]
+
+
+def _edge_turned(content, row, forged, rng):
+    for edge in content["certified"]:
+        edge["winner"], edge["loser"] = edge["loser"], edge["winner"]
+
+
+def _evidence(content, row, forged, rng):
+    for edge in content["certified"]:
+        edge["log_e"] += float(rng.choice([1e-5, 0.1, -0.1]))
+
+
+def _bit(content, row, forged, rng):
+    """A current edge more or less."""
+    claim = str(rng.choice(sorted(content["current"])))
+    bits = bytearray(base64.b64decode(content["current"][claim]))
+    bits[int(rng.integers(len(bits)))] ^= 1 << int(rng.integers(8))
+    content["current"][claim] = base64.b64encode(bytes(bits)).decode("ascii")
+
+
+def _counts(content, row, forged, rng):
+    content["look"][str(rng.choice(["edges", "resolved_pairs"]))] += 1
+
+
+def _gaps(content, row, forged, rng):
+    if isinstance(content["gaps"], dict):
+        model = str(rng.choice(sorted(content["vectors"])))
+        content["gaps"][model] = content["gaps"].get(model, 0) + 1
+    elif content["gaps"]:
+        content["gaps"][0] += 1
+
+
+def _candidate(content, row, forged, rng):
+    content["candidate"] = [["a", "d"], ["a"], ["b", "c"], None][int(rng.integers(4))]
+
+
+def _copies_emptied(content, row, forged, rng):
+    content["copies"] = []
+
+
+def _copies_invented(content, row, forged, rng):
+    content["copies"] = [*content["copies"], {"models": ["a"], "of": 1, "whole": False}]
+
+
+def _copies_refused(content, row, forged, rng):
+    """The rule of the event says that nothing is repeated."""
+    if content["copies"]:
+        content["copy_rule"], content["copies"] = "refuse", []
+
+
+def _whole_runs(content, row, forged, rng):
+    content["whole_runs"] = not content["whole_runs"]
+
+
+def _order(content, row, forged, rng):
+    if content["order_seed"] is not None:
+        content["order_seed"] += 1
+
+
+def _checksum_more(content, row, forged, rng):
+    """One run of an added model more than there are replicates, with its scores."""
+    if isinstance(content["vectors"], list) and content["vectors"]:
+        epoch, place, model, data = row["vectors"][-1]
+        row["vectors"].append([epoch, place + 1, model, data])
+        content["vectors"].append(content["vectors"][-1])
+        content["gaps"].append(content["gaps"][-1])
+
+
+def _checksum_less(content, row, forged, rng):
+    if isinstance(content["vectors"], list):
+        content["vectors"], content["gaps"] = content["vectors"][:-1], content["gaps"][:-1]
+        row["vectors"] = row["vectors"][:-1]
+
+
+def _scores_of_another(content, row, forged, rng):
+    """The scores of one model become those of another one in the same event, with their checksum."""
+    if len(row["vectors"]) > 1 and isinstance(content["vectors"], dict):
+        one, other = rng.choice(len(row["vectors"]), 2, replace=False)
+        row["vectors"][one][3] = row["vectors"][other][3]
+        content["vectors"][row["vectors"][one][2]] = content["vectors"][row["vectors"][other][2]]
+
+
+def _scores_of_before(content, row, forged, rng):
+    """All scores become those of another event of the same kind, with their checksums: one run that counts twice."""
+    donors = [
+        each
+        for each in forged.rows
+        if each["kind"] == row["kind"]
+        and each["content"]["vectors"] != content["vectors"]
+        and [vector[2] for vector in each["vectors"]] == [vector[2] for vector in row["vectors"]]
+    ]
+    if donors and row["vectors"]:
+        donor = donors[int(rng.integers(len(donors)))]
+        content["vectors"], content["gaps"] = donor["content"]["vectors"], donor["content"]["gaps"]
+        for mine, theirs in zip(row["vectors"], donor["vectors"], strict=True):
+            mine[3] = theirs[3]
+
+
+def _run_twice(content, row, forged, rng):
+    """The identity of a run that another event has."""
+    runs = [run for each in forged.rows if each is not row for run in each["content"].get("runs", []) if run]
+    if runs and row["kind"] != "add-model":
+        content["runs"] = [str(runs[0] if isinstance(runs[0], str) else runs[0][0])]
+
+
+def _outcome(content, row, forged, rng):
+    content["outcome"], content["reason"] = "finished" if content["outcome"] == "abandoned" else "abandoned", None
+
+
+def _registration(content, row, forged, rng):
+    content["design"]["alpha"] = 0.5
+
+
+_CHANGES = {
+    _number: {"epoch"},
+    _level: {"stages"},
+    _claim: {"stages"},
+    _edge_left_out: {"certified"},
+    _edge_added: {"certified"},
+    _edge_turned: {"certified"},
+    _evidence: {"certified"},
+    _bit: {"current"},
+    _counts: {"look"},
+    _gaps: {"gaps"},
+    _candidate: {"candidate"},
+    _copies_emptied: {"copies"},
+    _copies_invented: {"copies"},
+    _copies_refused: {"copies"},
+    _whole_runs: {"whole_runs"},
+    _order: {"order_seed"},
+    _checksum_more: {"vectors"},
+    _checksum_less: {"vectors"},
+    _scores_of_another: {"vectors"},
+    _scores_of_before: {"vectors"},
+    _run_twice: {"runs"},
+    _outcome: {"outcome"},
+    _registration: {"design"},
+}
+"""What may be changed, by the keys that an event must have."""

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify_session
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.archive import import_lines
+from bbedge.verify.ledger import verify_session
 from unit.board import forging
 from unit.board.boards import make, runs
 

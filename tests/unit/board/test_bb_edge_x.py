@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.core.arrays import load_arrays
+from bbedge.verify.ledger import verify
 from unit.board.boards import ITEMS, make, scores, values
 from unit.board.recomputed import Record, assert_same
 

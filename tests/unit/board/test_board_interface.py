@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bbedge.board import Board, Verified
-from bbedge.board.verify import verify_session
+from bbedge.board import Board
 from bbedge.certificate.certificate import Certificate
 from bbedge.errors import BoardError, DataError
 from bbedge.ledger.archive import export_lines, import_file
+from bbedge.verify.ledger import Verified, verify_session
 from unit.board.boards import ITEMS, make, runs
 
 

@@ -17,11 +17,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.ledger.location import BoardPlace, publish
 from bbedge.ledger.store import POSTGRESQL_NAME, Store, check_storable
+from bbedge.verify.ledger import verify, verify_session
 from unit.board.boards import make, runs
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.replay import replay
+from bbedge.board.change import replay
 from bbedge.core.design import Design
 from bbedge.core.family import Spending
 from bbedge.core.leaderboard import Certifier, certify_pilot_top_k, run

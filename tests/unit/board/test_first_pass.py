@@ -10,13 +10,13 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule, part_number, part_place
-from bbedge.board.verify import verify_session
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.ledger.vectors import pack
 from bbedge.records.events import PartAdded
+from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 from unit.board.passes import ITEMS, MODELS, RULE, add_part, complete, drawn, life, make, some
 
@@ -300,12 +300,15 @@ def forge_part(rows, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c, _: c.update(checkpoint=2), "belong to no event"),
+        (lambda c, _: c.update(checkpoint=2), "checkpoint 2 is not the next one"),
         (lambda c, _: c.update(blocks=7), "the blocks or items of checkpoint 1"),
         (lambda c, _: c.update(items=7), "damaged|blocks or items"),
-        (lambda c, _: c["vectors"].pop("a"), "belong to no event"),
-        (lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}), "counts of the look"),
-        (lambda c, _: c.update(current={"0": "//8="}), "recorded as certified but is not"),
+        (lambda c, _: c["vectors"].pop("a"), "lacks model 'a'"),
+        (
+            lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}),
+            "its look.edges is 9",
+        ),
+        (lambda c, _: c.update(current={"0": "//8="}), "its current.0 is"),
         (lambda c, row: row.update(kind="replicate"), "is missing|unknown key"),
     ],
 )
@@ -328,7 +331,7 @@ def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
     forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
     part["content"]["views"], part["at"] = {}, forged.rows[0]["at"]
     forged.rows.append(part)
-    with pytest.raises(BoardError, match="checkpoint 1 is not the next one"):
+    with pytest.raises(BoardError, match="the design of this board has no checkpoints"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
@@ -336,7 +339,7 @@ def test_another_order_is_found(tmp_path):
     """The seed is frozen: another one would be another order of the same items."""
     forged = parsed(life(tmp_path / "board.db"))
     forged.rows[0]["content"]["order_seed"] = 7
-    with pytest.raises(BoardError, match="the design does not match its hash"):
+    with pytest.raises(BoardError, match="its registration is"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 

@@ -6,32 +6,40 @@ A forged archive must not end in a traceback, leave a file behind, or give a lea
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.certificate.document import plain
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.ledger.archive import import_lines
 from bbedge.ledger.store import Store
+from bbedge.records.events import ScoresAdded
+from bbedge.verify.ledger import verify, verify_session
 from unit.board import forging
 from unit.board.boards import runs
 
-LIVES = {"life": forging.whole_life, "pilot": forging.after_a_pilot, "views": forging.with_views_and_gaps}
+LIVES = {
+    "life": forging.whole_life,
+    "pilot": forging.after_a_pilot,
+    "views": forging.with_views_and_gaps,
+    "parts": forging.in_parts_with_attempts,
+}
 FORGERS = {
-    "content": (forging.forge_content, 220),
-    "events": (forging.forge_events, 90),
-    "vectors": (forging.forge_vectors, 90),
-    "cache": (forging.forge_cache, 100),
-}  # three times 500 cases
+    "content": (forging.forge_content, 100),
+    "meaning": (forging.forge_meaning, 120),
+    "events": (forging.forge_events, 50),
+    "vectors": (forging.forge_vectors, 50),
+    "cache": (forging.forge_cache, 55),
+}  # four times 375 cases
 
 
 @pytest.fixture(scope="module")
-def lives(tmp_path_factory) -> dict[str, tuple[forging.Forged, list[dict[str, object]]]]:
+def lives(tmp_path_factory) -> dict[str, tuple[forging.Forged, list[Any]]]:
     made = {}
     for name, live in LIVES.items():
         board = live(tmp_path_factory.mktemp(name))
@@ -46,9 +54,13 @@ def following(board: Board) -> Scores:
     return runs(np.random.default_rng(77), board.state.active, 1, board.state.epoch.items)
 
 
-def documents(board: Board) -> list[dict[str, object]]:
-    """The leaderboards of all epochs, without what an honest board with other times and other notes would change."""
-    found = []
+def documents(board: Board) -> list[Any]:
+    """What the events call copies, and the leaderboards of all epochs.
+
+    Left out is what an honest board with other times and other notes would change.
+    """
+    contents = [event.content for event in board.events]
+    found = [[content.copies for content in contents if isinstance(content, ScoresAdded)]]
     for number in range(1, len(board.state.epochs) + 1):
         content = plain(document(board, board.leaderboard(number), number))
         content.pop("notes")
@@ -59,7 +71,7 @@ def documents(board: Board) -> list[dict[str, object]]:
     return found
 
 
-def outcome(forged: forging.Forged, honest: list[dict[str, object]], place: Path) -> str:
+def outcome(forged: forging.Forged, honest: list[Any], place: Path) -> str:
     """What an import makes of it; an error of the program itself is raised."""
     try:
         done = import_lines(forged.lines(), place, source="archive", verify=verify_session)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.errors import BoardError
 from bbedge.ledger.vectors import digest
+from bbedge.verify.ledger import verify
 from unit.board.boards import ITEMS, make, runs
 from unit.board.forging import event_after
 

@@ -8,8 +8,7 @@ import pytest
 from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.replay import load, replay
-from bbedge.board.verify import verify_session
+from bbedge.board.change import load, replay
 from bbedge.board.views import Views
 from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design
@@ -17,6 +16,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
 from bbedge.ledger.archive import import_file, import_lines
 from bbedge.ledger.vectors import checksum, pack
+from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 
 ITEMS = tuple(f"q{i}" for i in range(20))
@@ -328,9 +328,9 @@ ARRAY = holed(np.random.default_rng(1), full(np.random.default_rng(2), n=3), 0.2
     [
         (_favourable, "event 3 .*certif|evidence .* is not that of the stored scores"),
         (_more_gaps, "event 3 .*certif|evidence .* is not that of the stored scores"),
-        (_counts, "event 3 .replicate.: the number of missing scores of model 'a' in replicate 2 of epoch 1 is not 1"),
-        (_counts_of_nothing, "it has missing scores of model 'z', and no others"),
-        (_no_counts, "'gaps' is missing"),
+        (_counts, "event 3 .replicate.: its gaps.a is 1; .* give 3"),
+        (_counts_of_nothing, "its gaps.z is 1; .* give nothing"),
+        (_no_counts, "not in the form that bbedge writes"),
     ],
 )
 def test_what_is_forged_is_found(tmp_path, forge, message):
@@ -344,7 +344,7 @@ def test_what_is_forged_is_found(tmp_path, forge, message):
 
 @pytest.mark.parametrize(
     ("is_stated", "message"),
-    [(True, "cannot have happened: .*missing"), (False, "the number of missing scores of model 'a' in replicate 2")],
+    [(True, "cannot have happened: .*missing"), (False, "cannot have happened: model 'a' has no score on item 'q3'")],
 )
 def test_a_gap_smuggled_onto_a_board_without_the_rule(tmp_path, rng, is_stated, message):
     board = make(tmp_path, BoardDesign(alpha=0.3))

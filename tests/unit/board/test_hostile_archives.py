@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bbedge.board.verify import verify_session
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.ledger import archive as archives
 from bbedge.ledger.archive import export_lines, import_file, import_lines
 from bbedge.ledger.store import Store
 from bbedge.ledger.vectors import digest
+from bbedge.verify.ledger import verify_session
 from unit.board import forging
 from unit.board.boards import make, runs
 
@@ -211,7 +211,7 @@ def test_what_is_exported_can_be_imported_however_large_the_saved_evidence(tmp_p
 
 BOMB = """
 import resource, sys
-from bbedge.board.verify import verify_session
+from bbedge.verify.ledger import verify_session
 from bbedge.ledger.archive import import_lines
 from bbedge.errors import BbedgeError
 lines = open(sys.argv[1]).readlines()

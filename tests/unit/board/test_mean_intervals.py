@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
+from bbedge.verify.ledger import verify
 from unit.board.boards import ITEMS, make, scores, values
 from unit.certificate.documents import schema
 

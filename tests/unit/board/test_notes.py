@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify, verify_session
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.records.events import NoteAdded
+from bbedge.verify.ledger import verify, verify_session
 
 MODELS, ITEMS = ("a", "b"), tuple(f"q{i}" for i in range(8))
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify, verify_session
 from bbedge.board_certificate import document
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.readers import read_scores
 from bbedge.records.notes import Note
+from bbedge.verify.ledger import verify, verify_session
 from unit.board.boards import ITEMS, make, runs, scores, values
 
 ABC = ("a", "b", "c")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import line
 from bbedge.evaluate import attempts as attempts_module
 from bbedge.evaluate.events import ReplicateBegun, SampleDone
@@ -17,6 +16,7 @@ from bbedge.evaluate.runner import evaluate
 from bbedge.records.codec import plain
 from bbedge.records.events import AttemptBegun, AttemptEnded, NoteAdded
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 TIED = SyntheticBenchmark(means=(0.6, 0.6, 0.6), n_items=20)

@@ -17,7 +17,6 @@ from rich.console import Console
 from bbedge.board import Board, BoardDesign
 from bbedge.board.passes import CheckpointRule
 from bbedge.board.stored_scores import stored_scores
-from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import run_order
@@ -30,6 +29,7 @@ from bbedge.evaluate.study_board import first_run_of, frozen_design
 from bbedge.gate import Claim, Policy, gate
 from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 WIDE = SyntheticBenchmark(means=(0.97, 0.5, 0.3, 0.05), n_items=240, offset=0.0)

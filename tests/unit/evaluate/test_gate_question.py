@@ -9,12 +9,12 @@ from msgspec import structs
 
 from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
-from bbedge.board.verify import verify
 from bbedge.errors import BbedgeError, BoardError, DesignError
 from bbedge.evaluate.events import Dropped, Looked, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.gate import Claim, Policy, gate
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 APART = SyntheticBenchmark(means=(0.8, 0.45, 0.8), n_items=40, block_sizes=2, offset=0.0)

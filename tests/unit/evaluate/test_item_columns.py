@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engines.command import CommandEngine
 from bbedge.evaluate.engines.inspect import _sample
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.verify.ledger import verify
 
 HARNESS = """\
 import random, sys

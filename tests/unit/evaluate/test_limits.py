@@ -5,7 +5,6 @@ import json
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import limit_text, line
 from bbedge.errors import EvaluationError, FormatError
 from bbedge.evaluate.completion import batches
@@ -18,6 +17,7 @@ from bbedge.evaluate.usage import Reached, reached_limit
 from bbedge.records.journal import Usage
 from bbedge.records.study import Price, SpendingLimits, StudyModel
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 TIED = SyntheticBenchmark(means=(0.5, 0.5, 0.5), n_items=120, block_sizes=2, offset=0.0)

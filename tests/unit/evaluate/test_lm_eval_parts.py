@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Job
 from bbedge.evaluate.engines import engine_for
@@ -16,6 +15,7 @@ from bbedge.evaluate.events import PartLooked
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.records.journal import Done
+from bbedge.verify.ledger import verify
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
 API = {"model": "local-chat-completions"}

@@ -8,7 +8,6 @@ import pytest
 from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import saving_lines
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.events import Dropped, Looked, Noted, ReplicateBegun, SampleDone, SampleFailed, Waiting, plain
@@ -16,6 +15,7 @@ from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.records.journal import Sent
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 FAR = SyntheticBenchmark(means=(0.85, 0.6, 0.35, 0.12), n_items=24, block_sizes=2, offset=0.0)
@@ -277,9 +277,9 @@ def test_an_error_is_a_zero_if_the_design_says_so(tmp_path):
     board = Board.open(study.board)
     assert "scores zero, as decided before the first run" in board.noted[0].text
     with board.store.read() as session:
-        from bbedge.board.replay import stored_panel
+        from bbedge.board.stored_scores import StoredScores
 
-        panel = stored_panel(session, board.state, 1)
+        panel = StoredScores(session).panel(board.state.epoch, 1)
     places = [place for place, each in enumerate(FAR.blocks) if each == block]
     assert all(panel[model][places].sum() == 0.0 for model in FAR.models)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board.verify import verify
 from bbedge.cli.evaluate_screen import line
 from bbedge.errors import BbedgeError, BoardError, DesignError, EvaluationError, FormatError
 from bbedge.evaluate.events import Looked, SampleMissing, plain
@@ -17,6 +16,7 @@ from bbedge.evaluate.question import parse_question
 from bbedge.evaluate.runner import evaluate
 from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
+from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
 OPPOSED = SyntheticBenchmark(means=(0.5, 0.5), n_items=24, offset=0.0, heterogeneity=0.35)
@@ -41,9 +41,9 @@ def opposed(folder, **values):
 
 def stored(study, replicate):
     with closing(Board.open(study.board)) as board, board.store.read() as session:
-        from bbedge.board.replay import stored_panel
+        from bbedge.board.stored_scores import StoredScores
 
-        return stored_panel(session, board.state, replicate)
+        return StoredScores(session).panel(board.state.epoch, replicate)
 
 
 def test_a_question_about_a_view(tmp_path):

@@ -1,0 +1,392 @@
+"""From given scores to a proposed event: arranged, numbered, identified.
+
+A stated number or the identities of its runs say which stored replicate a panel is, never its scores. A part of the
+first pass may come in files that grow while a harness runs. They may therefore hold the earlier items of the pass
+again, with the scores on the board, and models that were stopped. They may hold nothing beyond the next checkpoint: a
+look uses exactly the blocks before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbedge.board.admit import check_whole_runs
+from bbedge.board.copies import agree
+from bbedge.board.design import IncompleteRule
+from bbedge.board.sequence import check_known
+from bbedge.board.stage import Panel
+from bbedge.board.state import BoardState
+from bbedge.board.stored_scores import StoredScores, StoredVector
+from bbedge.core.scores import Scores
+from bbedge.errors import Argument, BoardError, Part
+from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.values import Copies
+from bbedge.text import counted, listed, quoted
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A replicate that was given: new, or one that is on the board."""
+
+    position: int | None
+    """Its position among the stored replicates, pilots first, from 0; ``None`` if it is the next one."""
+    panel: Panel
+    """Its scores by model."""
+    runs: tuple[str, ...]
+    """The identities of its runs."""
+
+
+def given_replicate(scores: Scores, index: int, state: BoardState, stored: StoredScores, *, whole_runs: bool) -> Given:
+    """One replicate of these scores; what contradicts the board is refused.
+
+    With ``whole_runs`` a new replicate may lack active models altogether, if the design counts missing scores.
+    """
+    epoch, panel = state.epoch, _arranged(scores, scores.values[index], state)
+    check_known(state, panel)
+    runs = scores.runs[index] if scores.runs else ()
+    number = _stated_number(scores.replicates[index]) if scores.numbered else None
+    position = _known_position(state, set(runs), number)
+    if position is None:
+        panel = _without_stopped(panel, state, stored.seen(epoch))
+        panel = _completed(panel, state.active, state, whole_runs=whole_runs and bool(panel))
+        return Given(position=None, panel=panel, runs=runs)
+    panel = _completed(panel, (), state, whole_runs=True)
+    before = stored.panel(epoch, epoch.place_at(position))
+    if state.design.incomplete == "worst-case":
+        _check_final(before, panel, epoch.items, position + 1)
+    _check_same(state, position, before, panel, set(runs), is_stated=number is not None)
+    return Given(position=position, panel=panel, runs=runs)
+
+
+def proposed_replicate(
+    scores: Scores, given: Given, state: BoardState, rule: Copies, *, whole_runs: bool
+) -> tuple[PilotAdded | ReplicateAdded, dict[str, StoredVector]]:
+    """The event of a new replicate, and its scores."""
+    vectors = {model: StoredVector.of(row) for model, row in given.panel.items()}
+    said: dict[str, Any] = {
+        "epoch": state.epoch.number,
+        "named": scores.numbered or any(scores.runs),
+        "whole_runs": whole_runs,
+        "vectors": _checksums(vectors),
+        "runs": tuple(sorted(set(given.runs))),
+        "copy_rule": rule,
+        "files": scores.files,
+        "notes": scores.notes,
+    }
+    if state.in_pilot:
+        return PilotAdded(pilot=state.epoch.pilots + 1, **said), vectors
+    return ReplicateAdded(replicate=state.epoch.replicates + 1, **said), vectors
+
+
+def proposed_model(
+    name: str, scores: Scores | None, state: BoardState, rule: Copies, *, whole_runs: bool
+) -> tuple[ModelAdded, list[StoredVector]]:
+    """The event of a model that joins the stored replicates, and its runs."""
+    runs: list[StoredVector] = []
+    if scores is not None:
+        if scores.models != (name,):
+            raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
+        panels = [_arranged(scores, values, state) for values in scores.values]
+        whole = whole_runs and any(panels)
+        runs = [StoredVector.of(_completed(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
+    event = ModelAdded(
+        epoch=state.epoch.number,
+        model=name,
+        whole_runs=whole_runs,
+        vectors=tuple(each.print.digest for each in runs),
+        copy_rule=rule,
+        runs=() if scores is None else scores.runs,
+        files=() if scores is None else scores.files,
+        notes=() if scores is None else scores.notes,
+    )
+    return event, runs
+
+
+def proposed_part(
+    scores: Scores, state: BoardState, stored: StoredScores, copies: Copies, *, rule: IncompleteRule | None = None
+) -> tuple[PartAdded, dict[str, StoredVector]]:
+    """The event of the next part of the first pass, and its scores: all items and models that belong there, no others.
+
+    A missing score is NaN and counts as the design says; with the rule ``refuse`` it is refused, and with the rule of
+    the design whole models and items may be missing, too.
+    """
+    epoch, checkpoint, seen = state.epoch, state.upcoming(), stored.seen(state.epoch)
+    _check_one(scores, len(epoch.known) + 1)
+    _check_source(scores, state)
+    _check_next(scores, state, counts=rule not in (None, "refuse"))
+    _check_seen(_on(scores, _seen_items(state)), seen, _seen_items(state))
+    panel = {
+        model: row
+        for model, row in _on(scores, epoch.next_items).items()
+        if model not in state.retired or not np.isnan(row).all()
+    }
+    if rule is not None:
+        nothing = np.full(len(epoch.next_items), np.nan)
+        panel = {**dict.fromkeys(state.active, nothing), **panel}
+    if rule == "refuse":
+        _check_complete(panel, state)
+    vectors = {model: StoredVector.of(row) for model, row in _filled(panel, state).items()}
+    event = PartAdded(
+        epoch=epoch.number,
+        checkpoint=checkpoint.number,
+        blocks=checkpoint.blocks,
+        items=len(epoch.next_items),
+        vectors=_checksums(vectors),
+        runs=tuple(sorted(set(scores.runs[0] if scores.runs else ()))),
+        copy_rule=copies,
+        files=scores.files,
+        notes=scores.notes,
+    )
+    return event, vectors
+
+
+def _checksums(vectors: dict[str, StoredVector]) -> dict[str, str]:
+    return {model: each.print.digest for model, each in vectors.items()}
+
+
+def _known_position(state: BoardState, runs: set[str], number: int | None) -> int | None:
+    """The position of the stored replicate that has one of these runs; ``None`` if it is the next one.
+
+    ``number`` is what the replicate states, from 1. Raises if that is neither.
+    """
+    known = state.epoch.known
+    following = len(known) + 1
+    if number is None:
+        return next((position for position, each in enumerate(known) if each.runs & runs), None)
+    if number < 1:
+        raise BoardError(f"replicate {number}: a board numbers replicates from 1; renumber them")
+    if number > following:
+        raise BoardError(
+            f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in "
+            "which they were run, without leaving any out"
+        )
+    return None if number == following else number - 1
+
+
+def _check_same(
+    state: BoardState, position: int, before: Panel, now: Panel, runs: set[str], *, is_stated: bool
+) -> None:
+    """Refuse other runs or other scores of a replicate that is on the board."""
+    known = state.epoch.known[position].runs
+    if not is_stated and not runs <= known:
+        raise BoardError(
+            f"the run {quoted(min(runs & known))} is part of replicate {position + 1} on the board, other runs of the "
+            "same replicate are not; a run counts once. Add the logs of whole replicates"
+        )
+    shared = [model for model in now if model in before]
+    if not shared or not all(np.array_equal(before[model], now[model], equal_nan=True) for model in shared):
+        raise BoardError(
+            f"replicate {position + 1} is on the board already, with other scores; a stored replicate cannot be "
+            f"changed. If these are new runs, number them from {len(state.epoch.known) + 1}"
+        )
+
+
+def _check_final(before: Panel, now: Panel, items: Sequence[str], number: int) -> None:
+    """Refuse scores that differ from those of a stored replicate only in filling its gaps."""
+    shared = [model for model in now if model in before]
+    if not agree(before, now, shared):
+        return
+    for model in shared:
+        filled = np.isnan(before[model]) & ~np.isnan(now[model])
+        if filled.any():
+            item = items[int(np.flatnonzero(filled)[0])]
+            raise BoardError(
+                f"replicate {number} is on the board already, where {quoted(model)} has no score on {quoted(item)}. "
+                "A missing score that is recorded is final: a score that comes later could have been chosen after it "
+                "was seen. Keep the score out, or run a new replicate"
+            )
+
+
+def _arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
+    """The values by model, in the order of the epoch's items; other items than those are refused.
+
+    Where the design counts missing scores, a model without any is not there.
+    """
+    items = state.epoch.items
+    place = {item: i for i, item in enumerate(scores.items)}
+    missing = [item for item in items if item not in place]
+    _check_source(scores, state)
+    if missing and (state.design.incomplete == "refuse" or len(missing) == len(items)):
+        raise BoardError(
+            f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
+            "a replicate must be complete"
+        )
+    arranged = np.full((len(scores.models), len(items)), np.nan)
+    there = [i for i, item in enumerate(items) if item in place]
+    arranged[:, there] = values[:, [place[items[i]] for i in there]]
+    panel = {model: arranged[i] for i, model in enumerate(scores.models)}
+    if state.design.incomplete == "refuse":
+        return panel
+    return {model: row for model, row in panel.items() if not np.isnan(row).all()}
+
+
+def _completed(panel: Panel, models: Iterable[str], state: BoardState, *, whole_runs: bool) -> Panel:
+    """The panel as the design counts it, with all of the ``models``; see :func:`check_whole_runs`."""
+    if state.design.incomplete == "refuse":
+        return panel
+    absent = [model for model in models if model not in panel]
+    check_whole_runs(state, absent, whole_runs=whole_runs)
+    return _filled({**panel, **dict.fromkeys(absent, np.full(len(state.epoch.items), np.nan))}, state)
+
+
+def _filled(panel: Panel, state: BoardState) -> Panel:
+    """The panel with zeros for missing scores, if the design counts them so."""
+    if state.design.incomplete != "zero":
+        return panel
+    return {model: np.nan_to_num(scores, nan=0.0) for model, scores in panel.items()}
+
+
+def _without_stopped(panel: Panel, state: BoardState, seen: Panel) -> Panel:
+    """A complete replicate without models that were stopped, if it has no scores of them but those on the board."""
+    return {
+        model: row
+        for model, row in panel.items()
+        if model not in state.retired or not _is_known(row, state, seen.get(model, row[:0]))
+    }
+
+
+def _is_known(row: np.ndarray, state: BoardState, before: np.ndarray) -> bool:
+    places = state.epoch.seen_places[: len(before)]
+    expected = np.full(len(row), np.nan)
+    expected[places] = before
+    return bool(np.all(np.isnan(row) | (row == expected)))
+
+
+def _check_source(scores: Scores, state: BoardState) -> None:
+    """Refuse scores on another scale than that of the design, of other items, or of items in other blocks."""
+    if scores.score_range != state.design.score_range:
+        raise BoardError(
+            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
+        )
+    if len(set(scores.items)) < len(scores.items) or len(set(scores.models)) < len(scores.models):
+        raise BoardError("a model or an item comes twice in these scores; each must be there once")
+    extra = sorted(set(scores.items) - set(state.epoch.items))
+    if extra:
+        raise BoardError(
+            f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
+            "open a new epoch with add-items, or leave them out"
+        )
+    if scores.blocked:
+        _check_blocks(scores, state)
+
+
+def _check_blocks(scores: Scores, state: BoardState) -> None:
+    """Refuse scores whose files put the items into other blocks than the design does."""
+    theirs = dict(zip(scores.items, scores.blocks, strict=True))
+    ours = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
+    same: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for item, block in ours.items():
+        if item not in theirs:
+            continue
+        if same[0].setdefault(block, theirs[item]) != theirs[item] or same[1].setdefault(theirs[item], block) != block:
+            raise BoardError(
+                f"the files put item {quoted(item)} into the block {quoted(theirs[item])}, which does not hold the "
+                "same items as its block in the design; blocks are frozen with the design: correct or remove the column"
+            )
+
+
+def _stated_number(label: str) -> int | None:
+    """The number that a label states, if it is one."""
+    return int(float(label)) if _WHOLE.fullmatch(label) else None
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,15}(?:\.0+)?")
+
+
+def _check_one(scores: Scores, number: int) -> None:
+    if len(scores.replicates) != 1:
+        raise BoardError(f"{len(scores.replicates)} replicates given; a part of the first pass is one")
+    stated = _stated_number(scores.replicates[0]) if scores.numbered else None
+    if stated not in (None, number):
+        raise BoardError(f"the scores are numbered replicate {stated}; the first pass is replicate {number}")
+
+
+def _check_next(scores: Scores, state: BoardState, *, counts: bool) -> None:
+    """Refuse scores that lack items up to the next checkpoint, or have some beyond it."""
+    needed = state.epoch.next_items
+    there = _scored(scores)
+    given = there if counts else set(scores.items)
+    missing = [item for item in needed if item not in given]
+    if len(missing) == len(needed) or (missing and not counts):
+        passed = len(state.epoch.parts)
+        where = f"; the first pass is at checkpoint {passed}" if passed and len(missing) == len(needed) else ""
+        raise BoardError(
+            f"{len(missing)} of the {len(needed)} items up to the next checkpoint are not in these scores: "
+            f"{listed(missing)}{where}; run them first",
+            *(() if counts else _counting(state)),
+        )
+    beyond = sorted(there - {*_seen_items(state), *needed})
+    if beyond:
+        raise BoardError(
+            f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
+            f"checkpoint: {listed(beyond)}. A look uses nothing beyond its checkpoint: leave them out, or add the "
+            "complete pass"
+        )
+
+
+def _check_complete(panel: Panel, state: BoardState) -> None:
+    """Refuse scores that are missing and may still come."""
+    items = state.epoch.next_items
+    lacking = {model: np.flatnonzero(np.isnan(panel[model])) for model in state.active}
+    short = [(model, places) for model, places in lacking.items() if len(places)]
+    if not short:
+        return
+    words = ", ".join(
+        f"{quoted(model)} on {len(places)} of the {len(items)} items ({listed(items[place] for place in places)})"
+        for model, places in short[:_MOST_NAMED]
+    )
+    more = f" and {counted(len(short) - _MOST_NAMED, 'more model')}" if len(short) > _MOST_NAMED else ""
+    raise BoardError(f"scores are missing up to the next checkpoint: {words}{more}; run them first", *_counting(state))
+
+
+def _counting(state: BoardState) -> tuple[Part, ...]:
+    """How to count missing scores, where the design does."""
+    rule = state.design.incomplete
+    return () if rule == "refuse" else (", or count them as missing, which is final: ", Argument("incomplete", rule))
+
+
+def _on(scores: Scores, items: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """The scores of each model on these items; NaN on those that are not there."""
+    place = {item: i for i, item in enumerate(scores.items)}
+    found = np.full((len(scores.models), len(items)), np.nan)
+    there = [i for i, item in enumerate(items) if item in place]
+    found[:, there] = scores.values[0][:, [place[items[i]] for i in there]]
+    return dict(zip(scores.models, found, strict=True))
+
+
+def _scored(scores: Scores) -> set[str]:
+    """The items that any model has a score on; a table may have a place for others."""
+    has_score = ~np.isnan(scores.values[0]).all(axis=0)
+    return {item for item, has in zip(scores.items, has_score.tolist(), strict=True) if has}
+
+
+def _seen_items(state: BoardState) -> tuple[str, ...]:
+    return tuple(state.epoch.items[place] for place in state.epoch.seen_places)
+
+
+def _check_seen(given: Panel, seen: Panel, items: Sequence[str]) -> None:
+    """Refuse scores of these items, in the run order, that are not those on the board; they may be left out."""
+    for model, row in given.items():
+        before = seen.get(model, row[:0])
+        now = row[: len(before)]
+        wrong = np.flatnonzero(~np.isnan(now) & (now != before))
+        if not len(wrong):
+            continue
+        item = quoted(items[int(wrong[0])])
+        if np.isnan(before[wrong[0]]):
+            raise BoardError(
+                f"{quoted(model)} has no score on {item} on the board. A missing score that is recorded is final: a "
+                "score that comes later could have been chosen after it was seen. Keep the score out"
+            )
+        raise BoardError(
+            f"the score of {quoted(model)} on {item} differs from the one on the board, where the first pass has come "
+            "beyond this item; a stored score cannot be changed"
+        )

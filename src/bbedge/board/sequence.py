@@ -1,0 +1,207 @@
+"""Which events may follow those before, whatever their scores are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bbedge.board.state import BoardState
+from bbedge.errors import Argument, BoardError, Part
+from bbedge.records.events import (
+    AttemptBegun,
+    AttemptEnded,
+    BoardEvent,
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    ModelRetired,
+    PartAdded,
+    PilotAdded,
+    ReplicateAdded,
+)
+from bbedge.text import folded, listed, quoted
+
+
+def check_place(state: BoardState, event: BoardEvent) -> None:
+    """Refuse an event that does not follow the events before it, whatever its scores are."""
+    assert not isinstance(event, Created)  # the first one of a ledger, and only that
+    expected = state.epoch.number + isinstance(event, ItemsAdded)
+    if event.epoch != expected:
+        raise BoardError(f"it names epoch {event.epoch}, the board was in epoch {expected}")
+    match event:
+        case PilotAdded() | ReplicateAdded():
+            _check_replicate(state, event)
+        case PartAdded():
+            _check_part(state, event)
+        case ModelAdded():
+            _check_model(state, event)
+        case ItemsAdded():
+            _check_items(state, event)
+        case ModelRetired(model=model):
+            _check_retired(state, model)
+        case AttemptBegun():
+            _check_begun(state, event)
+        case AttemptEnded():
+            _check_ended(state, event)
+
+
+def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> None:
+    epoch, is_pilot = state.epoch, isinstance(event, PilotAdded)
+    if state.in_pilot and not is_pilot:
+        raise BoardError("the pilot is not finished; its replicates are not evidence")
+    if event.place != (-1 - epoch.pilots if is_pilot else 1 + epoch.replicates) or state.in_pilot != is_pilot:
+        raise BoardError(f"number {abs(event.place)} is not the next one")
+    _check_rule(state, whole_runs=event.whole_runs)
+    check_running(state, event.vectors)
+    _check_runs(state, event.runs, len(epoch.known) + 1)
+
+
+def _check_part(state: BoardState, event: PartAdded) -> None:
+    upcoming = state.upcoming()
+    if event.checkpoint != upcoming.number:
+        raise BoardError(f"checkpoint {event.checkpoint} is not the next one")
+    if event.blocks != upcoming.blocks or event.items != len(state.epoch.next_places):
+        raise BoardError(f"the blocks or items of checkpoint {event.checkpoint} are not those of the design")
+    check_running(state, event.vectors)
+    _check_runs(state, event.runs, len(state.epoch.known) + 1)
+
+
+def _check_model(state: BoardState, event: ModelAdded) -> None:
+    name, runs, needed = event.model, event.runs, state.runs_needed()
+    if state.in_pilot:
+        raise BoardError("the pilot is not finished; add the model afterwards")
+    if any(name in epoch.models for epoch in state.epochs):
+        raise BoardError(f"model {quoted(name)} is on the board already")
+    if state.epoch.is_inside_pass:
+        raise BoardError(
+            f"the first pass has come to checkpoint {len(state.epoch.parts)}; add {quoted(name)} once it is complete"
+        )
+    if len(event.vectors) != needed:
+        raise BoardError(
+            f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly "
+            f"{needed}: one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in "
+            "order"
+        )
+    _check_rule(state, whole_runs=event.whole_runs)
+    if len(runs) not in (0, needed):
+        raise BoardError(f"{len(runs)} of {needed} runs of {quoted(name)} have identities; give all of them or none")
+    known: set[str] = set()
+    for each in runs:
+        if not known.isdisjoint(each):
+            raise BoardError(f"the run {quoted(min(known & set(each)))} is given twice; a run counts once")
+        known.update(each)
+    _check_versions(state, known)
+
+
+def _check_items(state: BoardState, event: ItemsAdded) -> None:
+    if state.in_pilot:
+        raise BoardError("the pilot is not finished; add the items afterwards")
+    if not event.items:
+        raise BoardError("no items given; an epoch needs at least one new item")
+    known = set(state.epoch.items)
+    again = [item for item in event.items if item in known]
+    if again:
+        raise BoardError(f"item {quoted(again[0])} is on the board already; new items need new names")
+    if len(state.active) < 2:
+        raise BoardError("fewer than two models are active; nothing is left to compare")
+
+
+def _check_retired(state: BoardState, model: str) -> None:
+    if state.in_pilot:
+        raise BoardError("the pilot is not finished; retire the model afterwards")
+    if model in state.retired:
+        raise BoardError(f"model {quoted(model)} is retired already")
+    if model not in state.active:
+        raise BoardError(f"model {quoted(model)} is not on the board; the active models are {listed(state.active)}")
+
+
+def _check_begun(state: BoardState, event: AttemptBegun) -> None:
+    attempts = state.epoch.attempts.get(event.replicate, [])
+    which = f"attempt {event.attempt} at replicate {event.replicate}"
+    if event.attempt != len(attempts) + 1:
+        raise BoardError(f"{which} is out of order: the next one is attempt {len(attempts) + 1}")
+    if attempts and attempts[-1] != "abandoned":
+        raise BoardError(f"{which} cannot begin: {_became(event.attempt - 1, attempts[-1])}")
+
+
+def _check_ended(state: BoardState, event: AttemptEnded) -> None:
+    attempts = state.epoch.attempts.get(event.replicate, [])
+    which = f"attempt {event.attempt} at replicate {event.replicate}"
+    if event.attempt > len(attempts):
+        raise BoardError(f"{which} cannot end: it has not begun")
+    if attempts[event.attempt - 1] is not None:
+        raise BoardError(f"{which} cannot end again: {_became(event.attempt, attempts[event.attempt - 1])}")
+    if event.outcome == "finished" and event.replicate > len(state.epoch.known):
+        raise BoardError(f"{which} is not finished: its scores are not on the board; add them first")
+
+
+def _became(attempt: int, outcome: str | None) -> str:
+    return f"attempt {attempt} " + ("has not ended" if outcome is None else f"was {outcome}")
+
+
+def check_known(state: BoardState, models: Iterable[str]) -> None:
+    """Refuse a model that the epoch never had."""
+    for model in models:
+        if model not in state.epoch.models and model not in state.retired:
+            raise BoardError(
+                f"model {quoted(model)} is not on the board; ",
+                *_other_spelling(model, state.epoch.models),
+                f"add it with add-model first, from runs of that model alone (it needs {state.runs_needed()} of "
+                "them now)",
+            )
+
+
+def _other_spelling(model: str, models: Iterable[str]) -> tuple[Part, ...]:
+    """What to do about a model whose name may be another spelling of one of these; in ASCII, as not all can be seen."""
+    known = next((each for each in models if folded(each) == folded(model)), None)
+    if known is None:
+        return ()
+    other = f"if {model!a} is another spelling of {known!a}, read it with "
+    return other, Argument("merge_names", value=True), "; otherwise "
+
+
+def check_running(state: BoardState, models: Iterable[str]) -> None:
+    """Refuse a replicate that is not of exactly the active models."""
+    there = set(models)
+    check_known(state, sorted(there))
+    stopped = [model for model in state.retired if model in there]
+    if stopped:
+        raise BoardError(f"model {quoted(stopped[0])} is retired; leave it out of new replicates")
+    missing = [model for model in state.active if model not in there]
+    if missing:
+        raise BoardError(
+            f"the replicate lacks model {quoted(missing[0])}; every active model must be in it (or be retired)"
+        )
+
+
+def _check_runs(state: BoardState, runs: Iterable[str], following: int) -> None:
+    """Refuse runs that are part of a stored replicate; ``following`` is the number of the new one."""
+    given = set(runs)
+    _check_versions(state, given)
+    for place, each in enumerate(state.epoch.known, start=1):
+        if not each.runs.isdisjoint(given):
+            raise BoardError(
+                f"replicate {following} has the run {quoted(min(each.runs & given))}, which is part of replicate "
+                f"{place} on the board; a run counts once"
+            )
+
+
+def _check_versions(state: BoardState, given: set[str]) -> None:
+    """Refuse runs that an earlier version of the benchmark has counted: its new items may have been chosen by them."""
+    for epoch in state.epochs[:-1]:
+        for runs in (epoch.part_runs, *(each.runs for each in epoch.known)):
+            if not runs.isdisjoint(given):
+                raise BoardError(
+                    f"the run {quoted(min(runs & given))} was counted in epoch {epoch.number}; epoch "
+                    f"{state.epoch.number} needs new runs of all its items, because which items were added may depend "
+                    "on the runs before"
+                )
+
+
+def _check_rule(state: BoardState, *, whole_runs: bool) -> None:
+    """Refuse to count whole runs as missing where the design counts no missing scores."""
+    if whole_runs and state.design.incomplete == "refuse":
+        raise BoardError(
+            Argument("incomplete", "worst-case"),
+            " is not part of this board's design, which is frozen: a replicate stays incomplete until every score is "
+            "there",
+        )
