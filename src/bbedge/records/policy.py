@@ -213,7 +213,7 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
 
         >>> claim = Claim(kind="not_worse_by", amount=0.02)
         >>> Policy(candidates=("new",), baseline="old", claims=(claim,)).content
-        {'candidates': ['new'], 'baseline': 'old', 'claims': [{'kind': 'not_worse_by', 'amount': 0.02}]}
+        {'candidates': ('new',), 'baseline': 'old', 'claims': ({'kind': 'not_worse_by', 'amount': 0.02},)}
         """
         return dict(plain(self))
 
