@@ -77,7 +77,7 @@ def _check_derived(parts: Parts, thresholds: Matrix, *, exact: bool) -> None:
 
 
 def _without_same_pairs(stated: Document, again: Document) -> tuple[Document, Document]:
-    """Both without lists of pairs that are the same: hundreds of models have many, and looking at each takes seconds."""
+    """Both without lists of pairs that are the same: hundreds of models have many, and each takes its time."""
     edges = [[structs.astuple(edge) for edge in each.edges or ()] for each in (stated, again)]
     open_ = [set(map(frozenset, each.unresolved or ())) for each in (stated, again)]
     same: dict[str, None] = {}
