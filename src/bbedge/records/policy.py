@@ -96,6 +96,9 @@ class _ClaimTable(Strict, frozen=True, kw_only=True):
         return Claim(kind=kinds[0], amount=getattr(self, kinds[0]), view=self.view, tier=self.tier)
 
 
+_Range = tuple[Number, Number]
+
+
 class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     r"""What a gate decides, fixed before the scores are seen.
 
@@ -132,7 +135,7 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     """The item column whose values are the views that claims may name."""
     metric: tuple[Name, ...] | None = None
     """Where each metric of an item is an item of its own: the metrics that the headline is about."""
-    metric_ranges: dict[Name, tuple[Number, Number]] = field(default_factory=dict)
+    metric_ranges: dict[Name, _Range] = field(default_factory=dict)
     """The worst and the best possible value of metrics that are not on the common scale."""
     copies: Copies = "refuse"
     """Whether runs that repeat earlier ones score by score count."""
@@ -243,6 +246,10 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
                 plain(convert(claim, _ClaimTable, source=f"{source}, claim {place}").claim)
                 for place, claim in enumerate(given["claims"], start=1)
             ]
+        ranges = given.get("metric_ranges")
+        for name, ends in ranges.items() if isinstance(ranges, Mapping) else ():
+            place = f"{source}, metric_ranges, worst and best value of {quoted(name)}"
+            convert(ends, _Range, source=place)  # type: ignore[arg-type]  # not a class, and msgspec knows it
         policy = convert(given, cls, source=source)
         policy.__dict__["source"] = source
         return policy
