@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from bbedge.errors import Argument, BbedgeError
+from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.fields import grouped
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
 from bbedge.readers.tables.roles import ColumnError

@@ -11,10 +11,9 @@ import numpy as np
 
 from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Chunk, Coder
-from bbedge.readers.assemble.grid import Grid
+from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
-from bbedge.readers.logs.fields import grouped
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.wide import wide_inside

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import ordered_replicates
+from bbedge.readers.assemble.grid import grouped, ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import (
     Described,
@@ -21,7 +21,6 @@ from bbedge.readers.assemble.shaping import (
     wide_notes,
 )
 from bbedge.readers.choices import Choice, Choices
-from bbedge.readers.logs.fields import grouped
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable

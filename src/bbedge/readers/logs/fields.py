@@ -6,14 +6,12 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.logs.contract import Value
 
-_K = TypeVar("_K", bound=Hashable)
-_V = TypeVar("_V")
 TIME_IN_NAME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
 """A time in the name of a file, as a part of a pattern."""
 _LONGEST_LISTING = 200
@@ -124,18 +122,6 @@ def field_paths(fields: Mapping[str, Any], *, prefix: str = "", depth: int = 0) 
             name = text(value)
             if name is not None and len(name) <= _LONGEST_LISTING:
                 yield f"{prefix}{key}", name
-
-
-def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
-    """The values of every key, in order.
-
-    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
-    {'a': [1, 3], 'b': [2]}
-    """
-    found: dict[_K, list[_V]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 def settings(values: Mapping[str, object]) -> dict[str, str]:

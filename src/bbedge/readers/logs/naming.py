@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from bbedge.errors import Blank, DataError, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
+from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.logs.contract import Run, Sample
-from bbedge.readers.logs.fields import field_at, field_paths, grouped, mapping
+from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import PassBook
 from bbedge.records.notes import Note
 from bbedge.text import counted, folded, listed, quoted, shown, shown_path

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bbedge.errors import DataError
-from bbedge.readers.assemble.grid import natural_key
+from bbedge.readers.assemble.grid import grouped, natural_key
 from bbedge.readers.logs.contract import Run, Sample
-from bbedge.readers.logs.fields import grouped
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
@@ -15,7 +16,6 @@ from bbedge.readers.logs.fields import (
     array,
     digest,
     error_text,
-    grouped,
     kind_of_error,
     mapping,
     number,
