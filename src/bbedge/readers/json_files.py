@@ -260,10 +260,16 @@ class Archive:
             raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
         self._check(self._unpacked)
         try:
-            with self._archive.open(name) as file:
-                yield file
+            file = self._archive.open(name)
         except self._broken as error:
             raise self._damaged(error) from None
+        with file:
+            try:
+                yield file
+            except (RuntimeError, OSError):
+                raise  # of whoever reads the member, not of the archive
+            except self._broken as error:
+                raise self._damaged(error) from None
 
     def members(self, names: Sequence[str]) -> Iterator[tuple[str, IO[bytes]]]:
         """Members one after the other, unless all of them together unpack to too much."""
