@@ -27,6 +27,7 @@ TARGETS = {
     "tables": "Reading",
     "graphs": "Graph",
     "betting": "Exact logarithms",
+    "boards": "Boards",
     "start": "Start",
     "scale": "Right at scale",
     "baselines": "Methods of the studies",

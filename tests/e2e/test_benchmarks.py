@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHEAP = ("look", "views", "naive", "betting", "baselines", "scale")
+CHEAP = ("look", "views", "naive", "betting", "baselines", "scale", "boards")
 
 pytestmark = [
     pytest.mark.nightly,
