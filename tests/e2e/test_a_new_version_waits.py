@@ -58,7 +58,7 @@ def test_the_last_version_with_runs_is_shown(bbedge, grown, tmp_path):
     assert re.search(r"^1st +1 .*\ba +0\.\d+", done.out, re.MULTILINE)
     document = json.loads(out.read_text(encoding="ascii"))
     assert (document["board"]["epoch"], document["board"]["epochs"], document["replicates"]) == (1, 2, 3)
-    assert any("Epoch 2 is open" in note for note in document["notes"])
+    assert any("Epoch 2 is open" in note["text"] for note in document["notes"])
     text = page.read_text(encoding="ascii")
     assert "Epoch 2 is open (38 items" in text
     assert "nan" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)

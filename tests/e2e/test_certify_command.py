@@ -354,8 +354,8 @@ def test_warnings_are_shown_and_recorded(bbedge, tmp_path):
     assert document["design"]["copies"] == "allow"
     assert len(document["notes"]) == 3
     assert outcome.out.count("Note") == 3
-    assert any("Replicates '1', '2' have the same score" in note for note in document["notes"])
-    assert any("were counted" in note for note in document["notes"])
+    assert any("Replicates '1', '2' have the same score" in note["text"] for note in document["notes"])
+    assert any("were counted" in note["text"] for note in document["notes"])
 
 
 def test_copies_of_one_run_stop_certify_and_compare(bbedge, tmp_path):

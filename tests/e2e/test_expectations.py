@@ -12,7 +12,7 @@ from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DomainError
 
-UNIT = (0.0, 1.0)
+UNIT = 1.0
 
 
 def write(path, scores, models):

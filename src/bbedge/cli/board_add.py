@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -55,16 +55,23 @@ def _is_frozen(board: Board, path: Path) -> bool:
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
 BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
-WholeRuns = Annotated[
-    Literal["worst-case", "zero"] | None,
-    typer.Option(
-        "--incomplete",
-        help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
-        "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
-        "scores are final.",
-        show_default=False,
-    ),
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """What counts of the scores that are added; the ledger states it."""
+
+    copies: CopiesRule = None
+    incomplete: Annotated[
+        Literal["worst-case", "zero"] | None,
+        typer.Option(
+            "--incomplete",
+            help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
+            "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
+            "scores are final.",
+            show_default=False,
+        ),
+    ] = None
 
 
 @grouped
@@ -81,8 +88,7 @@ def add(
         ),
     ] = False,
     design: DesignFile = None,
-    copies: CopiesRule = None,
-    incomplete: WholeRuns = None,
+    counting: Counting,
     reading: BoardReading,
 ) -> None:
     """Add complete replicates, or a part of the first one, and print what is new.
@@ -96,11 +102,11 @@ def add(
     if part:
         # A part may be added while a harness is still running: what is missing may only be late.
         added = board.add_part(
-            _read(board, files, reading, part=True), copies=copies, incomplete=incomplete or "refuse"
+            _read(board, files, reading, part=True), copies=counting.copies, incomplete=counting.incomplete or "refuse"
         )
         _tell(board, added, before, _part_words(board, added))
         return
-    added = board.add(_read(board, files, reading), copies=copies, incomplete=incomplete)
+    added = board.add(_read(board, files, reading), copies=counting.copies, incomplete=counting.incomplete)
     lines = []
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
@@ -129,8 +135,7 @@ def add_model(
     ] = None,
     *,
     design: DesignFile = None,
-    copies: CopiesRule = None,
-    incomplete: WholeRuns = None,
+    counting: Counting,
     reading: BoardReading,
 ) -> None:
     """Add a model: join its runs with the stored replicates and test only comparisons with this model."""
@@ -140,7 +145,7 @@ def add_model(
     alike = [model for model in board.state.epoch.models if folded(model) == folded(name)]
     if alike:
         say(f"Note  {name!a} is a new model; its name differs from {alike[0]!a} only by its spelling.")
-    added = board.add_model(name, scores, copies=copies, incomplete=incomplete)
+    added = board.add_model(name, scores, copies=counting.copies, incomplete=counting.incomplete)
     stage = board.state.stages[-1]
     what = f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test."
     _tell(board, added, before, what)

@@ -152,7 +152,7 @@ def certify(
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
-    statements = expectations.read(table.models, table.score_range)
+    statements = expectations.read(table)
     options: DesignOptions = {**claim.options, **suite.options(table, reading.metric)}
     leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
     certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))

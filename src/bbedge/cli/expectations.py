@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.core.leaderboard import Leaderboard
+    from bbedge.core.scores import Scores
 
 NOT_CERTIFIED = 3
 """Exit code when an expectation is not certified."""
@@ -94,11 +96,13 @@ class Expectations:
         ),
     ] = None
 
-    def read(self, models: Sequence[str], score_range: tuple[float, float]) -> Read:
-        """The statements, about these models."""
+    def read(self, scores: Scores) -> Read:
+        """The statements, about the models of these scores."""
+        low, high = scores.score_range
+        read = partial(parse, models=scores.models, width=high - low)
         return Read(
-            expected=tuple(parse(text, models, score_range, option="--expect") for text in self.expect or ()),
-            forbidden=tuple(parse(text, models, score_range, option="--forbid") for text in self.forbid or ()),
+            expected=tuple(read(text, option="--expect") for text in self.expect or ()),
+            forbidden=tuple(read(text, option="--forbid") for text in self.forbid or ()),
         )
 
 
@@ -128,13 +132,13 @@ class Read:
         return NOT_CERTIFIED if any(found != "certified" for _, found in expected) else 0
 
 
-def parse(text: str, models: Sequence[str], score_range: tuple[float, float], *, option: str) -> Statement:
-    """Read ``A > B``, ``A > B + 0.01`` or ``A > B - 0.02``.
+def parse(text: str, models: Sequence[str], width: float, *, option: str) -> Statement:
+    """Read ``A > B``, ``A > B + 0.01`` or ``A > B - 0.02``, on a score range of this width.
 
     Names may contain the signs themselves, so that every way to split the text is tried against the known models, and
     a text that can be read in two ways is refused.
 
-    >>> parse("a-1 > b - 0.5", ["a-1", "b"], (0, 1), option="--expect")
+    >>> parse("a-1 > b - 0.5", ["a-1", "b"], 1.0, option="--expect")
     Statement(better='a-1', worse='b', shift=-0.5)
     """
     known = set(models)
@@ -152,7 +156,6 @@ def parse(text: str, models: Sequence[str], score_range: tuple[float, float], *,
             f'{option} {quoted(text)} does not name two models as "A > B", "A > B - 0.02" or "A > B + 0.01"; the '
             f"models are {listed(models)}"
         )
-    width = score_range[1] - score_range[0]
     if abs(ways[0].shift) >= width:
         raise DomainError(
             f"{option} {quoted(text)}: a margin of {abs(ways[0].shift):g} is not below the width of the score range, "
