@@ -277,3 +277,20 @@ def test_a_verdict_that_was_printed_survives_a_kill_at_any_moment(tmp_path, poli
         process.communicate()
         assert said
         assert len(read_ledger(ledger).uses) == seed + 1
+
+
+def test_verify_takes_the_ledger_of_a_gate_and_its_archive(bbedge, policy, tmp_path):
+    ledger, archive = tmp_path / "gate.bbedge", tmp_path / "gate.jsonl"
+    good = write_scores(tmp_path / "a.csv", 1)
+    assert bbedge("gate", policy, good, "--ledger", ledger, "--label", "abc").code == 0
+    assert bbedge("board", "export", ledger, archive).code == 0
+    for place in (ledger, archive):
+        done = bbedge("verify", place)
+        assert done.code == 0, done.err
+        assert "every event follows from the stored scores" in done.out
+        assert "1 use, " in done.out
+    lines = archive.read_text(encoding="ascii").replace("abc", "abd")
+    archive.write_text(lines, encoding="ascii")
+    refused = bbedge("verify", archive)
+    assert refused.code == 2
+    assert "gate.jsonl" in refused.err

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +31,6 @@ from bbedge.errors import BbedgeError, DomainError
 from bbedge.text import counted, quoted, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board import Board
     from bbedge.core.scores import Scores, SourceFile
     from bbedge.records.certificate import Document
     from bbedge.verify.outcome import Outcome, Verification
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES: Mapping[Outcome, int] = {"verified": 0, "consistent": 0, "differs": 3, "other-version": 6}
 """What the command ends with."""
-_ARCHIVE = b'{"kind":"bbedge-board"'
+_ARCHIVES = (b'{"kind":"bbedge-board"', b'{"kind":"bbedge-gate"')
 
 
 @grouped
@@ -101,7 +99,7 @@ def verify(
     Compute the certificate of a board again from the scores in the archive of the board, or from the board itself.
 
     [cyan]bbedge verify board.jsonl[/cyan]
-    Compute every event of a board again.
+    Compute every event of a board, or of a gate's ledger, again.
 
     [cyan]bbedge verify certificate.json scores.csv --items items.csv[/cyan]
     Compute the certificate of a board with checkpoints again from files; the list has all items of the benchmark.
@@ -114,7 +112,7 @@ def verify(
     from bbedge.verify.verify import verify_certificate
 
     if is_board(given) or _is_archive(given):
-        _verify_board(given, scores or (), json_out)
+        _verify_ledger(given, scores or (), json_out)
         return
     stated = Stated.of(given)
     if not scores:
@@ -130,49 +128,38 @@ def verify(
 
 
 def _is_archive(place: str) -> bool:
-    """Whether a file is the archive of a board."""
+    """Whether a file is the archive of a board or of a gate's ledger."""
     try:
         with Path(place).open("rb") as file:
-            return file.read(len(_ARCHIVE)) == _ARCHIVE
+            return file.read(max(map(len, _ARCHIVES))).startswith(_ARCHIVES)
     except OSError:
         return False  # reading it as a certificate gives the message
 
 
-@contextmanager
-def _opened(place: str) -> Iterator[Board]:
-    """The board at a place; of an archive, a board that is removed afterwards."""
-    from bbedge.board import Board
+def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> None:
+    """Verify a board, a gate's ledger or an archive by itself, as ``bbedge board verify`` does."""
     from bbedge.ledger.archive import import_file
-    from bbedge.verify.ledger import verify_session
+    from bbedge.ledger.store import Store
+    from bbedge.verify.ledger import verify, verify_session
 
-    if not _is_archive(place):
-        with Board.open(place) as board:
-            yield board
-        return
-    with TemporaryDirectory(prefix="bbedge-") as folder:
-        import_file(Path(place), Path(folder) / "board", verify=verify_session)
-        with Board.open(Path(folder) / "board") as board:
-            yield board
-
-
-def _verify_board(place: str, others: Sequence[str], json_out: Path | None) -> None:
-    """Verify a board or its archive by itself, as ``bbedge board verify`` does."""
     if others:
         raise DomainError(
-            f"{shown_path(place)} is a board, which is verified by itself; leave out {quoted(others[0])}, or give a "
+            f"{shown_path(place)} is a ledger, which is verified by itself; leave out {quoted(others[0])}, or give a "
             "certificate first"
         )
-    with spinner() as progress:
+    with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
-        with _opened(place) as board:
-            done = board.verify()
+        if _is_archive(place):
+            done = import_file(Path(place), Path(folder) / "ledger", verify=verify_session)
+        else:
+            done = verify(Store(place, what="ledger"))
     text = (
-        f"{counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
-        f"{counted(done.certificates, 'certificate')}, {done.spent:.4g} of the error budget spent"
+        f"{counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, {counted(*done.found)}, "
+        f"{done.spent:.4g} of the error budget spent"
     )
     result = {"outcome": "verified", "verified": True, "summary": f"{text}.", "head": done.head, "version": __version__}
     console = write_json(json_out, lambda: result)
-    say(f"verified: every event of the board follows from its scores. {text}.\nHead {done.head}", console=console)
+    say(f"verified: every event follows from the stored scores. {text}.\nHead {done.head}", console=console)
 
 
 def reading_from_certificate(reading: Reading, document: Document) -> Reading:
@@ -191,13 +178,20 @@ def reading_from_certificate(reading: Reading, document: Document) -> Reading:
 
 
 def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
+    """Compare with a board, or with one that is made from an archive and removed afterwards."""
+    from bbedge.board import Board
+    from bbedge.ledger.archive import import_file
     from bbedge.verify.verify import verify_certificate
 
     if len(places) > 1:
         raise DomainError("a board is compared by itself; give one board, or score files")
-    with spinner() as progress:
+    place = places[0]
+    with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
-        with _opened(places[0]) as board:
+        if _is_archive(place):
+            import_file(Path(place), stored := Path(folder) / "board", verify=lambda _: None)  # verified below
+            place = str(stored)
+        with Board.open(place) as board:
             return verify_certificate(stated, board, write=as_option)
 
 
