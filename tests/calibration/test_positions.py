@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.passes import CheckpointRule
+from bbedge.board.design import CheckpointRule
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design

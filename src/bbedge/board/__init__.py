@@ -2,8 +2,7 @@
 
 from bbedge.board.board import Board
 from bbedge.board.change import Added
-from bbedge.board.design import BoardDesign
-from bbedge.board.passes import CheckpointRule
+from bbedge.board.design import BoardDesign, CheckpointRule
 from bbedge.board.stored_scores import NextRun
 from bbedge.board.views import Headline, Views
 

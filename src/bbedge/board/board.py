@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from bbedge.board.admit import admit, create, registration
 from bbedge.board.change import Added, Change, created, load, replay
-from bbedge.board.design import BoardDesign, IncompleteRule
-from bbedge.board.passes import drawn_seed
+from bbedge.board.design import BoardDesign, IncompleteRule, drawn_seed
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
 from bbedge.board.views import Columns

@@ -3,25 +3,65 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from msgspec import field
 from msgspec.structs import force_setattr
 
-from bbedge.board.passes import MOST_PILOTS, CheckpointRule
 from bbedge.board.views import Columns, Compared, Headline, Views, compared, shared_out, weight_text
-from bbedge.core.checkpoints import Checkpoints
+from bbedge.core.checkpoints import COMPLETE, FRACTIONS, Checkpoints
 from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.family import Spending
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, plain
+from bbedge.records.events import PARTS
 from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule, Strict
 
 BoardFamily = Literal["all", "pilot-top-k"]
 Pairing = Literal["all", "first"]
 IncompleteRule = Literal["refuse", "worst-case", "zero"]
 """What a missing score does: it stops the command, counts against whichever model it could help, or is a failure."""
+
+
+_SEEDS = 2**53
+"""Seeds are below this, so that programs that read JSON numbers as floats see them as they are."""
+
+
+class CheckpointRule(Strict, frozen=True, kw_only=True):
+    """The looks inside the first pass of every version of the benchmark.
+
+    They are valid because the order of the blocks is drawn at random once the items are known. So a design has no seed:
+    the board draws one whenever a version of the benchmark begins, and an event states it.
+
+    >>> CheckpointRule(fractions=(0.1, 0.5), complete=0.6).weights
+    (0.2, 0.2)
+    """
+
+    fractions: tuple[float, ...] = FRACTIONS
+    """The part of all blocks that is complete at each checkpoint, rising."""
+    weights: tuple[float, ...] = ()
+    """The weight of each checkpoint in the evidence; equal parts of what complete passes leave, if none are given."""
+    complete: float = COMPLETE
+    """The weight of complete passes. With those of the checkpoints it adds up to 1."""
+
+    def __post_init__(self) -> None:
+        # Frozen as numbers: what a later version of bbedge prefers must not change a board.
+        stated = self.seeded(0)
+        force_setattr(self, "fractions", stated.fractions)
+        force_setattr(self, "weights", stated.weights)
+
+    def seeded(self, order_seed: int) -> Checkpoints:
+        """The checkpoints of a version whose order has this seed."""
+        return Checkpoints(
+            order_seed=order_seed, fractions=self.fractions, weights=self.weights, complete=self.complete
+        )
+
+
+def drawn_seed() -> int:
+    """A new seed, from the operating system's source of randomness."""
+    return secrets.randbelow(_SEEDS)
 
 
 class BoardDesign(Strict, frozen=True, kw_only=True):
@@ -119,8 +159,8 @@ class BoardDesign(Strict, frozen=True, kw_only=True):
             return
         if self.method == "bb-edge":
             raise DesignError(f"checkpoints are not part of {self.method}; leave them out")
-        if (self.pilot or 0) >= MOST_PILOTS:
-            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {MOST_PILOTS - 1:,}")
+        if (self.pilot or 0) >= PARTS:
+            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {PARTS - 1:,}")
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from bbedge.board.passes import part_number
 from bbedge.board.stage import Found, Stage, joined_edges
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.copies import CopySearch, Fingerprint
@@ -29,6 +28,7 @@ from bbedge.records.events import (
     ReplicateAdded,
     Tally,
     ViewOutcome,
+    part_number,
 )
 from bbedge.text import quoted
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.board.epoch import Epoch
-from bbedge.board.passes import part_number, part_place
 from bbedge.board.stage import Panel, Stage
 from bbedge.board.state import BoardState
 from bbedge.core.checkpoints import Checkpoint
@@ -21,6 +20,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, pack, unpack
+from bbedge.records.events import part_number, part_place
 from bbedge.text import listed, quoted
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
+from bbedge.board.design import CheckpointRule
 from bbedge.board.epoch import Epoch
-from bbedge.board.passes import CheckpointRule
 from bbedge.board.stored_scores import StoredScores, stored_scores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
 from bbedge.core.scores import Scores

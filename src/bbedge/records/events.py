@@ -196,6 +196,16 @@ PARTS = 2**30
 """Parts of a first run are stored as replicates below minus this number; those of a pilot are -1, -2 and so on."""
 
 
+def part_place(checkpoint: int) -> int:
+    """Where the scores of a part are stored, in the place of a replicate's number."""
+    return -PARTS - checkpoint
+
+
+def part_number(place: int) -> int | None:
+    """The checkpoint whose part is stored at a place; ``None`` where that is a replicate or a pilot."""
+    return -PARTS - place if place < -PARTS else None
+
+
 class PartAdded(_Looked, frozen=True, kw_only=True):
     """The first pass came to a checkpoint; its vectors are in the order in which items are run."""
 
@@ -210,7 +220,7 @@ class PartAdded(_Looked, frozen=True, kw_only=True):
     @property
     def place(self) -> int:
         """Where its scores are stored."""
-        return -PARTS - self.checkpoint
+        return part_place(self.checkpoint)
 
 
 class ReplicateAdded(_Looked, frozen=True, kw_only=True):

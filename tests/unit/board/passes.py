@@ -3,7 +3,7 @@
 import numpy as np
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.passes import CheckpointRule
+from bbedge.board.design import CheckpointRule
 from bbedge.core.scores import Scores
 
 MODELS = ("a", "b", "c", "d")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.passes import CheckpointRule
+from bbedge.board.design import CheckpointRule
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.leaderboard import Certifier, certify_design
 from bbedge.core.scores import Scores

@@ -15,7 +15,7 @@ from msgspec import structs
 from rich.console import Console
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.passes import CheckpointRule
+from bbedge.board.design import CheckpointRule
 from bbedge.board.stored_scores import stored_scores
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
